@@ -1,0 +1,185 @@
+/**
+ * What a model call costs, in integer micro-dollars. One table for the loop, the history and SQL.
+ *
+ * A model that is not in the table is *unpriced*: `priceCall` then answers `undefined`, never 0, because a
+ * silent zero would make a total look complete that is not.
+ */
+
+/** The day on which the figures were last compared with the published list. */
+export const PRICES_VERSION = "2026-11-15";
+
+/** What one million tokens cost, in micro-dollars. */
+export interface TokenPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_write_5m: number;
+  readonly cache_write_1h: number;
+  readonly cache_read: number;
+}
+
+/** One family of models and its rates. Names with a date, a provider or a region lead to the same family. */
+export interface ModelPrice {
+  readonly family: string;
+  readonly prices: TokenPrices;
+  /** Rates for a whole request whose input, cache included, is longer than `above`. */
+  readonly long_context?: { readonly above: number; readonly prices: TokenPrices };
+  /** What `speed: "fast"` multiplies every token rate with, in percent. */
+  readonly fast_percent?: number;
+  /** What a regional endpoint (`us.anthropic.…`) multiplies every token rate with, in percent. */
+  readonly regional_percent?: number;
+}
+
+export interface TokenUsage {
+  input_tokens: number;
+  output_tokens: number;
+  cache_creation_input_tokens?: number | null;
+  cache_read_input_tokens?: number | null;
+  cache_creation?: { ephemeral_5m_input_tokens?: number; ephemeral_1h_input_tokens?: number } | null;
+  server_tool_use?: { web_search_requests?: number } | null;
+  speed?: string | null;
+}
+
+/** Every part is rounded once, and the total is the sum of the rounded parts. */
+export interface CallCost {
+  /** The family whose rates were used. */
+  model: string;
+  input_micros: number;
+  output_micros: number;
+  cache_write_micros: number;
+  cache_read_micros: number;
+  server_tool_micros: number;
+  total_micros: number;
+  long_context_applied: boolean;
+}
+
+/** $10 for a thousand searches. */
+export const WEB_SEARCH_MICROS = 10_000;
+
+const dollars = (amount: number): number => Math.round(amount * 1_000_000);
+
+/** Cache writes cost 1.25 times the input for five minutes and twice the input for an hour, in every family so far. */
+const rates = (input: number, output: number, cacheRead: number, cacheWrite5m = input * 1.25): TokenPrices => ({
+  input: dollars(input),
+  output: dollars(output),
+  cache_write_5m: dollars(cacheWrite5m),
+  cache_write_1h: dollars(input * 2),
+  cache_read: dollars(cacheRead),
+});
+
+const sonnetLongContext = { above: 200_000, prices: rates(6, 22.5, 0.6) };
+
+export const PRICES: readonly ModelPrice[] = [
+  { family: "claude-fable-5-1", prices: rates(10, 50, 0.25), regional_percent: 110 },
+  { family: "claude-fable-5", prices: rates(10, 50, 1), regional_percent: 110 },
+  { family: "claude-mythos-5-1", prices: rates(10, 50, 0.25), regional_percent: 110 },
+  { family: "claude-mythos-5", prices: rates(10, 50, 1), regional_percent: 110 },
+  { family: "claude-mythos-preview", prices: rates(10, 50, 1) },
+  { family: "claude-opus-5-5", prices: rates(4, 20, 0.2), fast_percent: 200, regional_percent: 110 },
+  { family: "claude-opus-5", prices: rates(5, 25, 0.5), fast_percent: 200, regional_percent: 110 },
+  { family: "claude-opus-4-8", prices: rates(5, 25, 0.5), fast_percent: 200, regional_percent: 110 },
+  { family: "claude-opus-4-7", prices: rates(5, 25, 0.5), fast_percent: 600, regional_percent: 110 },
+  { family: "claude-opus-4-6", prices: rates(5, 25, 0.5), fast_percent: 600, regional_percent: 110 },
+  { family: "claude-opus-4-5", prices: rates(5, 25, 0.5), regional_percent: 110 },
+  { family: "claude-opus-4-1", prices: rates(15, 75, 1.5) },
+  { family: "claude-opus-4", prices: rates(15, 75, 1.5) },
+  { family: "claude-sonnet-5-5", prices: rates(2, 10, 0.1), regional_percent: 110 },
+  { family: "claude-sonnet-5", prices: rates(2, 10, 0.2), regional_percent: 110 },
+  { family: "claude-sonnet-4-6", prices: rates(3, 15, 0.3), regional_percent: 110 },
+  { family: "claude-sonnet-4-5", prices: rates(3, 15, 0.3), long_context: sonnetLongContext, regional_percent: 110 },
+  { family: "claude-sonnet-4", prices: rates(3, 15, 0.3), long_context: sonnetLongContext },
+  {
+    family: "claude-haiku-5-5",
+    prices: rates(0.1, 0.5, 0.01),
+    long_context: { above: 100_000, prices: rates(0.5, 2.5, 0.05) },
+    regional_percent: 110,
+  },
+  { family: "claude-haiku-4-5", prices: rates(1, 5, 0.1), regional_percent: 110 },
+  { family: "claude-3-7-sonnet", prices: rates(3, 15, 0.3) },
+  { family: "claude-3-5-sonnet", prices: rates(3, 15, 0.3) },
+  { family: "claude-3-5-haiku", prices: rates(0.8, 4, 0.08) },
+  { family: "claude-3-opus", prices: rates(15, 75, 1.5) },
+  { family: "claude-3-sonnet", prices: rates(3, 15, 0.3) },
+  { family: "claude-3-haiku", prices: rates(0.25, 1.25, 0.03, 0.3) },
+];
+
+/** What the call cost, or `undefined` when the model is not in the table. */
+export function priceCall(model: string, usage: TokenUsage): CallCost | undefined {
+  const found = findPrice(model);
+  if (!found) return undefined;
+  const { price, regional } = found;
+  const writes = cacheWrites(usage);
+  const input = count(usage.input_tokens);
+  const read = count(usage.cache_read_input_tokens);
+  const long = price.long_context;
+  const isLong = long !== undefined && input + read + writes.fiveMinutes + writes.oneHour > long.above;
+  const base = isLong ? long.prices : price.prices;
+  const percent =
+    ((usage.speed === "fast" ? (price.fast_percent ?? 100) : 100) *
+      (regional ? (price.regional_percent ?? 100) : 100)) /
+    100;
+  // The rate is scaled first and stays an integer, so that the product with the tokens stays exact.
+  const micros = (...parts: readonly (readonly [tokens: number, rate: number])[]): number =>
+    Math.round(parts.reduce((sum, [tokens, rate]) => sum + tokens * Math.round((rate * percent) / 100), 0) / 1_000_000);
+  const cost = {
+    input_micros: micros([input, base.input]),
+    output_micros: micros([count(usage.output_tokens), base.output]),
+    cache_write_micros: micros([writes.fiveMinutes, base.cache_write_5m], [writes.oneHour, base.cache_write_1h]),
+    cache_read_micros: micros([read, base.cache_read]),
+    server_tool_micros: count(usage.server_tool_use?.web_search_requests) * WEB_SEARCH_MICROS,
+  };
+  const total_micros = Object.values(cost).reduce((sum, part) => sum + part, 0);
+  return { model: price.family, ...cost, total_micros, long_context_applied: isLong };
+}
+
+const byFamily: ReadonlyMap<string, ModelPrice> = new Map([
+  ...PRICES.map((price) => [price.family, price] as const),
+  ...([
+    ["claude-4-opus", "claude-opus-4"],
+    ["claude-4-sonnet", "claude-sonnet-4"],
+  ].map(([alias, family]) => [alias, PRICES.find((price) => price.family === family)]) as [string, ModelPrice][]),
+]);
+
+interface FoundPrice {
+  readonly price: ModelPrice;
+  readonly regional: boolean;
+}
+
+/**
+ * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
+ * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
+ */
+const modelName =
+  /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:anthropic\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>claude-[a-z0-9.-]+?)(?:[-@]\d{8}|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
+
+const known = new Map<string, FoundPrice | undefined>();
+
+function findPrice(model: string): FoundPrice | undefined {
+  if (known.has(model)) return known.get(model);
+  const found = lookUp(model);
+  // Model names come from files: without a bound a hostile file could fill the memory.
+  if (known.size < 1_000) known.set(model, found);
+  return found;
+}
+
+function lookUp(model: string): FoundPrice | undefined {
+  const resource = model.startsWith("arn:") ? model.slice(model.lastIndexOf("/") + 1) : model;
+  const groups = resource.length > 200 ? undefined : modelName.exec(resource.toLowerCase())?.groups;
+  const family = groups?.["family"]?.replaceAll(/(?<=\d)\.(?=\d)/g, "-");
+  const price = family === undefined ? undefined : byFamily.get(family);
+  if (!price) return undefined;
+  const region = groups?.["region"];
+  return { price, regional: region !== undefined && region !== "global" };
+}
+
+/** The split by lifetime counts only when it adds up to the flat field; otherwise all of it is the five-minute kind. */
+function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number } {
+  const fiveMinutes = count(usage.cache_creation?.ephemeral_5m_input_tokens);
+  const oneHour = count(usage.cache_creation?.ephemeral_1h_input_tokens);
+  const total = usage.cache_creation_input_tokens;
+  if (total === undefined || total === null || count(total) === fiveMinutes + oneHour) return { fiveMinutes, oneHour };
+  return { fiveMinutes: count(total), oneHour: 0 };
+}
+
+function count(value: number | null | undefined): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { PRICES, PRICES_VERSION, priceCall, WEB_SEARCH_MICROS } from "../src/prices.ts";
+
+const none = { input_tokens: 0, output_tokens: 0 };
+
+test("the worked example of the framework's cost breakdown comes out to the micro-dollar", () => {
+  const cost = priceCall("claude-sonnet-4-5", {
+    input_tokens: 1900,
+    output_tokens: 1300,
+    cache_creation_input_tokens: 200,
+    cache_read_input_tokens: 400,
+  });
+  expect(cost).toEqual({
+    model: "claude-sonnet-4-5",
+    input_micros: 5700,
+    output_micros: 19500,
+    cache_write_micros: 750,
+    cache_read_micros: 120,
+    server_tool_micros: 0,
+    total_micros: 26070,
+    long_context_applied: false,
+  });
+});
+
+test.each([
+  ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5"],
+  ["claude-sonnet-4-5[1m]", "claude-sonnet-4-5"],
+  ["anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"],
+  ["global.anthropic.claude-opus-4-6-v1", "claude-opus-4-6"],
+  ["claude-opus-4-1@20250805", "claude-opus-4-1"],
+  ["anthropic/claude-opus-4.5", "claude-opus-4-5"],
+  ["claude-3-7-sonnet-latest", "claude-3-7-sonnet"],
+  ["claude-4-opus-20250514", "claude-opus-4"],
+  ["claude-haiku-5-5", "claude-haiku-5-5"],
+  ["arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-5", "claude-opus-5"],
+])("%s is priced as %s", (model, family) => {
+  expect(priceCall(model, none)?.model).toBe(family);
+});
+
+test.each([
+  "<synthetic>",
+  "",
+  "gpt-5",
+  "claude-opus-9",
+  "claude-opus-4-10",
+  "claude-opus-5-6",
+  "claude-haiku-4",
+  "my-claude-opus-4-5",
+  "claude-opus-4-5-thinking",
+  "claude-opus-4-5-2025",
+  "a".repeat(100_000),
+])("%.40s is unpriced instead of guessed", (model) => {
+  expect(priceCall(model, { input_tokens: 5, output_tokens: 5 })).toBeUndefined();
+});
+
+describe("cache writes", () => {
+  const split = { ephemeral_5m_input_tokens: 1_000_000, ephemeral_1h_input_tokens: 1_000_000 };
+
+  test("are priced by lifetime when the split adds up", () => {
+    const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 2_000_000, cache_creation: split });
+    expect(cost?.cache_write_micros).toBe(6_250_000 + 10_000_000);
+  });
+
+  test("are all of the five-minute kind when the split does not add up", () => {
+    const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 3_000_000, cache_creation: split });
+    expect(cost?.cache_write_micros).toBe(3 * 6_250_000);
+  });
+});
+
+test("the long-context rate covers the whole request as soon as its input with the cache is over the limit", () => {
+  const at = priceCall("claude-sonnet-4-5", { ...none, input_tokens: 1000, cache_read_input_tokens: 199_000 });
+  const above = priceCall("claude-sonnet-4-5", { ...none, input_tokens: 1001, cache_read_input_tokens: 199_000 });
+  expect(at).toMatchObject({ input_micros: 3000, cache_read_micros: 59_700, long_context_applied: false });
+  expect(above).toMatchObject({ input_micros: 6006, cache_read_micros: 119_400, long_context_applied: true });
+  expect(priceCall("claude-haiku-5-5", { ...none, input_tokens: 100_001 })?.input_micros).toBe(50_001);
+  expect(priceCall("claude-opus-5", { ...none, input_tokens: 900_000 })?.long_context_applied).toBe(false);
+});
+
+test("fast mode and regional endpoints multiply the token rates where that is known", () => {
+  const million = { ...none, input_tokens: 1_000_000 };
+  expect(priceCall("claude-opus-4-6", { ...million, speed: "fast" })?.input_micros).toBe(30_000_000);
+  expect(priceCall("claude-opus-5-5", { ...million, speed: "fast" })?.input_micros).toBe(8_000_000);
+  expect(priceCall("claude-sonnet-5-5", { ...million, speed: "fast" })?.input_micros).toBe(2_000_000);
+  expect(priceCall("us.anthropic.claude-opus-5", million)?.input_micros).toBe(5_500_000);
+  expect(priceCall("us.anthropic.claude-opus-4-20250514-v1:0", million)?.input_micros).toBe(15_000_000);
+});
+
+test("web searches cost ten dollars a thousand", () => {
+  const cost = priceCall("claude-opus-5", { ...none, server_tool_use: { web_search_requests: 1000 } });
+  expect(cost?.server_tool_micros).toBe(1000 * WEB_SEARCH_MICROS);
+  expect(cost?.total_micros).toBe(10_000_000);
+});
+
+test("the parts are integers and add up to the total for every family and for odd numbers", () => {
+  for (const { family } of PRICES) {
+    const cost = priceCall(family, {
+      input_tokens: 7,
+      output_tokens: 13,
+      cache_creation_input_tokens: 3,
+      cache_read_input_tokens: 11,
+    });
+    if (!cost) throw new Error(`${family} has no price`);
+    const parts = [cost.input_micros, cost.output_micros, cost.cache_write_micros, cost.cache_read_micros];
+    expect([...parts, cost.total_micros].every(Number.isInteger)).toBe(true);
+    expect(parts.reduce((sum, part) => sum + part, cost.server_tool_micros)).toBe(cost.total_micros);
+  }
+});
+
+test("counters that are missing, negative or not numbers count as nothing", () => {
+  const broken = { input_tokens: -5, output_tokens: Number.NaN, cache_read_input_tokens: null, cache_creation: null };
+  expect(priceCall("claude-opus-5", broken)?.total_micros).toBe(0);
+});
+
+test("the table says from when it is", () => {
+  expect(PRICES_VERSION).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+});
