@@ -1,1 +1,13 @@
-export {};
+export * from "./fold.ts";
+export * from "./message-rows.ts";
+export * from "./projection.ts";
+export * from "./records.ts";
+export * from "./state.ts";
+export * from "./store.ts";
+export * from "./append-rules.ts";
+export * from "./followers.ts";
+export * from "./memory-records.ts";
+export * from "./memory-store.ts";
+export * from "./memory-tables.ts";
+export * from "./agents.ts";
+export * from "./sessions.ts";

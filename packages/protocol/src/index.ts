@@ -1,1 +1,9 @@
-export {};
+export * from "./agent.ts";
+export * from "./content.ts";
+export * from "./dialects.ts";
+export * from "./draft.ts";
+export * from "./error.ts";
+export * from "./event.ts";
+export * from "./ids.ts";
+export * from "./session.ts";
+export * from "./usage.ts";

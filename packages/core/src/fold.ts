@@ -1,0 +1,361 @@
+import {
+  type Content,
+  type Event,
+  KnownError,
+  NO_USAGE,
+  addUsage,
+  blocksOf,
+  isFactType,
+  isToolUse,
+} from "@skein/protocol";
+import type { Snapshot } from "./store.ts";
+import { type CallState, type RunState, type SessionState, emptyState } from "./state.ts";
+
+/** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
+export const FOLD_VERSION = 1;
+
+/**
+ * Brings a state up to date with the events that follow it, and returns it.
+ *
+ * It changes the state it is given, because copying arrays per event makes a long log quadratic. Whoever needs the old
+ * state keeps a snapshot. Strict: an event out of order or of an unknown type is refused, since a driver that skips what
+ * it does not understand would act on half of the truth.
+ */
+export function fold(state: SessionState, events: readonly Event[]): SessionState {
+  for (const event of events) {
+    if (event.sequence !== state.sequence + 1)
+      throw new KnownError(
+        "store_corrupt",
+        `Session ${state.sessionId}: event ${event.sequence} follows ${state.sequence}. Expected ${state.sequence + 1}.`,
+      );
+    if (!isFactType(event.event_type))
+      throw new KnownError(
+        "unreadable",
+        `Session ${state.sessionId}: event ${event.sequence} is of type "${String(event.event_type)}", which this Skein does not know. A newer one wrote it.`,
+      );
+    state.sequence = event.sequence;
+    apply(state, event);
+  }
+  return state;
+}
+
+export function foldAll(sessionId: string, events: readonly Event[]): SessionState {
+  return fold(emptyState(sessionId), events);
+}
+
+export function snapshotOf(state: SessionState): Snapshot {
+  return { sequence: state.sequence, version: FOLD_VERSION, state: JSON.stringify(state) };
+}
+
+/** The state of a snapshot, or undefined if another version of the fold made it. */
+export function restore(snapshot: Snapshot): SessionState | undefined {
+  return snapshot.version === FOLD_VERSION ? (JSON.parse(snapshot.state) as SessionState) : undefined;
+}
+
+function apply(state: SessionState, event: Event): void {
+  const { run } = state;
+  switch (event.event_type) {
+    case "session.created": {
+      const { data } = event;
+      state.tenant = data.tenant;
+      state.agentId = data.agent_id;
+      state.agentVersion = data.agent_version;
+      state.agent = data.agent;
+      state.title = data.title;
+      state.tags = data.tags;
+      state.modelId = data.model_id;
+      state.metadata = data.metadata;
+      state.workingDirectory = data.working_directory;
+      state.parent = data.parent;
+      state.subagentOf = data.subagent_of;
+      return;
+    }
+    case "session.edited": {
+      const { title, tags, model_id, metadata } = event.data;
+      if (title !== undefined) state.title = title;
+      if (tags) state.tags = tags;
+      if (model_id !== undefined) state.modelId = model_id;
+      if (metadata) state.metadata = metadata;
+      return;
+    }
+    case "title.generated":
+      state.title = event.data.title;
+      return;
+    case "message.copied":
+      state.transcript.push({ id: event.data.message_id, role: event.data.role, content: event.data.content });
+      return;
+    case "prompt.accepted":
+      state.queue.push(event.data);
+      state.pending[event.data.message_id] = { role: "user", content: event.data.content };
+      return;
+    case "cancel.requested": {
+      const { run_id, reason } = event.data;
+      // A cancel names its run: for one that is over it means nothing, a queued one never starts.
+      if (run?.runId === run_id) {
+        run.cancelRequested = true;
+        run.cancelReason = reason;
+      }
+      state.queue = state.queue.filter((prompt) => prompt.run_id !== run_id || prompt.mode === "steer");
+      return;
+    }
+    case "session.started":
+      state.run = newRun(state, event.data, event.created_at);
+      state.runs += 1;
+      return;
+    case "message.created":
+      enter(state, event.data.message_id);
+      return;
+    case "session.completed":
+    case "session.failed":
+      state.outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
+      state.run = null;
+      return;
+    case "transcript.appended":
+      state.transcriptEntries += event.data.entries.length;
+      return;
+    case "checkpoint.created":
+    case "await.resolved":
+      return;
+    case "await.answered": {
+      const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
+      // The first answer counts; a second one, or one for a call that is over, changes nothing.
+      if (call?.phase === "waiting" && !call.answer) call.answer = event.data;
+      return;
+    }
+    default:
+      if (run) applyToRun(state, run, event);
+  }
+}
+
+type RunEvent = Exclude<
+  Event,
+  {
+    readonly event_type:
+      | "session.created"
+      | "session.edited"
+      | "title.generated"
+      | "message.copied"
+      | "prompt.accepted"
+      | "cancel.requested"
+      | "session.started"
+      | "message.created"
+      | "session.completed"
+      | "session.failed"
+      | "transcript.appended"
+      | "checkpoint.created"
+      | "await.answered"
+      | "await.resolved";
+  }
+>;
+
+/** Facts of the driver inside a run. Everything but a resume is progress. */
+function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
+  if (event.event_type !== "run.resumed") run.resumesWithoutProgress = 0;
+  switch (event.event_type) {
+    case "run.resumed":
+      run.fence = event.data.fence;
+      run.resumesWithoutProgress += 1;
+      return;
+    case "step.started":
+      run.step = event.data.step;
+      run.call = event.data;
+      run.callUnder = run.fence;
+      run.retryAt = null;
+      return;
+    case "step.retried":
+      run.call = null;
+      run.attempts = event.data.attempt;
+      run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
+      return;
+    case "step.error":
+      run.call = null;
+      run.attempts = 0;
+      return;
+    case "step.abandoned":
+      run.call = null;
+      countCall(state, run, event.data);
+      return;
+    case "step.generated": {
+      const { data } = event;
+      run.call = null;
+      run.attempts = 0;
+      run.stopReason = data.stop_reason;
+      run.lastPurpose = data.purpose;
+      if (data.container_id !== null) state.containerId = data.container_id;
+      countCall(state, run, data);
+      if (data.purpose === "title" || data.purpose === "compaction") return;
+      state.pending[data.message_id] = { role: "assistant", content: data.content };
+      run.resultsMessageId = data.results_message_id;
+      run.calls = callsIn(data.content);
+      return;
+    }
+    case "tool.started": {
+      const call = openCall(run, event.data.tool_use_id);
+      if (!call) return;
+      call.phase = "started";
+      call.policy = event.data.policy;
+      call.startedUnder = run.fence;
+      return;
+    }
+    case "tool.completed": {
+      const call = openCall(run, event.data.tool_use_id);
+      if (!call) return;
+      call.phase = "done";
+      call.result = { content: event.data.content, isError: event.data.is_error };
+      return;
+    }
+    case "await.opened":
+      for (const opened of event.data.awaits) {
+        const call = openCall(run, opened.tool_use_id);
+        if (!call) continue;
+        call.phase = "waiting";
+        call.expiresAt = opened.expires_at;
+      }
+      return;
+    case "answer.validated":
+      if (!event.data.passed) run.validationFailures += 1;
+      return;
+    case "steps.exhausted":
+      run.exhausted = true;
+      return;
+    case "compaction.checked":
+      run.compactionCheckedAtStep = event.data.step;
+      if (event.data.messages)
+        state.compacted = {
+          until: state.transcript.length,
+          messages: event.data.messages as readonly { role: "user" | "assistant"; content: Content }[],
+        };
+      return;
+    case "memory.retrieved":
+      run.memoryRetrieved = true;
+      return;
+    case "file.stored":
+      registerFile(state, run, event);
+      return;
+    case "transcript.repaired":
+    case "memory.updated":
+    case "memory.saved":
+    case "memory.restored":
+    case "file.generated":
+    case "file.downloaded":
+    case "file.failed":
+  }
+}
+
+function newRun(
+  state: SessionState,
+  started: Extract<Event, { event_type: "session.started" }>["data"],
+  at: string,
+): RunState {
+  const prompt = state.queue.find(({ message_id }) => message_id === started.message_id);
+  if (!prompt)
+    throw new KnownError(
+      "store_corrupt",
+      `Session ${state.sessionId}: run ${started.run_id} starts from prompt ${started.message_id}, which was never accepted.`,
+    );
+  state.queue = state.queue.filter((queued) => queued !== prompt);
+  return {
+    runId: started.run_id,
+    startedAt: at,
+    prompt,
+    step: 0,
+    call: null,
+    callUnder: 0,
+    attempts: 0,
+    retryAt: null,
+    calls: [],
+    resultsMessageId: null,
+    stopReason: null,
+    lastPurpose: "step",
+    cancelRequested: false,
+    cancelReason: null,
+    exhausted: false,
+    usage: NO_USAGE,
+    costMicros: 0,
+    unpricedCalls: 0,
+    filesGenerated: 0,
+    fence: 0,
+    resumesWithoutProgress: 0,
+    validationFailures: 0,
+    compactionCheckedAtStep: 0,
+    memoryRetrieved: false,
+  };
+}
+
+/** A message takes its place in the transcript, with the content that was waiting for it. */
+function enter(state: SessionState, messageId: string): void {
+  const { run } = state;
+  if (run && messageId === run.resultsMessageId) {
+    const content = run.calls.map(toolResult);
+    state.transcript.push({ id: messageId, role: "user", content });
+    run.calls = [];
+    run.resultsMessageId = null;
+    return;
+  }
+  const pending = state.pending[messageId];
+  if (!pending)
+    throw new KnownError(
+      "store_corrupt",
+      `Session ${state.sessionId}: message ${messageId} enters the transcript without content.`,
+    );
+  delete state.pending[messageId];
+  // A prompt that steers enters while another one's run goes on.
+  state.queue = state.queue.filter(({ message_id }) => message_id !== messageId);
+  state.transcript.push({ id: messageId, ...pending });
+}
+
+function toolResult(call: CallState): { type: string; [key: string]: unknown } {
+  return {
+    type: "tool_result",
+    tool_use_id: call.toolUseId,
+    content: call.result?.content ?? "",
+    ...(call.result?.isError && { is_error: true }),
+  };
+}
+
+function callsIn(content: Content): CallState[] {
+  return blocksOf(content)
+    .filter(isToolUse)
+    .map((block) => ({
+      toolUseId: block.id,
+      name: block.name,
+      input: block.input,
+      phase: "asked",
+      policy: null,
+      startedUnder: 0,
+      expiresAt: null,
+      answer: null,
+      result: null,
+    }));
+}
+
+function openCall(run: RunState, toolUseId: string): CallState | undefined {
+  return run.calls.find((call) => call.toolUseId === toolUseId && call.phase !== "done");
+}
+
+function countCall(
+  state: SessionState,
+  run: RunState,
+  { usage, cost }: Pick<Extract<Event, { event_type: "step.abandoned" }>["data"], "usage" | "cost">,
+): void {
+  for (const totals of [state, run]) {
+    totals.usage = addUsage(totals.usage, usage);
+    totals.costMicros += cost?.total_micros ?? 0;
+    totals.unpricedCalls += cost ? 0 : 1;
+  }
+}
+
+function registerFile(state: SessionState, run: RunState, event: Extract<Event, { event_type: "file.stored" }>): void {
+  const { file_id, filename, storage_path, size, mime_type } = event.data;
+  const known = Object.hasOwn(state.files, file_id) ? state.files[file_id] : undefined;
+  state.files[file_id] = {
+    filename,
+    storage_path,
+    size,
+    mime_type,
+    created_in_run: known?.created_in_run ?? run.runId,
+    last_updated_run: run.runId,
+    last_updated_at: event.created_at,
+  };
+  run.filesGenerated += 1;
+}

@@ -1,0 +1,149 @@
+import { type Event, isKnownError } from "@skein/protocol";
+
+export interface FollowersDeps {
+  /** Reads a stretch of a log from the store. */
+  readonly read: (sessionId: string, after: number, limit: number) => Promise<readonly Event[]>;
+}
+
+/** The live half of a store: hands appended events to whoever follows their session. */
+export interface Followers {
+  follow(sessionId: string, after: number, signal: AbortSignal): AsyncIterable<Event>;
+  /** Events that this process appended, after their commit. */
+  deliver(sessionId: string, events: readonly Event[]): void;
+  /** Something was appended elsewhere: whoever follows the session reads it. */
+  poke(sessionId: string): void;
+  /** Sessions that are followed now, for a sweep of what was not announced. */
+  followed(): readonly string[];
+  /** The session is gone: its followers end. */
+  end(sessionId: string): void;
+  onNews(listener: (sessionId: string) => void): () => void;
+  /** Ends every follower. */
+  close(): void;
+}
+
+interface Follower {
+  queue: Event[];
+  /** Something is missing in the queue: read the store. */
+  stale: boolean;
+  ended: boolean;
+  wake: () => void;
+}
+
+const PAGE = 1000;
+/** A follower that does not keep up re-reads the store instead of holding a growing queue in memory. */
+const QUEUE_LIMIT = 1000;
+
+export function createFollowers({ read }: FollowersDeps): Followers {
+  const bySession = new Map<string, Set<Follower>>();
+  const listeners = new Set<(sessionId: string) => void>();
+
+  function subscribe(sessionId: string): Follower {
+    const follower: Follower = { queue: [], stale: true, ended: false, wake: () => {} };
+    const followers = bySession.get(sessionId) ?? new Set();
+    bySession.set(sessionId, followers.add(follower));
+    return follower;
+  }
+
+  function unsubscribe(sessionId: string, follower: Follower): void {
+    const followers = bySession.get(sessionId);
+    followers?.delete(follower);
+    if (followers?.size === 0) bySession.delete(sessionId);
+  }
+
+  async function* follow(sessionId: string, after: number, signal: AbortSignal): AsyncGenerator<Event> {
+    // Subscribe before reading: what is appended in between then waits in the queue instead of being missed.
+    const follower = subscribe(sessionId);
+    const stop = (): void => follower.wake();
+    signal.addEventListener("abort", stop);
+    let cursor = after;
+    const over = (): boolean => signal.aborted || follower.ended;
+    try {
+      while (!over()) {
+        if (follower.stale) {
+          follower.stale = false;
+          const page = await readOrEnd(sessionId, cursor, follower);
+          if (page.length === PAGE) follower.stale = true;
+          for (const event of page) {
+            if (over()) return;
+            cursor = event.sequence;
+            yield event;
+          }
+          continue;
+        }
+        const event = follower.queue.shift();
+        if (!event) {
+          await new Promise<void>((resolve) => {
+            follower.wake = resolve;
+            // An abort or news between the check above and here must not be slept through.
+            if (over() || follower.stale || follower.queue.length > 0) resolve();
+          });
+          continue;
+        }
+        if (event.sequence <= cursor) continue;
+        if (event.sequence > cursor + 1) {
+          follower.queue = [];
+          follower.stale = true;
+          continue;
+        }
+        cursor = event.sequence;
+        yield event;
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      unsubscribe(sessionId, follower);
+    }
+  }
+
+  async function readOrEnd(sessionId: string, after: number, follower: Follower): Promise<readonly Event[]> {
+    try {
+      return await read(sessionId, after, PAGE);
+    } catch (error) {
+      if (after === 0 || !isKnownError(error, "not_found")) throw error;
+      follower.ended = true;
+      return [];
+    }
+  }
+
+  function tell(sessionId: string): void {
+    for (const listener of listeners) listener(sessionId);
+  }
+
+  return {
+    follow,
+    deliver(sessionId, events) {
+      for (const follower of bySession.get(sessionId) ?? []) {
+        if (follower.queue.length + events.length > QUEUE_LIMIT) {
+          follower.queue = [];
+          follower.stale = true;
+        } else follower.queue.push(...events);
+        follower.wake();
+      }
+      tell(sessionId);
+    },
+    poke(sessionId) {
+      for (const follower of bySession.get(sessionId) ?? []) {
+        follower.stale = true;
+        follower.wake();
+      }
+      tell(sessionId);
+    },
+    followed: () => [...bySession.keys()],
+    end(sessionId) {
+      for (const follower of bySession.get(sessionId) ?? []) {
+        follower.ended = true;
+        follower.wake();
+      }
+    },
+    onNews(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      for (const followers of bySession.values())
+        for (const follower of followers) {
+          follower.ended = true;
+          follower.wake();
+        }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { type Content, type ContentBlock, type JsonObject, type MessageRow, blocksOf, partId, textOf } from "@skein/protocol";
+
+/** A row of seed 004 before it has a number: which message it belongs to, and its place in it. */
+export interface RowPart {
+  readonly id: string;
+  readonly messageId: string;
+  readonly part: number;
+  readonly role: MessageRow["role"];
+  readonly content: JsonObject;
+  readonly toolCallId: string | null;
+}
+
+/** The rows of a message: its text as one, each tool call and each result on its own. */
+export function rowsOf(messageId: string, role: "user" | "assistant" | "system", content: Content): readonly RowPart[] {
+  const rows = blocksOf(content).flatMap(rowOfBlock);
+  const text = textOf(content);
+  const withText = text === "" && rows.length > 0 ? rows : [{ role, content: { text }, toolCallId: null }, ...rows];
+  return withText.map((row, part) => ({ ...row, id: partId(messageId, part), messageId, part }));
+}
+
+/** The row of one tool result: exactly one of `result` and `error` is set. */
+export function resultRow(result: {
+  readonly messageId: string;
+  readonly part: number;
+  readonly toolUseId: string;
+  readonly content: unknown;
+  readonly isError: boolean;
+}): RowPart {
+  const { messageId, part, toolUseId, content, isError } = result;
+  return {
+    id: partId(messageId, part),
+    messageId,
+    part,
+    role: "tool_result",
+    content: isError ? { result: null, error: content } : { result: content, error: null },
+    toolCallId: toolUseId,
+  };
+}
+
+type Row = Pick<RowPart, "role" | "content" | "toolCallId">;
+
+function rowOfBlock(block: ContentBlock): readonly Row[] {
+  if (block.type === "tool_use" || block.type === "server_tool_use") {
+    const id = String(block["id"]);
+    return [{ role: "tool_call", content: { id, name: block["name"], arguments: block["input"] }, toolCallId: id }];
+  }
+  // Results of server tools have a type of their own each: web_search_tool_result, bash_code_execution_tool_result …
+  if (block.type.endsWith("tool_result")) {
+    const content = block["content"] ?? null;
+    const isError = block["is_error"] === true;
+    return [
+      {
+        role: "tool_result",
+        content: isError ? { result: null, error: content } : { result: content, error: null },
+        toolCallId: String(block["tool_use_id"]),
+      },
+    ];
+  }
+  return [];
+}

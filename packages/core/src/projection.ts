@@ -1,0 +1,425 @@
+import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/protocol";
+import { type RowPart, resultRow, rowsOf } from "./message-rows.ts";
+
+/** Counters of a session or a run that only grow. */
+export interface Counters {
+  cost_micros: number;
+  unpriced_calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+}
+
+export type SessionColumns = Omit<Session, "usage" | keyof Counters | "total_runs" | "total_turns">;
+
+/** A message's row as a store keeps it: `number` is null until the message enters the transcript. */
+export interface MessageInsert extends RowPart {
+  readonly runId: string | null;
+  /** The event that brought the content. */
+  readonly sequence: number;
+  readonly number: number | null;
+  readonly createdAt: string;
+}
+
+/** Gives numbers to rows that are there already: `first` for part 0, and so on. */
+export interface MessageEntry {
+  readonly messageId: string;
+  readonly runId: string;
+  readonly first: number;
+}
+
+export type RunColumns = Omit<Run, "usage" | "cost" | "generated_files" | "number" | keyof Counters> & {
+  readonly model: string;
+};
+
+/** A file that a run made: seed 002's generated_files. */
+export interface FileRow {
+  readonly session_id: string;
+  readonly run_id: string;
+  readonly file_id: string;
+  readonly filename: string;
+  readonly storage_path: string;
+  readonly size: number;
+  readonly mime_type: string;
+  readonly step: number;
+  readonly created_at: string;
+}
+
+export interface RunUpdate {
+  readonly id: string;
+  readonly set: Partial<Pick<RunColumns, "completed_at" | "outcome" | "stop_reason" | "final_response" | "last_sequence">> & {
+    total_steps?: number;
+    model?: string;
+    long_context_applied?: boolean;
+  };
+  readonly add: RunCounters;
+}
+
+/** A run's money by kind, so that seed 002's breakdown is a sum and not a second calculation. */
+export interface RunCounters extends Counters {
+  input_micros: number;
+  output_micros: number;
+  cache_write_micros: number;
+  cache_read_micros: number;
+}
+
+/**
+ * What an append changes in the projections, as row operations.
+ *
+ * Numbers are relative: a message number and a run number count from 1 for the first one in this append, and the store
+ * adds how many the session had. So the writer can compute this without reading, and the store applies it without knowing
+ * what the events mean.
+ */
+export interface Changes {
+  readonly sessionInsert: SessionColumns | null;
+  readonly sessionSet: Partial<SessionColumns>;
+  readonly sessionAdd: Counters & { total_turns: number };
+  readonly runInserts: readonly RunColumns[];
+  readonly runUpdates: readonly RunUpdate[];
+  readonly messageInserts: readonly MessageInsert[];
+  readonly messageEntries: readonly MessageEntry[];
+  /** How many numbers the entering messages take. */
+  readonly messagesEntered: number;
+  readonly awaitInserts: readonly Await[];
+  readonly awaitCloses: readonly Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
+  readonly checkpointInserts: readonly Checkpoint[];
+  readonly fileInserts: readonly FileRow[];
+}
+
+/** A draft of the changes while events are read one after the other. */
+interface Draft {
+  sessionInsert: SessionColumns | null;
+  sessionSet: Partial<SessionColumns>;
+  sessionAdd: Counters & { total_turns: number };
+  runInserts: RunColumns[];
+  runUpdates: Map<string, RunUpdate>;
+  messageInserts: MessageInsert[];
+  messageEntries: MessageEntry[];
+  messagesEntered: number;
+  awaitInserts: Await[];
+  awaitCloses: Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
+  checkpointInserts: Checkpoint[];
+  fileInserts: FileRow[];
+  /** Where in `messageInserts` the rows of a message stand. */
+  readonly places: Map<string, number[]>;
+}
+
+/** The row operations of these events. Pure: the same events always give the same rows. */
+export function project(events: readonly Event[]): Changes {
+  const draft: Draft = {
+    sessionInsert: null,
+    sessionSet: {},
+    sessionAdd: { ...noCounters(), total_turns: 0 },
+    runInserts: [],
+    runUpdates: new Map(),
+    messageInserts: [],
+    messageEntries: [],
+    messagesEntered: 0,
+    awaitInserts: [],
+    awaitCloses: [],
+    checkpointInserts: [],
+    fileInserts: [],
+    places: new Map(),
+  };
+  for (const event of events) {
+    if (event.event_type !== "session.created") draft.sessionSet.updated_at = event.created_at;
+    projectEvent(draft, event);
+  }
+  const { places: _, runUpdates, ...changes } = draft;
+  return { ...changes, runUpdates: [...runUpdates.values()] };
+}
+
+/** Text for a column that people read: what a column cannot hold (NUL, lone surrogates) is replaced. The log has the exact text. */
+export function displayText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
+}
+
+function projectEvent(draft: Draft, event: Event): void {
+  const { session_id, sequence, created_at } = event;
+  switch (event.event_type) {
+    case "session.created":
+      draft.sessionInsert = sessionColumns(event);
+      return;
+    case "session.edited": {
+      const { title, tags, model_id, metadata } = event.data;
+      if (title !== undefined) draft.sessionSet.title = title;
+      if (tags) draft.sessionSet.tags = tags;
+      if (model_id !== undefined) draft.sessionSet.model_id = model_id;
+      if (metadata) draft.sessionSet.metadata = metadata;
+      return;
+    }
+    case "title.generated":
+      draft.sessionSet.title = event.data.title;
+      return;
+    case "message.copied": {
+      const { message_id, role, content } = event.data;
+      for (const row of rowsOf(message_id, role, content))
+        draft.messageInserts.push({
+          ...row,
+          runId: null,
+          sequence,
+          number: (draft.messagesEntered += 1),
+          createdAt: created_at,
+        });
+      return;
+    }
+    case "prompt.accepted": {
+      const { message_id, run_id, content } = event.data;
+      insertRows(draft, event, rowsOf(message_id, "user", content), run_id);
+      return;
+    }
+    case "session.started": {
+      const { run_id, user_message } = event.data;
+      draft.runInserts.push({
+        id: run_id,
+        session_id,
+        started_at: created_at,
+        completed_at: null,
+        outcome: null,
+        stop_reason: null,
+        user_message: displayText(user_message),
+        final_response: null,
+        total_steps: 0,
+        model: "",
+        first_sequence: sequence,
+        last_sequence: null,
+      });
+      Object.assign(draft.sessionSet, {
+        status: "running",
+        run_id,
+        current_step: 0,
+        started_at: created_at,
+        finished_at: null,
+        last_run_at: created_at,
+      });
+      return;
+    }
+    case "message.created":
+      enter(draft, event.data);
+      if (event.data.transformation_type === "tool_result_added") draft.sessionSet.status = "running";
+      return;
+    case "step.started":
+      draft.sessionSet.status = "running";
+      draft.sessionSet.current_step = event.data.step;
+      return;
+    case "step.generated": {
+      const { data } = event;
+      if (data.purpose === "step" || data.purpose === "summary")
+        insertRows(draft, event, rowsOf(data.message_id, "assistant", data.content), data.run_id);
+      count(draft, data);
+      draft.sessionSet.last_known_input_tokens = data.usage.input_tokens;
+      draft.sessionSet.last_known_output_tokens = data.usage.output_tokens;
+      if (data.container_id !== null) draft.sessionSet.container_id = data.container_id;
+      const update = runUpdate(draft, data.run_id);
+      update.set.model = data.model;
+      if (data.purpose === "step" || data.purpose === "summary") update.set.total_steps = data.step;
+      if (data.cost?.long_context_applied) update.set.long_context_applied = true;
+      return;
+    }
+    case "step.abandoned":
+      count(draft, event.data);
+      return;
+    case "tool.completed": {
+      const { message_id, part, tool_use_id, content, is_error, run_id } = event.data;
+      const row = resultRow({ messageId: message_id, part, toolUseId: tool_use_id, content, isError: is_error });
+      insertRows(draft, event, [row], run_id);
+      return;
+    }
+    case "await.opened":
+      draft.sessionSet.status = "awaiting";
+      for (const { session_id: _child, ...opened } of event.data.awaits)
+        draft.awaitInserts.push({
+          ...opened,
+          session_id,
+          run_id: event.data.run_id,
+          opened_at: created_at,
+          closed_at: null,
+          resolution: null,
+        });
+      return;
+    case "await.resolved":
+      draft.awaitCloses.push({
+        tool_use_id: event.data.tool_use_id,
+        closed_at: created_at,
+        resolution: event.data.resolution,
+      });
+      return;
+    case "session.completed":
+      endRun(draft, event, "completed", displayText(event.data.final_response));
+      return;
+    case "session.failed":
+      endRun(draft, event, event.data.outcome, null);
+      return;
+    case "checkpoint.created":
+      draft.checkpointInserts.push({
+        id: event.data.checkpoint_id,
+        session_id,
+        user_message_uuid: event.data.user_message_uuid,
+        files_modified: event.data.files_modified,
+        created_at,
+      });
+      return;
+    case "file.stored": {
+      const { duration_ms: _, ...file } = event.data;
+      draft.fileInserts.push({ ...file, session_id, created_at });
+      return;
+    }
+    case "cancel.requested":
+    case "run.resumed":
+    case "steps.exhausted":
+    case "transcript.appended":
+    case "step.retried":
+    case "step.error":
+    case "tool.started":
+    case "await.answered":
+    case "answer.validated":
+    case "transcript.repaired":
+    case "memory.retrieved":
+    case "memory.updated":
+    case "memory.saved":
+    case "memory.restored":
+    case "compaction.checked":
+    case "file.generated":
+    case "file.downloaded":
+    case "file.failed":
+  }
+}
+
+type Of<Type extends Event["event_type"]> = Extract<Event, { readonly event_type: Type }>;
+
+function sessionColumns({ session_id, created_at, data }: Of<"session.created">): SessionColumns {
+  return {
+    id: session_id,
+    tenant: data.tenant,
+    agent_id: data.agent_id,
+    agent_version: data.agent_version,
+    title: data.title,
+    tags: data.tags,
+    model: data.agent.model,
+    model_id: data.model_id,
+    working_directory: data.working_directory,
+    metadata: data.metadata,
+    status: "idle",
+    outcome: null,
+    run_id: null,
+    current_step: 0,
+    container_id: null,
+    created_at,
+    updated_at: created_at,
+    started_at: null,
+    finished_at: null,
+    last_run_at: null,
+    parent_session_id: data.parent?.session_id ?? null,
+    forked_from_sequence: data.parent?.sequence ?? null,
+    subagent_of_session_id: data.subagent_of?.session_id ?? null,
+    subagent_of_tool_use_id: data.subagent_of?.tool_use_id ?? null,
+    last_known_input_tokens: 0,
+    last_known_output_tokens: 0,
+  };
+}
+
+function insertRows(draft: Draft, event: Event, rows: readonly RowPart[], runId: string): void {
+  for (const row of rows) {
+    const places = draft.places.get(row.messageId) ?? [];
+    draft.places.set(row.messageId, [...places, draft.messageInserts.length]);
+    draft.messageInserts.push({ ...row, runId, sequence: event.sequence, number: null, createdAt: event.created_at });
+  }
+}
+
+/** Numbers the rows of a message: in place if this append inserts them, by an update if an earlier one did. */
+function enter(draft: Draft, entered: Of<"message.created">["data"]): void {
+  const first = draft.messagesEntered + 1;
+  draft.messagesEntered += entered.rows;
+  const places = draft.places.get(entered.message_id) ?? [];
+  for (const place of places) {
+    const row = draft.messageInserts[place];
+    if (row) draft.messageInserts[place] = { ...row, number: first + row.part, runId: entered.run_id };
+  }
+  if (places.length < entered.rows)
+    draft.messageEntries.push({ messageId: entered.message_id, runId: entered.run_id, first });
+}
+
+function endRun(
+  draft: Draft,
+  event: Of<"session.completed"> | Of<"session.failed">,
+  outcome: NonNullable<Run["outcome"]>,
+  finalResponse: string | null,
+): void {
+  const { run_id, stop_reason, step } = event.data;
+  Object.assign(runUpdate(draft, run_id).set, {
+    completed_at: event.created_at,
+    outcome,
+    stop_reason,
+    final_response: finalResponse,
+    last_sequence: event.sequence,
+    total_steps: step,
+  });
+  Object.assign(draft.sessionSet, { status: "idle", outcome, run_id: null, finished_at: event.created_at });
+  draft.sessionAdd.total_turns += 1;
+}
+
+/** Usage and money are added once per answered model call. */
+function count(draft: Draft, call: Of<"step.generated">["data"] | Of<"step.abandoned">["data"]): void {
+  const { usage, cost } = call;
+  const added: RunCounters = {
+    cost_micros: cost?.total_micros ?? 0,
+    unpriced_calls: cost ? 0 : 1,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
+    cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
+    input_micros: cost?.input_micros ?? 0,
+    output_micros: cost?.output_micros ?? 0,
+    cache_write_micros: cost?.cache_write_micros ?? 0,
+    cache_read_micros: cost?.cache_read_micros ?? 0,
+  };
+  const { add } = runUpdate(draft, call.run_id);
+  for (const key of Object.keys(added) as (keyof RunCounters)[]) add[key] += added[key];
+  for (const key of Object.keys(noCounters()) as (keyof Counters)[]) draft.sessionAdd[key] += added[key];
+}
+
+function runUpdate(draft: Draft, id: string): RunUpdate {
+  const update = draft.runUpdates.get(id) ?? {
+    id,
+    set: {},
+    add: noRunCounters(),
+  };
+  draft.runUpdates.set(id, update);
+  return update;
+}
+
+export function noRunCounters(): RunCounters {
+  return { ...noCounters(), input_micros: 0, output_micros: 0, cache_write_micros: 0, cache_read_micros: 0 };
+}
+
+function noCounters(): Counters {
+  return {
+    cost_micros: 0,
+    unpriced_calls: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+  };
+}
+
+/** Seed 004's status of a session. */
+export function platformStatus(session: Pick<Session, "status" | "outcome">): "pending" | "running" | "completed" | "failed" {
+  if (session.status !== "idle") return "running";
+  if (session.outcome === null) return "pending";
+  return session.outcome === "completed" ? "completed" : "failed";
+}
+
+/** A row as the port hands it out. */
+export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
+  return {
+    id: row.id,
+    session_id: sessionId,
+    sequence: row.number,
+    role: row.role,
+    content: row.content,
+    tool_call_id: row.toolCallId,
+    created_at: row.createdAt,
+  };
+}

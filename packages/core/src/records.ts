@@ -1,0 +1,47 @@
+/** Something that is kept beside the log because it is not a session: an agent, a model, a key, a webhook. */
+export interface StoredRecord {
+  readonly tenant: string;
+  readonly kind: string;
+  readonly id: string;
+  /** Raised by every put, from 1. */
+  readonly version: number;
+  readonly value: unknown;
+  /** What it can be listed by. */
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface RecordPut {
+  readonly tenant: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly value: unknown;
+  readonly fields?: Readonly<Record<string, string | readonly string[]>>;
+  /** The version that the caller knows; 0 = it must not be there yet. Left out, the last put wins. */
+  readonly expect?: number;
+}
+
+export interface RecordQuery {
+  readonly tenant: string;
+  readonly kind: string;
+  readonly field?: { readonly name: string; readonly value: string };
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/**
+ * A small place for what is not a session. Rules, tested on every driver:
+ *
+ * - `put` takes one or several records, all or none; a version that is not the expected one is refused with `conflict`
+ *   (`already_exists` for an expected 0), and nothing is changed.
+ * - A value comes back as it was put (JSON). Records of another tenant do not exist.
+ * - `list` is in the order of ids, greatest first, which for UUID v7 is newest first.
+ */
+export interface Records {
+  get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined>;
+  put(puts: readonly RecordPut[]): Promise<readonly StoredRecord[]>;
+  list(query: RecordQuery): Promise<{ readonly items: readonly StoredRecord[]; readonly cursor: string | null }>;
+  /** Whether there was something to delete. */
+  delete(tenant: string, kind: string, id: string): Promise<boolean>;
+}

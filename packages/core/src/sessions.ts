@@ -1,0 +1,263 @@
+import {
+  type Agent,
+  type AgentConfig,
+  Content,
+  type Event,
+  type Fact,
+  type Ids,
+  type JsonObject,
+  KnownError,
+  Line,
+  type Message,
+  type MessageRow,
+  type NewEvent,
+  type Run,
+  type Session,
+  Tags,
+  Uuid,
+  createIds,
+} from "@skein/protocol";
+import { z } from "zod";
+import { sessionNotFound } from "./append-rules.ts";
+import { fold, foldAll, restore } from "./fold.ts";
+import { forkedMessages } from "./fork.ts";
+import { type SessionState, emptyState } from "./state.ts";
+import type { AppendOptions, Page, PageOptions, SessionQuery, Store } from "./store.ts";
+
+export interface SessionsDeps {
+  readonly store: Store;
+  /** Whose sessions these are. Those of another tenant do not exist here. */
+  readonly tenant?: string;
+  readonly now?: () => number;
+  readonly ids?: Ids;
+}
+
+const CreateOptions = z.strictObject({
+  id: Uuid.optional(),
+  title: Line.max(255).nullable().default(null),
+  tags: Tags.default([]),
+  modelId: Uuid.nullable().default(null),
+  workingDirectory: Line.max(500).nullable().default(null),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+  subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
+});
+
+const PromptOptions = z.strictObject({
+  content: Content,
+  mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
+  model: Line.max(100).nullable().default(null),
+  maxCostMicros: z.int().nonnegative().nullable().default(null),
+});
+
+const EditOptions = z.strictObject({
+  title: Line.max(255).nullable().optional(),
+  tags: Tags.optional(),
+  modelId: Uuid.nullable().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** The most characters that one prompt may have, so that a single body cannot fill the memory of every reader. */
+const PROMPT_LIMIT = 32 * 1024 * 1024;
+
+/** What a prompt became: durable before this is answered. */
+export interface Accepted {
+  readonly sessionId: string;
+  readonly messageId: string;
+  readonly runId: string;
+  readonly sequence: number;
+  readonly repeated: boolean;
+}
+
+type Key = NonNullable<AppendOptions["key"]>;
+
+/** What people do with sessions. The server, the command line and the library call this and nothing lower. */
+export interface Sessions {
+  create(agent: SessionAgent, options?: z.input<typeof CreateOptions>, key?: Key): Promise<Session>;
+  prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
+  /** Answers an await. What becomes of the answer is decided by the driver, and stands in the log. */
+  answer(sessionId: string, toolUseId: string, answer: { content: Content; isError?: boolean }): Promise<Event>;
+  /** Asks for the end of a run: the one that is under way, or the named one, which may still be queued. */
+  cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Event>;
+  edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
+  /** A new session with the transcript up to and including this message. The parent is not touched. */
+  fork(sessionId: string, options?: { messageId?: string; title?: string }): Promise<Session>;
+  delete(sessionId: string): Promise<void>;
+
+  get(sessionId: string): Promise<Session>;
+  list(query?: Omit<SessionQuery, "tenant">): Promise<Page<Session>>;
+  messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
+  /** The messages with their blocks, as the model and people see them. */
+  transcript(sessionId: string): Promise<readonly Message[]>;
+  runs(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<Run>>;
+  events(sessionId: string, options?: { after?: number; limit?: number }): Promise<readonly Event[]>;
+  follow(sessionId: string, options: { after?: number }, signal: AbortSignal): AsyncIterable<Event>;
+  /** Folds the log, from its snapshot where there is one. */
+  state(sessionId: string): Promise<SessionState>;
+}
+
+/** The agent that a session is created for: a stored one, or just a configuration. */
+export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
+
+export function createSessions({ store, tenant = "default", now = Date.now, ids = createIds({ now }) }: SessionsDeps): Sessions {
+  const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
+
+  async function get(sessionId: string): Promise<Session> {
+    const session = await store.get(sessionId, { tenant });
+    if (!session) throw sessionNotFound(sessionId);
+    return session;
+  }
+
+  async function state(sessionId: string): Promise<SessionState> {
+    await get(sessionId);
+    const snapshot = await store.readSnapshot(sessionId);
+    const start = (snapshot && restore(snapshot)) ?? emptyState(sessionId);
+    return fold(start, await store.read(sessionId, { tenant, after: start.sequence }));
+  }
+
+  async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
+    if (agent.status === "archived") throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
+    const { id = ids(), title, tags, modelId, workingDirectory, metadata, subagentOf } = parsed(CreateOptions, options);
+    const created = event({
+      event_type: "session.created",
+      data: {
+        tenant,
+        agent_id: agent.id,
+        agent_version: agent.version,
+        agent: agent.config,
+        title,
+        tags,
+        model_id: modelId,
+        working_directory: workingDirectory,
+        metadata,
+        parent: null,
+        subagent_of: subagentOf,
+      },
+    });
+    const { events } = await store.append(id, [created], { expect: 0, ...(key && { key }) });
+    return get(events[0]?.session_id ?? id);
+  }
+
+  async function prompt(sessionId: string, input: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted> {
+    const { content, mode, model, maxCostMicros } = parsed(
+      PromptOptions,
+      typeof input === "string" ? { content: input } : input,
+    );
+    checkPrompt(content);
+    const accepted = event({
+      event_type: "prompt.accepted",
+      data: { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros },
+    });
+    const { events, repeated } = await store.append(sessionId, [accepted], {
+      tenant,
+      dueAt: now(),
+      ...(key && { key }),
+    });
+    const [stored] = events;
+    if (stored?.event_type !== "prompt.accepted")
+      throw new Error("The store answered an accepted prompt with something else.");
+    return {
+      sessionId: stored.session_id,
+      messageId: stored.data.message_id,
+      runId: stored.data.run_id,
+      sequence: stored.sequence,
+      repeated,
+    };
+  }
+
+  async function cancel(sessionId: string, { runId, reason }: { runId?: string; reason?: string } = {}): Promise<Event> {
+    const running = (await get(sessionId)).run_id;
+    const target = runId ?? running;
+    if (target === null) throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
+    if (target !== running && !(await isQueued(sessionId, target)))
+      throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
+    return appendOne(sessionId, { event_type: "cancel.requested", data: { run_id: target, reason: reason ?? null } });
+  }
+
+  async function isQueued(sessionId: string, runId: string): Promise<boolean> {
+    return (await state(sessionId)).queue.some((prompt) => prompt.run_id === runId);
+  }
+
+  async function fork(sessionId: string, { messageId, title }: { messageId?: string; title?: string } = {}): Promise<Session> {
+    const parent = foldAll(sessionId, await store.read(sessionId, { tenant }));
+    if (!parent.agent) throw sessionNotFound(sessionId);
+    const messages = forkedMessages(parent, messageId);
+    const id = ids();
+    const created: Fact = {
+      event_type: "session.created",
+      data: {
+        tenant,
+        agent_id: parent.agentId,
+        agent_version: parent.agentVersion,
+        agent: parent.agent,
+        title: title ?? parent.title,
+        tags: [...parent.tags],
+        model_id: parent.modelId,
+        working_directory: parent.workingDirectory,
+        metadata: parent.metadata,
+        parent: { session_id: sessionId, sequence: parent.sequence },
+        subagent_of: null,
+      },
+    };
+    const copies = messages.map(
+      ({ role, content }): Fact => ({ event_type: "message.copied", data: { message_id: ids(), role, content } }),
+    );
+    await store.append(id, [created, ...copies].map(event), { expect: 0 });
+    return get(id);
+  }
+
+  async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
+    const { modelId, ...rest } = parsed(EditOptions, input);
+    const data = { ...rest, ...(modelId !== undefined && { model_id: modelId }) };
+    await appendOne(sessionId, { event_type: "session.edited", data: data as JsonObject });
+    return get(sessionId);
+  }
+
+  async function appendOne(sessionId: string, fact: Fact): Promise<Event> {
+    const dueAt = fact.event_type === "session.edited" ? {} : { dueAt: now() };
+    const { events } = await store.append(sessionId, [event(fact)], { tenant, ...dueAt });
+    return events[0] as Event;
+  }
+
+  return {
+    create,
+    prompt,
+    async answer(sessionId, toolUseId, { content, isError = false }) {
+      const open = await store.awaits(sessionId, { tenant });
+      if (!open.some(({ tool_use_id }) => tool_use_id === toolUseId))
+        throw new KnownError("not_awaiting", `Session ${sessionId} does not wait for an answer to ${toolUseId}.`);
+      const data = { tool_use_id: toolUseId, content: parsed(Content, content), is_error: isError };
+      return appendOne(sessionId, { event_type: "await.answered", data });
+    },
+    cancel,
+    edit,
+    fork,
+    delete: (sessionId) => store.delete(sessionId, { tenant }),
+    get,
+    list: (query = {}) => store.list({ ...query, tenant }),
+    messages: (sessionId, options = {}) => store.messages(sessionId, { ...options, tenant }),
+    transcript: async (sessionId) => (await state(sessionId)).transcript,
+    runs: (sessionId, options = {}) => store.runs(sessionId, { ...options, tenant }),
+    events: (sessionId, options = {}) => store.read(sessionId, { ...options, tenant }),
+    follow: (sessionId, options, signal) => store.follow(sessionId, { ...options, tenant }, signal),
+    state,
+  };
+}
+
+function checkPrompt(content: Content): void {
+  const empty = typeof content === "string" ? content === "" : content.length === 0;
+  if (empty) throw new KnownError("invalid", "A prompt needs at least one character or one block.");
+  const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
+  if (size > PROMPT_LIMIT)
+    throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);
+}
+
+/** Parses input of a caller: what does not fit is an `invalid` with the place named. */
+function parsed<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const place = issue?.path.length ? `${issue.path.join(".")}: ` : "";
+  throw new KnownError("invalid", `${place}${issue?.message ?? "The input is not valid."}`, {
+    details: { issues: result.error.issues.map(({ path, message }) => ({ path: path.join("."), message })) },
+  });
+}

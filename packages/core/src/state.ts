@@ -1,0 +1,154 @@
+import {
+  type AgentConfig,
+  type Content,
+  type FactData,
+  type JsonObject,
+  type Message,
+  NO_USAGE,
+  type Outcome,
+  type SessionStatus,
+  type UsageTotals,
+} from "@skein/protocol";
+
+/** A prompt that was accepted and has not entered the transcript yet. */
+export type QueuedPrompt = FactData<"prompt.accepted">;
+
+/** A tool call of the current step. */
+export interface CallState {
+  readonly toolUseId: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
+  phase: "asked" | "started" | "waiting" | "done";
+  policy: "once" | "repeatable" | null;
+  /** The fence under which it was started: an older one than the driver's means that its worker is gone. */
+  startedUnder: number;
+  expiresAt: string | null;
+  /** An answer from outside that the driver has not looked at yet. */
+  answer: FactData<"await.answered"> | null;
+  result: { readonly content: Content; readonly isError: boolean } | null;
+}
+
+/** The run that is under way. */
+export interface RunState {
+  readonly runId: string;
+  readonly startedAt: string;
+  readonly prompt: QueuedPrompt;
+  step: number;
+  /** The model call that is open, if one is. */
+  call: FactData<"step.started"> | null;
+  /** Under which fence the open model call was started. */
+  callUnder: number;
+  /** Failed attempts of this step so far, and when the next one may start. */
+  attempts: number;
+  retryAt: string | null;
+  calls: CallState[];
+  /** The message that will carry the results of `calls`. */
+  resultsMessageId: string | null;
+  /** What the model last said, and why it stopped. */
+  stopReason: string | null;
+  lastPurpose: FactData<"step.started">["purpose"];
+  cancelRequested: boolean;
+  cancelReason: string | null;
+  exhausted: boolean;
+  usage: UsageTotals;
+  costMicros: number;
+  unpricedCalls: number;
+  filesGenerated: number;
+  /** The fence of the worker that drives it now. */
+  fence: number;
+  /** How often it was taken up again without getting any further. */
+  resumesWithoutProgress: number;
+  validationFailures: number;
+  compactionCheckedAtStep: number;
+  memoryRetrieved: boolean;
+}
+
+/** What a log means. Never stored as truth: always folded from events, and JSON throughout so that it can be a snapshot. */
+export interface SessionState {
+  sessionId: string;
+  /** The last event that was folded. */
+  sequence: number;
+  tenant: string;
+  agentId: string;
+  agentVersion: number;
+  agent: AgentConfig | null;
+  title: string | null;
+  tags: readonly string[];
+  modelId: string | null;
+  metadata: JsonObject;
+  workingDirectory: string | null;
+  parent: FactData<"session.created">["parent"];
+  subagentOf: FactData<"session.created">["subagent_of"];
+  /** Everything that was said, in order. Compaction never shortens it. */
+  transcript: Message[];
+  /** What the model is shown instead of the first `until` messages, after a compaction. */
+  compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
+  /** Contents that wait for their message to enter the transcript, by message id. */
+  pending: Record<string, { readonly role: Message["role"]; readonly content: Content }>;
+  queue: QueuedPrompt[];
+  run: RunState | null;
+  runs: number;
+  outcome: Outcome | null;
+  containerId: string | null;
+  usage: UsageTotals;
+  costMicros: number;
+  unpricedCalls: number;
+  files: Record<string, FileEntry>;
+  /** Entries of a Claude Code transcript that the log holds. */
+  transcriptEntries: number;
+}
+
+/** Seed 002's file_registry entry. */
+export interface FileEntry {
+  readonly filename: string;
+  readonly storage_path: string;
+  readonly size: number;
+  readonly mime_type: string;
+  readonly created_in_run: string;
+  readonly last_updated_run: string;
+  readonly last_updated_at: string;
+}
+
+export function emptyState(sessionId: string): SessionState {
+  return {
+    sessionId,
+    sequence: 0,
+    tenant: "",
+    agentId: "",
+    agentVersion: 0,
+    agent: null,
+    title: null,
+    tags: [],
+    modelId: null,
+    metadata: {},
+    workingDirectory: null,
+    parent: null,
+    subagentOf: null,
+    transcript: [],
+    compacted: null,
+    pending: {},
+    queue: [],
+    run: null,
+    runs: 0,
+    outcome: null,
+    containerId: null,
+    usage: NO_USAGE,
+    costMicros: 0,
+    unpricedCalls: 0,
+    files: {},
+    transcriptEntries: 0,
+  };
+}
+
+export function statusOf(state: SessionState): SessionStatus {
+  if (!state.run) return "idle";
+  const open = state.run.calls.filter((call) => call.phase !== "done");
+  return open.length > 0 && open.every((call) => call.phase === "waiting" && call.answer === null) ? "awaiting" : "running";
+}
+
+/** What the model is shown of the transcript. */
+export function contextOf(state: SessionState): readonly Omit<Message, "id">[] {
+  if (!state.compacted) return state.transcript;
+  return [...state.compacted.messages, ...state.transcript.slice(state.compacted.until)];
+}

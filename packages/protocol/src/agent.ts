@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { JsonObject } from "./content.ts";
+import { Uuid } from "./ids.ts";
+
+/** Text that every store can keep in a column: no NUL, no half of a surrogate pair. */
+export const Line = z
+  .string()
+  .refine((text) => text.isWellFormed() && !text.includes("\0"), "Expected text without NUL and without lone surrogates.");
+
+export const Tags = z.array(Line.min(1).max(100)).max(50);
+
+/** Seed 002 writes component types as registry names in SQL and as class names in documents: both are accepted, the registry name is kept. */
+function componentType<const Names extends readonly [string, ...string[]]>(names: Names, suffix: string) {
+  const byClassName = new Map(names.map((name) => [className(name, suffix), name]));
+  return z.preprocess((value) => byClassName.get(value as string) ?? value, z.enum(names));
+}
+
+function className(registryName: string, suffix: string): string {
+  const words = registryName.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join("") + suffix;
+}
+
+export const Formatter = componentType(["json", "xml", "raw"], "Formatter");
+export const CompactorType = componentType(["none", "tool_result_removal", "sliding_window", "summarize"], "Compactor");
+export const MemoryStoreType = componentType(["none", "placeholder", "full_text"], "MemoryStore");
+
+/** A tool that the model may call; what runs it is known to the process, not to the data. */
+export const ToolSchema = z.looseObject({
+  name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, "A tool name has 1 to 128 letters, digits, _ or -."),
+  description: z.string().default(""),
+  input_schema: JsonObject,
+});
+
+/** What an agent is made of. A session keeps the configuration it began with. Defaults are seed 002's. */
+export const AgentConfig = z.object({
+  name: Line.min(1).max(255),
+  description: Line.nullable().default(null),
+  runtime: z.enum(["loop", "claude-code"]).default("loop"),
+  system_prompt: z.string().default(""),
+  model: Line.min(1).max(100),
+  max_steps: z.int().min(1).max(1000).default(50),
+  thinking_tokens: z.int().nonnegative().default(0),
+  max_tokens: z.int().positive().default(2048),
+  tool_schemas: z.array(ToolSchema).default([]),
+  server_tools: z.array(JsonObject).default([]),
+  beta_headers: z.array(Line).default([]),
+  api_kwargs: JsonObject.default({}),
+  formatter: Formatter.default("json"),
+  stream_meta_history_and_tool_results: z.boolean().default(false),
+  compactor_type: CompactorType.default("none"),
+  memory_store_type: MemoryStoreType.default("none"),
+  max_retries: z.int().nonnegative().max(100).default(5),
+  base_delay: z.number().nonnegative().default(1),
+  max_cost_micros: z.int().nonnegative().nullable().default(null),
+  extras: JsonObject.default({}),
+});
+export type AgentConfig = z.infer<typeof AgentConfig>;
+
+/** An agent as seed 004 has it, with its configuration and the version that each change raises. */
+export const Agent = z.object({
+  id: Uuid,
+  version: z.int().positive(),
+  name: AgentConfig.shape.name,
+  description: AgentConfig.shape.description,
+  system_prompt: AgentConfig.shape.system_prompt,
+  default_model_id: Uuid.nullable(),
+  tags: Tags,
+  status: z.enum(["active", "archived"]),
+  config: AgentConfig,
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+export type Agent = z.infer<typeof Agent>;
+
+/** A row of seed 004's `llm_models`, which the seed refers to and does not define. */
+export const LlmModel = z.object({
+  id: Uuid,
+  name: Line.min(1).max(100),
+  provider: z.literal("anthropic"),
+  is_default: z.boolean(),
+  created_at: z.iso.datetime(),
+});
+export type LlmModel = z.infer<typeof LlmModel>;

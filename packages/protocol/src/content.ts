@@ -1,0 +1,69 @@
+import { z } from "zod";
+
+/** A JSON object whose keys we do not know. */
+export const JsonObject = z.record(z.string(), z.unknown());
+export type JsonObject = z.infer<typeof JsonObject>;
+
+const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
+const ThinkingBlock = z.looseObject({ type: z.literal("thinking"), thinking: z.string() });
+const ToolUseBlock = z.looseObject({
+  type: z.literal("tool_use"),
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown(),
+});
+const ToolResultBlock = z.looseObject({
+  type: z.literal("tool_result"),
+  tool_use_id: z.string(),
+  content: z.union([z.string(), z.array(JsonObject)]).optional(),
+  is_error: z.boolean().optional(),
+});
+const ImageBlock = z.looseObject({ type: z.literal("image"), source: JsonObject });
+const DocumentBlock = z.looseObject({ type: z.literal("document"), source: JsonObject });
+
+const KNOWN: Readonly<Record<string, z.ZodType>> = {
+  text: TextBlock,
+  thinking: ThinkingBlock,
+  tool_use: ToolUseBlock,
+  tool_result: ToolResultBlock,
+  image: ImageBlock,
+  document: DocumentBlock,
+};
+
+export type TextBlock = z.infer<typeof TextBlock>;
+export type ToolUseBlock = z.infer<typeof ToolUseBlock>;
+export type ToolResultBlock = z.infer<typeof ToolResultBlock>;
+
+/**
+ * One block of a message, as the Messages API has it.
+ *
+ * Types that we know are checked; all others (today's and tomorrow's) pass through untouched, key order included.
+ */
+export const ContentBlock = z.looseObject({ type: z.string() }).superRefine((block, context) => {
+  const known = Object.hasOwn(KNOWN, block.type) ? KNOWN[block.type] : undefined;
+  const problems = known?.safeParse(block).error?.issues ?? [];
+  for (const { path, message } of problems) context.addIssue({ code: "custom", path: [...path], message });
+});
+export type ContentBlock = z.infer<typeof ContentBlock>;
+
+/** What a message says: blocks, or plain text as their short form. */
+export const Content = z.union([z.string(), z.array(ContentBlock)]);
+export type Content = z.infer<typeof Content>;
+
+/** The content as blocks, whichever form it came in. */
+export function blocksOf(content: Content): readonly ContentBlock[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** All text of a message, its text blocks joined by line breaks. */
+export function textOf(content: Content): string {
+  if (typeof content === "string") return content;
+  return content
+    .filter((block): block is TextBlock => block.type === "text" && typeof block["text"] === "string")
+    .map((block) => block.text)
+    .join("\n");
+}
+
+export function isToolUse(block: ContentBlock): block is ToolUseBlock {
+  return block.type === "tool_use";
+}

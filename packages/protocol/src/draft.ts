@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { Uuid } from "./ids.ts";
+
+/**
+ * The unfinished text of the current step. A draft has no sequence and is never stored; the fact that replaces it is.
+ *
+ * `offset` counts characters of this attempt before `delta`, so a reader that joins late can tell what it missed.
+ */
+const draft = z.object({
+  session_id: Uuid,
+  run_id: Uuid,
+  step: z.int().nonnegative(),
+  attempt: z.int().positive(),
+  message_id: Uuid,
+  offset: z.int().nonnegative(),
+  delta: z.string(),
+});
+
+/** The two names that seed 004 has for the same delta. */
+export const Draft = z.discriminatedUnion("event_type", [
+  z.object({ event_type: z.literal("step.generating"), data: draft }),
+  z.object({ event_type: z.literal("message.delta"), data: draft }),
+]);
+export type Draft = z.infer<typeof Draft>;

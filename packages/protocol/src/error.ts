@@ -1,0 +1,70 @@
+import { z } from "zod";
+
+/** Everything that can go wrong and that a caller can act on. The code is the contract, the message is for people. */
+export const ErrorCode = z.enum([
+  /** The input does not fit its schema or a rule of the API. */
+  "invalid",
+  /** There is no such thing, or not for this tenant. */
+  "not_found",
+  /** It is there already, and differently. */
+  "already_exists",
+  /** The log moved on since the caller looked (`expect`), or a record's version did. */
+  "conflict",
+  /** The writer's lease is not the current one: another worker drives, or this one released. */
+  "lease_lost",
+  /** Only the driver of a session may append this fact. */
+  "lease_required",
+  /** The same idempotency key came with another request. */
+  "key_reused",
+  /** Nothing is running that could be cancelled. */
+  "not_running",
+  /** The await is not open: unknown, answered or timed out. */
+  "not_awaiting",
+  /** The agent is archived. */
+  "archived",
+  /** A body, file or list is over its limit. */
+  "too_large",
+  /** Another process holds this store. */
+  "store_locked",
+  /** The store's files or rows are not as they were written. */
+  "store_corrupt",
+  /** The store was written by a newer Skein. */
+  "store_too_new",
+  /** The store cannot be reached now; trying again later may help. */
+  "store_unavailable",
+  /** The disk is full. Nothing of the append was kept. */
+  "disk_full",
+  /** The store's folder or file cannot be written. */
+  "read_only",
+  /** The store was closed. */
+  "closed",
+  /** An event is of a type or version that this Skein does not know. */
+  "unreadable",
+]);
+export type ErrorCode = z.infer<typeof ErrorCode>;
+
+/** An error that the caller can act on. Anything else that is thrown is a bug. */
+export class KnownError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.name = "KnownError";
+    this.code = code;
+    this.details = options.details;
+  }
+}
+
+export function isKnownError(error: unknown, ...codes: readonly ErrorCode[]): error is KnownError {
+  return error instanceof KnownError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** What is said about a failure inside a fact, where a stack or a class would not survive. */
+export const Failure = z.object({
+  code: z.string(),
+  message: z.string(),
+  /** HTTP status, where the failure came over HTTP. */
+  status: z.int().optional(),
+});
+export type Failure = z.infer<typeof Failure>;

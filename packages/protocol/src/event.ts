@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { contextFacts } from "./facts/context-facts.ts";
+import { sessionFacts } from "./facts/session-facts.ts";
+import { stepFacts } from "./facts/step-facts.ts";
+import { Uuid } from "./ids.ts";
+
+/** The closed list of facts, each with the schema of its data. A new fact breaks the build wherever a decision about it is due. */
+export const FACTS = { ...sessionFacts, ...stepFacts, ...contextFacts };
+export type FactType = keyof typeof FACTS;
+
+export type FactData<Type extends FactType> = z.infer<(typeof FACTS)[Type]>;
+
+/** Something that happened, before it has a place in a log. */
+export type Fact = { [Type in FactType]: { readonly event_type: Type; readonly data: FactData<Type> } }[FactType];
+
+/** A fact with the id that its writer minted: appending it again is recognised by that id. */
+export type NewEvent = Fact & { readonly id: string };
+
+/** A fact with its place in the log of its session: seed 004's six keys. */
+export type Event = NewEvent & {
+  readonly session_id: string;
+  /** 1, 2, 3 … inside the session, without gap or repeat. */
+  readonly sequence: number;
+  readonly created_at: string;
+};
+
+export function isFactType(type: string): type is FactType {
+  return Object.hasOwn(FACTS, type);
+}
+
+/** Parses an event from outside, for example from an exported file. */
+export const Event = z
+  .object({
+    id: Uuid,
+    session_id: Uuid,
+    sequence: z.int().positive(),
+    event_type: z.string(),
+    data: z.unknown(),
+    created_at: z.iso.datetime(),
+  })
+  .transform((event, context): Event => {
+    if (!isFactType(event.event_type)) {
+      context.addIssue({ code: "custom", path: ["event_type"], message: `There is no event type "${event.event_type}".` });
+      return z.NEVER;
+    }
+    const data = FACTS[event.event_type].safeParse(event.data);
+    for (const { path, message } of data.error?.issues ?? [])
+      context.addIssue({ code: "custom", path: ["data", ...path], message });
+    return event as Event;
+  });
+
+/** The version in which facts are written today. Older ones are upgraded when they are read. */
+export const FACT_VERSION = 1;
+
+/** Facts that anyone may append. All others need the lease of the session's driver. */
+const FROM_OUTSIDE: ReadonlySet<FactType> = new Set<FactType>([
+  "session.created",
+  "session.edited",
+  "message.copied",
+  "prompt.accepted",
+  "cancel.requested",
+  "await.answered",
+]);
+
+export function needsLease(type: FactType): boolean {
+  return !FROM_OUTSIDE.has(type);
+}

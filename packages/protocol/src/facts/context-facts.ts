@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { Content, JsonObject } from "../content.ts";
+import { Failure } from "../error.ts";
+import { Uuid } from "../ids.ts";
+
+const Count = z.int().nonnegative();
+const inStep = { run_id: Uuid, step: Count };
+const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };
+
+/** What the model is shown besides the transcript: memory, compaction, files. */
+export const contextFacts = {
+  "memory.retrieved": z.object({
+    ...inStep,
+    ...context,
+    memories_found: Count,
+    memories_injected: Count,
+    memory_store_type: z.string(),
+    /** What was put before the model, so that the step can be shown again. */
+    injected: z.array(z.string()),
+  }),
+  "memory.updated": z.object({ ...inStep, memories_written: Count, memory_store_type: z.string(), duration_ms: Count }),
+  "memory.saved": z.object({ ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject }),
+  "memory.restored": z.object({ ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject }),
+  /** Each check leaves its reason; an applied one also what stands for the older messages from then on. */
+  "compaction.checked": z.object({
+    ...inStep,
+    ...context,
+    applied: z.boolean(),
+    reason: z.string(),
+    compactor_type: z.string(),
+    current_tokens: Count,
+    threshold: Count,
+    tokens_after: Count,
+    /** The messages that the model is shown in place of everything before; null when not applied. */
+    messages: z.array(z.object({ role: z.string(), content: Content })).nullable(),
+  }),
+  "file.generated": z.object({ ...inStep, file_id: z.string(), filename: z.string() }),
+  "file.downloaded": z.object({ ...inStep, file_id: z.string(), filename: z.string(), size: Count, duration_ms: Count }),
+  "file.stored": z.object({
+    ...inStep,
+    file_id: z.string(),
+    filename: z.string(),
+    storage_path: z.string(),
+    size: Count,
+    mime_type: z.string(),
+    duration_ms: Count,
+  }),
+  "file.failed": z.object({ ...inStep, file_id: z.string(), filename: z.string().nullable(), error: Failure }),
+};

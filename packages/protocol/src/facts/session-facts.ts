@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { AgentConfig, Line, Tags } from "../agent.ts";
+import { Content, JsonObject } from "../content.ts";
+import { Failure } from "../error.ts";
+import { Uuid } from "../ids.ts";
+import { StopReason } from "../session.ts";
+import { UsageTotals } from "../usage.ts";
+
+const Count = z.int().nonnegative();
+
+/** What a run came to, said once at its end. */
+const runTotals = {
+  usage: UsageTotals,
+  cost_micros: Count,
+  unpriced_calls: Count,
+  files_generated: Count,
+  duration_ms: Count,
+};
+
+/** What happens to a session as a whole, and to the prompts and messages in it. */
+export const sessionFacts = {
+  /** The first fact of every log. */
+  "session.created": z.object({
+    tenant: Line.min(1).max(100),
+    agent_id: Uuid,
+    agent_version: z.int().positive(),
+    agent: AgentConfig,
+    title: Line.max(255).nullable(),
+    tags: Tags,
+    model_id: Uuid.nullable(),
+    working_directory: Line.max(500).nullable(),
+    metadata: JsonObject,
+    /** Where a fork comes from: the parent's log up to this sequence. */
+    parent: z.object({ session_id: Uuid, sequence: z.int().positive() }).nullable(),
+    /** The call in another session that this one works for. */
+    subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
+  }),
+  "session.edited": z.object({
+    title: Line.max(255).nullable().optional(),
+    tags: Tags.optional(),
+    model_id: Uuid.nullable().optional(),
+    metadata: JsonObject.optional(),
+  }),
+  /** A message of the parent's transcript, copied when a session is forked. Brings no usage with it. */
+  "message.copied": z.object({
+    message_id: Uuid,
+    role: z.enum(["user", "assistant", "system"]),
+    content: Content,
+  }),
+  /** A prompt is durable from here on. It enters the transcript when its run starts, or when the running one reads it. */
+  "prompt.accepted": z.object({
+    message_id: Uuid,
+    /** The run that this prompt will open, unless it steers one that is already there. */
+    run_id: Uuid,
+    mode: z.enum(["queue", "steer", "interrupt"]),
+    content: Content,
+    model: Line.max(100).nullable(),
+    max_cost_micros: Count.nullable(),
+  }),
+  "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
+  /** A run begins: seed 004's notice that the session is processing. */
+  "session.started": z.object({ run_id: Uuid, message_id: Uuid, user_message: z.string(), formatter: z.string() }),
+  /** A worker took up an open run; calls opened before are orphans. */
+  "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
+  /** A message took its place in the transcript. Its rows (seed 004) were made by the fact that brought its content. */
+  "message.created": z.object({
+    message_id: Uuid,
+    run_id: Uuid,
+    step: Count,
+    role: z.enum(["user", "assistant", "system"]),
+    /** How many rows it has. */
+    rows: Count,
+    transformation_type: z.enum(["user_message_added", "assistant_message_added", "tool_result_added", "message_added"]),
+    messages_before_count: Count,
+    messages_after_count: Count,
+    tokens_before: Count,
+    tokens_after: Count,
+  }),
+  "title.generated": z.object({ title: Line.max(255) }),
+  "steps.exhausted": z.object({ run_id: Uuid, step: Count, max_steps: z.int().positive() }),
+  "session.completed": z.object({
+    run_id: Uuid,
+    step: Count,
+    stop_reason: StopReason,
+    final_response: z.string(),
+    ...runTotals,
+  }),
+  /** The run failed or was cancelled: seed 004 has one word for both, the outcome tells them apart. */
+  "session.failed": z.object({
+    run_id: Uuid,
+    step: Count,
+    outcome: z.enum(["failed", "cancelled"]),
+    stop_reason: StopReason,
+    error: Failure,
+    ...runTotals,
+  }),
+  "checkpoint.created": z.object({
+    checkpoint_id: Uuid,
+    user_message_uuid: Line.min(1).max(100),
+    files_modified: z.array(z.string().startsWith("/", "Expected an absolute path.")),
+  }),
+  /** Entries of a Claude Code transcript, kept as they are. */
+  "transcript.appended": z.object({ entries: z.array(JsonObject) }),
+};

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { Content, ContentBlock, JsonObject } from "../content.ts";
+import { Failure } from "../error.ts";
+import { Uuid } from "../ids.ts";
+import { CallCost, Usage } from "../usage.ts";
+
+const Count = z.int().nonnegative();
+const inStep = { run_id: Uuid, step: Count };
+
+/** What a model call is for: a step of the loop, or one of the calls around it. */
+const Purpose = z.enum(["step", "summary", "title", "compaction"]);
+
+/** Model calls and the tool calls they ask for. */
+export const stepFacts = {
+  "step.started": z.object({
+    ...inStep,
+    attempt: z.int().positive(),
+    purpose: Purpose,
+    model: z.string(),
+    max_tokens: Count,
+    thinking_tokens: Count,
+    tools_count: Count,
+    messages_count: Count,
+    estimated_tokens: Count,
+  }),
+  "step.generated": z.object({
+    ...inStep,
+    purpose: Purpose,
+    message_id: Uuid,
+    /** The message that will carry the results of the calls in `content`; null when there are none. */
+    results_message_id: Uuid.nullable(),
+    content: z.array(ContentBlock),
+    model: z.string(),
+    stop_reason: z.string().nullable(),
+    usage: Usage,
+    /** Null: the model has no price. Never 0 for that. */
+    cost: CallCost.nullable(),
+    container_id: z.string().nullable(),
+    duration_ms: Count,
+  }),
+  "step.retried": z.object({ ...inStep, attempt: z.int().positive(), error: Failure, delay_ms: Count }),
+  "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count }),
+  /** A model call whose answer was lost with its worker, charged at the most it can have cost. */
+  "step.abandoned": z.object({ ...inStep, model: z.string(), usage: Usage, cost: CallCost.nullable() }),
+  "tool.started": z.object({
+    ...inStep,
+    tool_use_id: z.string(),
+    name: z.string(),
+    input: z.unknown(),
+    policy: z.enum(["once", "repeatable"]),
+  }),
+  "tool.completed": z.object({
+    ...inStep,
+    tool_use_id: z.string(),
+    name: z.string(),
+    input: z.unknown(),
+    /** `unknown`: it had started when its worker died, and nobody can say whether it took effect. */
+    outcome: z.enum(["committed", "failed", "unknown"]),
+    content: Content,
+    is_error: z.boolean(),
+    /** The message that this result belongs to, and its place among the step's calls. */
+    message_id: Uuid,
+    part: Count,
+    duration_ms: Count,
+  }),
+  "await.opened": z.object({
+    ...inStep,
+    awaits: z.array(
+      z.object({
+        tool_use_id: z.string(),
+        kind: z.enum(["frontend_tool", "question", "approval", "subagent"]),
+        name: z.string(),
+        input: z.unknown(),
+        expires_at: z.iso.datetime().nullable(),
+        /** The session that works on it, for a subagent. */
+        session_id: Uuid.nullable(),
+      }),
+    ),
+  }),
+  /** An answer from outside, kept before anybody acts on it. */
+  "await.answered": z.object({ tool_use_id: z.string(), content: Content, is_error: z.boolean() }),
+  "await.resolved": z.object({
+    ...inStep,
+    tool_use_id: z.string(),
+    resolution: z.enum(["answered", "timed_out", "cancelled"]),
+    waited_ms: Count,
+  }),
+  /** The final answer was checked by the agent's own rule. */
+  "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable() }),
+  /** Broken pairs of tool_use and tool_result were mended before a model call. */
+  "transcript.repaired": z.object({ ...inStep, repairs: z.array(JsonObject) }),
+};

@@ -1,0 +1,87 @@
+import { z } from "zod";
+
+/** Any UUID in lower case: ours are v7, foreign ones (Claude Code's, a client's) are kept as they are. */
+export const Uuid = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "Expected a UUID in lower case.");
+
+/** Makes a new UUID v7. Each is greater than the one before, also inside one millisecond and when the clock goes back. */
+export type Ids = () => string;
+
+export interface IdsDeps {
+  readonly now?: () => number;
+  readonly random?: (bytes: Uint8Array) => Uint8Array;
+}
+
+const COUNTER_LIMIT = 2 ** 42;
+
+/**
+ * UUID v7 (RFC 9562, method 1): 48 bits of time, a 42-bit counter, 32 random bits.
+ *
+ * The order holds inside one process only. Across processes the sequence of a log orders, never the id.
+ */
+export function createIds({
+  now = Date.now,
+  random = (bytes) => crypto.getRandomValues(bytes),
+}: IdsDeps = {}): Ids {
+  const bytes = new Uint8Array(16);
+  const view = new DataView(bytes.buffer);
+  // Randomness is drawn in one large piece, because a call per id costs more than the id itself.
+  const pool = new Uint8Array(4096);
+  let used = pool.length;
+  let last = -1;
+  let counter = 0;
+
+  function take(count: number): Uint8Array {
+    if (used + count > pool.length) {
+      random(pool);
+      used = 0;
+    }
+    used += count;
+    return pool.subarray(used - count, used);
+  }
+
+  /** A random start with its top bit 0, which leaves room to count. */
+  function freshCounter(): number {
+    const part = take(6);
+    const high = ((part[0] ?? 0) & 0x01) * 2 ** 40;
+    return high + new DataView(part.buffer, part.byteOffset + 1, 4).getUint32(0) * 2 ** 8 + (part[5] ?? 0);
+  }
+
+  return () => {
+    const time = now();
+    counter += 1;
+    if (time > last || counter >= COUNTER_LIMIT) {
+      last = Math.max(time, last + 1);
+      counter = freshCounter();
+    }
+    view.setUint16(0, Math.floor(last / 2 ** 32));
+    view.setUint32(2, last % 2 ** 32);
+    view.setUint16(6, 0x7000 | Math.floor(counter / 2 ** 30));
+    view.setUint32(8, 0x8000_0000 + (counter % 2 ** 30));
+    bytes.set(take(4), 12);
+    return format(bytes);
+  };
+}
+
+/**
+ * The id of one part of a message, derived so that a repeated append makes the same rows.
+ *
+ * Part 0 is the message's own id; the others count up in its last 32 bits, which are random and belong to it alone.
+ */
+export function partId(messageId: string, part: number): string {
+  if (part === 0) return messageId;
+  const last = (Number.parseInt(messageId.slice(-8), 16) + part) % 2 ** 32;
+  return messageId.slice(0, -8) + last.toString(16).padStart(8, "0");
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+function format(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += "-";
+    text += HEX[bytes[i] ?? 0];
+  }
+  return text;
+}

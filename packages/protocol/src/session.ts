@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { Line, Tags } from "./agent.ts";
+import { Content, JsonObject } from "./content.ts";
+import { Uuid } from "./ids.ts";
+import { CostBreakdown, UsageTotals } from "./usage.ts";
+
+const Instant = z.iso.datetime();
+
+/** What a session is doing. How its last run ended is a matter of the run. */
+export const SessionStatus = z.enum(["idle", "running", "awaiting"]);
+export type SessionStatus = z.infer<typeof SessionStatus>;
+
+/** How a run ended. */
+export const Outcome = z.enum(["completed", "failed", "cancelled"]);
+export type Outcome = z.infer<typeof Outcome>;
+
+export const StopReason = z.enum([
+  "end_turn",
+  "max_tokens",
+  "max_steps",
+  "stop_sequence",
+  "refusal",
+  "context_window_exceeded",
+  "budget",
+  "error",
+  "poisoned",
+  "cancelled",
+]);
+export type StopReason = z.infer<typeof StopReason>;
+
+/** A session as people list it: derived from its log, never written by hand. */
+export const Session = z.object({
+  id: Uuid,
+  tenant: z.string(),
+  agent_id: Uuid,
+  agent_version: z.int().positive(),
+  title: Line.nullable(),
+  tags: Tags,
+  model: z.string(),
+  model_id: Uuid.nullable(),
+  working_directory: z.string().nullable(),
+  metadata: JsonObject,
+  status: SessionStatus,
+  outcome: Outcome.nullable(),
+  run_id: Uuid.nullable(),
+  current_step: z.int().nonnegative(),
+  container_id: z.string().nullable(),
+  created_at: Instant,
+  updated_at: Instant,
+  started_at: Instant.nullable(),
+  finished_at: Instant.nullable(),
+  last_run_at: Instant.nullable(),
+  parent_session_id: Uuid.nullable(),
+  forked_from_sequence: z.int().positive().nullable(),
+  subagent_of_session_id: Uuid.nullable(),
+  subagent_of_tool_use_id: z.string().nullable(),
+  total_runs: z.int().nonnegative(),
+  total_turns: z.int().nonnegative(),
+  cost_micros: z.int().nonnegative(),
+  unpriced_calls: z.int().nonnegative(),
+  usage: UsageTotals,
+  last_known_input_tokens: z.int().nonnegative(),
+  last_known_output_tokens: z.int().nonnegative(),
+});
+export type Session = z.infer<typeof Session>;
+
+/** From a prompt to the end of its answer: seed 002's conversation_history row. */
+export const Run = z.object({
+  id: Uuid,
+  session_id: Uuid,
+  /** Counts the session's runs from 1. */
+  number: z.int().positive(),
+  started_at: Instant,
+  completed_at: Instant.nullable(),
+  outcome: Outcome.nullable(),
+  stop_reason: StopReason.nullable(),
+  user_message: z.string(),
+  final_response: z.string().nullable(),
+  total_steps: z.int().nonnegative(),
+  usage: UsageTotals,
+  cost: CostBreakdown.nullable(),
+  cost_micros: z.int().nonnegative(),
+  unpriced_calls: z.int().nonnegative(),
+  generated_files: z.array(JsonObject),
+  first_sequence: z.int().positive(),
+  last_sequence: z.int().positive().nullable(),
+});
+export type Run = z.infer<typeof Run>;
+
+/** A message of the transcript, its blocks as the Messages API has them. */
+export const Message = z.object({
+  id: Uuid,
+  role: z.enum(["user", "assistant", "system"]),
+  content: Content,
+});
+export type Message = z.infer<typeof Message>;
+
+/** One row of seed 004's messages: tool calls and results stand on their own, numbered from 1 in the order of the transcript. */
+export const MessageRow = z.object({
+  id: Uuid,
+  session_id: Uuid,
+  sequence: z.int().positive(),
+  role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
+  content: JsonObject,
+  tool_call_id: z.string().nullable(),
+  created_at: Instant,
+});
+export type MessageRow = z.infer<typeof MessageRow>;
+
+/** What a session waits for from outside, keyed by the tool call that asked. */
+export const Await = z.object({
+  session_id: Uuid,
+  run_id: Uuid,
+  tool_use_id: z.string(),
+  kind: z.enum(["frontend_tool", "question", "approval", "subagent"]),
+  name: z.string(),
+  input: z.unknown(),
+  expires_at: Instant.nullable(),
+  opened_at: Instant,
+  closed_at: Instant.nullable(),
+  resolution: z.enum(["answered", "timed_out", "cancelled"]).nullable(),
+});
+export type Await = z.infer<typeof Await>;
+
+/** The files as they were at one user message. Unique per session, because a fork copies its history. */
+export const Checkpoint = z.object({
+  id: Uuid,
+  session_id: Uuid,
+  user_message_uuid: Line.min(1).max(100),
+  files_modified: z.array(z.string().startsWith("/", "Expected an absolute path.")),
+  created_at: Instant,
+});
+export type Checkpoint = z.infer<typeof Checkpoint>;
