@@ -1,0 +1,98 @@
+/**
+ * What the simulator says when nobody wrote a script: a pleasant demonstration. Deterministic, a function of the request alone.
+ *
+ * It says that it is a simulation, does little sums, and calls tools that fit the prompt, one round per prompt unless the prompt asks for
+ * more ("use the search tool 3 times").
+ */
+import { chooseTools } from "./demo-tools.ts";
+import { sampleOf } from "./demo-input.ts";
+import { lastResult } from "./plan.ts";
+import { withoutScripts, type Step } from "./script.ts";
+import { solveSum } from "./sums.ts";
+import { blocksOf, textsOf, type Message, type MessagesRequest } from "./wire.ts";
+
+const SIMULATION = "This is a simulation: no model was asked and nothing was billed.";
+const MAXIMUM_ROUNDS = 10;
+const MAXIMUM_QUOTE = 400;
+
+export function demoStep(request: MessagesRequest): Step {
+  if (asksForTitle(request)) return { text: JSON.stringify({ title: titleOf(promptOf(request.messages).text) }) };
+  if (request.outputSchema) {
+    return { text: JSON.stringify(sampleOf(request.outputSchema, promptOf(request.messages).text)) };
+  }
+  return request.thinking ? { thinking: thoughtOf(request), ...answer(request) } : answer(request);
+}
+
+function answer(request: MessagesRequest): Step {
+  const { text, rounds } = promptOf(request.messages);
+  const isForced = request.toolChoice.type === "any" || request.toolChoice.type === "tool";
+  if (isForced || rounds < roundsWanted(text)) {
+    const tools = chooseTools(request, text);
+    if (tools.length > 0) return isForced ? { tools } : { text: announce(tools), tools };
+  }
+  if (rounds > 0) return { text: `The tool answered: ${quote(lastResult(request.messages))}\n\n${SIMULATION}` };
+  const sum = solveSum(text);
+  if (sum !== null) return { text: `The answer is ${sum}. ${SIMULATION}` };
+  if (/^\W*(hi|hello|hey|good (morning|day|evening)|greetings)\b/i.test(text)) {
+    return { text: `Hello! I am Skein's simulator, standing in for ${request.model}. ${SIMULATION} ${hint(request)}` };
+  }
+  return { text: `You wrote: ${quote(text)}\n\n${SIMULATION} ${hint(request)}` };
+}
+
+/** The last thing a person said, and how many rounds of tools followed it. */
+function promptOf(messages: readonly Message[]): { readonly text: string; readonly rounds: number } {
+  let rounds = 0;
+  for (const message of messages.toReversed()) {
+    if (message.role === "assistant" && blocksOf(message.content).some((block) => block.type === "tool_use"))
+      rounds += 1;
+    if (message.role !== "user") continue;
+    const text = textsOf(message.content).map(withoutReminders).filter(Boolean).join("\n");
+    if (text !== "") return { text, rounds };
+  }
+  return { text: "", rounds };
+}
+
+// Claude Code puts its own notes into user messages.
+function withoutReminders(text: string): string {
+  return text.replaceAll(/<system-reminder>[\s\S]*?<\/system-reminder>/g, "").trim();
+}
+
+function roundsWanted(text: string): number {
+  if (/\btwice\b/i.test(text)) return 2;
+  // "3 times 4" is a sum, not a wish.
+  const asked = /\b(\d+) times\b(?!\s*\d)/i.exec(text)?.[1];
+  return Math.max(1, Math.min(MAXIMUM_ROUNDS, Number(asked ?? 1)));
+}
+
+function asksForTitle({ system, messages }: MessagesRequest): boolean {
+  const texts = [...textsOf(system), ...messages.flatMap((message) => textsOf(message.content))];
+  return texts.some((text) => text.includes('Return JSON with a single "title" field'));
+}
+
+function titleOf(text: string): string {
+  const words = withoutScripts(text)
+    .replaceAll(/<[^>]*>/g, " ")
+    .split(/\s+/)
+    .filter(Boolean);
+  return words.slice(0, 6).join(" ") || "A simulated session";
+}
+
+function thoughtOf({ messages }: MessagesRequest): string {
+  return `The prompt is ${quote(promptOf(messages).text)}. I am a simulation, so I answer with what I can do without a model.`;
+}
+
+function announce(tools: readonly { readonly name: string }[]): string {
+  const names = tools.map((tool) => `\`${tool.name}\``).join(" and ");
+  return `I will use ${names}. (A simulation: the inputs are guessed from the prompt.)`;
+}
+
+function hint({ tools }: MessagesRequest): string {
+  const name = tools.find((tool) => tool.input_schema)?.name;
+  const about = name === undefined ? "" : `, or ask me to use a tool, such as "use the ${name} tool"`;
+  return `Ask me a little sum${about}.`;
+}
+
+function quote(text: string): string {
+  const short = text.length > MAXIMUM_QUOTE ? `${text.slice(0, MAXIMUM_QUOTE)}…` : text;
+  return short === "" ? "(nothing)" : `"${short}"`;
+}

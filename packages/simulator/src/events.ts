@@ -1,0 +1,108 @@
+/** An answer as the frames of a stream. */
+import type { AssistantMessage, Block } from "./wire.ts";
+
+export interface Frame {
+  readonly text: string;
+  /** Deltas are what `chunk…` and `after…Chunks` of a step count. */
+  readonly isDelta: boolean;
+}
+
+const DEFAULT_CHUNK = 64;
+
+export function framesOf(message: AssistantMessage, chunk: number = DEFAULT_CHUNK): readonly Frame[] {
+  const frames: Frame[] = [startOf(message), frame("ping", { type: "ping" })];
+  for (const [index, block] of message.content.entries()) {
+    frames.push(frame("content_block_start", { type: "content_block_start", index, content_block: opening(block) }));
+    for (const delta of deltasOf(block, Math.max(1, chunk))) {
+      frames.push(frame("content_block_delta", { type: "content_block_delta", index, delta }));
+    }
+    frames.push(frame("content_block_stop", { type: "content_block_stop", index }));
+  }
+  frames.push(endOf(message), frame("message_stop", { type: "message_stop" }));
+  return frames;
+}
+
+export function frame(event: string, data: object | string): Frame {
+  const json = typeof data === "string" ? data : JSON.stringify(data);
+  return { text: `event: ${event}\ndata: ${json}\n\n`, isDelta: event === "content_block_delta" };
+}
+
+function startOf(message: AssistantMessage): Frame {
+  const usage = { ...message.usage, output_tokens: 1, output_tokens_details: { thinking_tokens: 0 } };
+  return frame("message_start", {
+    type: "message_start",
+    message: {
+      ...message,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      container: null,
+      usage,
+    },
+  });
+}
+
+function endOf({ stop_reason, stop_sequence, stop_details, container, usage }: AssistantMessage): Frame {
+  return frame("message_delta", {
+    type: "message_delta",
+    delta: { stop_reason, stop_sequence, stop_details, container },
+    usage: {
+      input_tokens: usage.input_tokens,
+      cache_creation_input_tokens: usage.cache_creation_input_tokens,
+      cache_read_input_tokens: usage.cache_read_input_tokens,
+      output_tokens: usage.output_tokens,
+      output_tokens_details: usage.output_tokens_details,
+      server_tool_use: usage.server_tool_use,
+    },
+  });
+}
+
+/** The block as it begins: what deltas will bring is still empty. Other blocks come whole. */
+function opening(block: Block): Block {
+  if (block.type === "text") return { ...block, text: "", ...(block.citations !== undefined && { citations: [] }) };
+  if (block.type === "thinking") return { ...block, thinking: "", signature: "" };
+  if (isUse(block)) return { ...block, input: {} };
+  return block;
+}
+
+function deltasOf(block: Block, chunk: number): readonly object[] {
+  if (block.type === "text") {
+    const citations = Array.isArray(block.citations) ? (block.citations as unknown[]) : [];
+    return [
+      ...pieces(String(block.text), chunk).map((text) => ({ type: "text_delta", text })),
+      ...citations.map((citation) => ({ type: "citations_delta", citation })),
+    ];
+  }
+  if (block.type === "thinking") {
+    return [
+      ...pieces(String(block.thinking), chunk).map((thinking) => ({ type: "thinking_delta", thinking })),
+      { type: "signature_delta", signature: block.signature },
+    ];
+  }
+  if (!isUse(block)) return [];
+  const json = JSON.stringify(block.input ?? {});
+  const parts = ["", ...(json === "{}" ? [] : pieces(json, chunk))];
+  return parts.map((partial_json) => ({ type: "input_json_delta", partial_json }));
+}
+
+function isUse(block: Block): boolean {
+  return block.type === "tool_use" || block.type === "server_tool_use" || block.type === "mcp_tool_use";
+}
+
+function pieces(text: string, size: number): readonly string[] {
+  const result: string[] = [];
+  let start = 0;
+  while (start < text.length) {
+    let end = Math.min(text.length, start + size);
+    // The API never cuts a character in two; JSON would carry the halves as escapes.
+    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end += 1;
+    result.push(text.slice(start, end));
+    start = end;
+  }
+  return result;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

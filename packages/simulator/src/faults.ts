@@ -1,0 +1,47 @@
+import type { CutFault, ErrorFault, HangFault, Step, StreamErrorFault } from "./script.ts";
+
+/** What goes wrong with this one call. */
+export interface Faults {
+  readonly error: ErrorFault | null;
+  readonly streamError: StreamErrorFault | null;
+  readonly cut: CutFault | null;
+  readonly hang: HangFault | null;
+}
+
+export const NO_FAULTS: Faults = { error: null, streamError: null, cut: null, hang: null };
+
+const MAXIMUM_COUNTERS = 10_000;
+
+/**
+ * Decides which faults of a step happen now.
+ *
+ * The only memory that scripts have: a fault with `times` is counted per script text and step number. Two conversations with the very same
+ * script share that count; a label of their own keeps them apart.
+ */
+export function createFaultCounter(): (step: Step, key: string) => Faults {
+  const counters = new Map<string, number>();
+
+  function due(key: string, fault: { readonly times?: number }): boolean {
+    if (fault.times === undefined) return true;
+    const before = counters.get(key) ?? 0;
+    if (before >= fault.times) return false;
+    const oldest = counters.size >= MAXIMUM_COUNTERS ? counters.keys().next().value : undefined;
+    if (oldest !== undefined) counters.delete(oldest);
+    counters.set(key, before + 1);
+    return true;
+  }
+
+  return (step, key) => {
+    const { error, streamError, cut } = step;
+    const hang = step.hang === true ? {} : step.hang;
+    if (!error && !streamError && !cut && !hang) return NO_FAULTS;
+    // An error leaves no answer that another fault could break, so it keeps the others for later.
+    if (error && due(`error ${key}`, error)) return { ...NO_FAULTS, error };
+    return {
+      error: null,
+      streamError: streamError && due(`stream-error ${key}`, streamError) ? streamError : null,
+      cut: cut && due(`cut ${key}`, cut) ? cut : null,
+      hang: hang && due(`hang ${key}`, hang) ? hang : null,
+    };
+  };
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ApiError, errorBody, invalid } from "./api-error.ts";
+
+export const JSON_TYPE = { "content-type": "application/json" } as const;
+
+/** Reads a whole body; over the limit it is a 413, and if the client goes away it throws. */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const refuse = (): void => {
+      chunks.length = 0;
+      // What is still coming is read and dropped: a client that is writing would not see the answer otherwise.
+      request.removeAllListeners("data").resume();
+      reject(new ApiError(413, { headers: { connection: "close" } }));
+    };
+    if (Number(request.headers["content-length"] ?? 0) > limit) return refuse();
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limit) return refuse();
+      chunks.push(chunk);
+    });
+    request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on("error", reject);
+  });
+}
+
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8")) as unknown;
+  } catch {
+    throw invalid("", "The request body is not valid JSON");
+  }
+}
+
+export function sendJson(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, JSON_TYPE).end(JSON.stringify(body));
+}
+
+export function sendError(response: ServerResponse, error: ApiError, id: string): void {
+  response.writeHead(error.status, { ...JSON_TYPE, ...error.headers }).end(errorBody(error, id));
+}

@@ -1,0 +1,125 @@
+/** From an HTTP request to the part that answers it, with its line in the ledger. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ApiError } from "./api-error.ts";
+import type { FileStore } from "./file-store.ts";
+import { answerFiles } from "./files-route.ts";
+import { parseJson, readBody, sendError, sendJson } from "./http.ts";
+import type { CallFilter, CallKind, LedgerBook, OpenCall, Outcome } from "./ledger.ts";
+import type { MessagesRoute } from "./messages-route.ts";
+import { getModel, listModels } from "./models.ts";
+import { parsePrompt } from "./parse-request.ts";
+import { countPrompt } from "./prompt-cache.ts";
+
+const MAXIMUM_BODY = 32 * 1024 * 1024;
+
+export interface RoutesDeps {
+  readonly ledger: LedgerBook;
+  readonly files: FileStore;
+  readonly messages: MessagesRoute;
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export function createHandler({ ledger, files, messages }: RoutesDeps): Handler {
+  async function answer(call: OpenCall, request: IncomingMessage, response: ServerResponse): Promise<Outcome> {
+    checkHeaders(request);
+    const body = hasBody(call.method) ? await readBody(request, MAXIMUM_BODY) : Buffer.alloc(0);
+    switch (`${call.method} ${call.kind}`) {
+      case "POST messages": {
+        const json = parseJson(body);
+        ledger.keepBody(call, json, body.length);
+        return messages(call, json, response);
+      }
+      case "POST count_tokens": {
+        const json = parseJson(body);
+        ledger.keepBody(call, json, body.length);
+        const prompt = parsePrompt(json);
+        call.model = prompt.model;
+        sendJson(response, { input_tokens: countPrompt(prompt) });
+        return "answered";
+      }
+      case "GET models": {
+        const id = call.path.slice("/v1/models/".length);
+        sendJson(response, id === "" ? listModels(queryOf(request)) : getModel(decodeURIComponent(id)));
+        return "answered";
+      }
+      case "GET files":
+      case "POST files":
+      case "DELETE files": {
+        const rest = decodeURIComponent(call.path.slice("/v1/files/".length));
+        const contentType = request.headers["content-type"] ?? "";
+        const { method } = call;
+        await answerFiles(files, { method, rest, query: queryOf(request), contentType, body }, response);
+        return "answered";
+      }
+      default:
+        throw new ApiError(call.kind === "other" ? 404 : 405);
+    }
+  }
+
+  function fail(call: OpenCall, error: unknown, response: ServerResponse): Outcome {
+    if (response.destroyed) return "aborted";
+    const known = error instanceof ApiError ? error : bug(error);
+    call.error = known.message;
+    if (response.headersSent) response.destroy();
+    else sendError(response, known, call.id);
+    return known === error ? "rejected" : "faulted";
+  }
+
+  return async (request, response) => {
+    const method = request.method ?? "GET";
+    const path = pathOf(request.url ?? "/");
+    if (path === "/api/hello") return void response.writeHead(200).end();
+    if (path === "/simulator/ledger") return answerLedger(ledger, request, response);
+
+    const call = ledger.open({ kind: kindOf(path), method, path, headers: request.headers });
+    response.setHeader("request-id", call.id);
+    const outcome = await answer(call, request, response).catch((error: unknown) => fail(call, error, response));
+    ledger.settle(call, outcome, response.headersSent ? response.statusCode : null);
+  };
+}
+
+function answerLedger(ledger: LedgerBook, request: IncomingMessage, response: ServerResponse): void {
+  if (request.method === "DELETE") ledger.clear();
+  if (request.method === "DELETE") return void response.writeHead(204).end();
+  if (request.method !== "GET") return void response.writeHead(405).end();
+  const filter = Object.fromEntries(queryOf(request)) as CallFilter;
+  sendJson(response, { totals: ledger.totals(), calls: ledger.calls(filter) });
+}
+
+function checkHeaders({ headers }: IncomingMessage): void {
+  if (headers["x-api-key"] === undefined && headers.authorization === undefined) {
+    throw new ApiError(401, { message: "x-api-key header is required" });
+  }
+  if (headers["anthropic-version"] === undefined) {
+    throw new ApiError(400, { message: "anthropic-version: header is required" });
+  }
+}
+
+function kindOf(path: string): CallKind {
+  if (path === "/v1/messages") return "messages";
+  if (path === "/v1/messages/count_tokens") return "count_tokens";
+  if (path === "/v1/models" || path.startsWith("/v1/models/")) return "models";
+  if (path === "/v1/files" || path.startsWith("/v1/files/")) return "files";
+  return "other";
+}
+
+function hasBody(method: string): boolean {
+  return method === "POST" || method === "PUT" || method === "PATCH";
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf("?");
+  return end < 0 ? url : url.slice(0, end);
+}
+
+function queryOf(request: IncomingMessage): URLSearchParams {
+  return new URLSearchParams((request.url ?? "").slice(pathOf(request.url ?? "").length));
+}
+
+/** A failure of the simulator itself: said in the answer, where whoever runs the test will look. */
+function bug(error: unknown): ApiError {
+  return new ApiError(500, {
+    message: `The simulator failed: ${error instanceof Error ? error.stack : String(error)}`,
+  });
+}

@@ -1,0 +1,152 @@
+/** The script that a prompt may carry: what the model says at each of its steps. README.md has the reference. */
+import { ApiError } from "./api-error.ts";
+import { isObject, type Block, type JsonObject, type StopReason, type Usage } from "./wire.ts";
+
+/** One answer of the model. Content comes in the order of the first seven keys; every key is optional. */
+export interface Step {
+  readonly thinking?: string;
+  /** Runs of the code execution tool, with the files they make. */
+  readonly code?: CodeRun | readonly CodeRun[];
+  readonly search?: Search | readonly Search[];
+  readonly text?: string;
+  readonly tools?: readonly ToolCall[];
+  /** Raw blocks, sent as they are. */
+  readonly blocks?: readonly Block[];
+
+  /** Otherwise derived: `tool_use` after client tools, `max_tokens`, `stop_sequence`, else `end_turn`. */
+  readonly stop?: StopReason;
+  readonly stopDetails?: JsonObject;
+  /** Replaces what was counted, key by key. */
+  readonly usage?: Partial<Usage>;
+
+  /** Silence before the first byte. */
+  readonly delayMs?: number;
+  /** Characters per delta; 64 unless told. */
+  readonly chunk?: number;
+  readonly chunkDelayMs?: number;
+
+  /** An error instead of an answer; without `times` at every call. */
+  readonly error?: ErrorFault;
+  /** An error event in mid-stream; ignored by calls that do not stream. */
+  readonly streamError?: StreamErrorFault;
+  /** The connection is reset after this many bytes of the body; after 0 not even the headers are sent. */
+  readonly cut?: CutFault;
+  /** Silence that never ends: `true` from the start, or after some deltas. */
+  readonly hang?: true | HangFault;
+  /** Each byte of the body in a chunk of its own. */
+  readonly oneByte?: boolean;
+  /** Chunk borders in the middle of every character that has more than one byte. */
+  readonly splitUtf8?: boolean;
+}
+
+export interface ToolCall {
+  readonly name: string;
+  readonly input?: JsonObject;
+  readonly id?: string;
+}
+
+export interface CodeRun {
+  /** A shell command (`bash_code_execution`). */
+  readonly command?: string;
+  /** Python (`code_execution`), the older tool. */
+  readonly code?: string;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly returnCode?: number;
+  readonly files?: readonly GeneratedFile[];
+  /** An error of the tool itself, such as `unavailable`. */
+  readonly error?: string;
+}
+
+export interface GeneratedFile {
+  readonly name: string;
+  readonly content?: string;
+  readonly base64?: string;
+  readonly mime?: string;
+}
+
+export interface Search {
+  readonly query: string;
+  readonly results?: readonly SearchResult[];
+  /** An error of the tool itself, such as `max_uses_exceeded`. */
+  readonly error?: string;
+}
+
+export interface SearchResult {
+  readonly title: string;
+  readonly url: string;
+  readonly pageAge?: string;
+  /** The step's text then cites these words of this page. */
+  readonly cite?: string;
+}
+
+/** A fault with `times` happens that often for this script and step, then the step plays. */
+interface Fault {
+  readonly times?: number;
+}
+
+export interface ErrorFault extends Fault {
+  readonly status: number;
+  readonly type?: string;
+  readonly message?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Seconds, fractions allowed; sent as `retry-after`. */
+  readonly retryAfter?: number;
+}
+
+export interface StreamErrorFault extends Fault {
+  readonly afterChunks?: number;
+  readonly type?: string;
+  readonly message?: string;
+}
+
+export interface CutFault extends Fault {
+  readonly afterBytes: number;
+}
+
+export interface HangFault extends Fault {
+  readonly afterChunks?: number;
+}
+
+export interface Script {
+  readonly label: string | null;
+  readonly steps: readonly Step[];
+  /** The text it came from: the same in every request of a conversation. */
+  readonly source: string;
+}
+
+const MARK = "[[script:";
+const SCRIPT = /\[\[script:([A-Za-z0-9+/=_-]+)\]\]/g;
+
+/** The text to put into a prompt so that the simulator plays these steps. The label is what the ledger calls it. */
+export function script(steps: readonly Step[], label?: string): string {
+  const json = JSON.stringify(label === undefined ? steps : { label, steps });
+  return `${MARK}${Buffer.from(json).toString("base64")}]]`;
+}
+
+/** The last script in a text. */
+export function readScript(text: string): Script | null {
+  if (!text.includes(MARK)) return null;
+  const source = [...text.matchAll(SCRIPT)].at(-1)?.[1];
+  if (source === undefined) return null;
+  const value = decode(source);
+  const steps = isObject(value) ? value.steps : value;
+  if (!Array.isArray(steps) || steps.length === 0 || !steps.every(isObject)) {
+    throw new ApiError(400, { message: "script: expected a non-empty list of steps" });
+  }
+  const label = isObject(value) && typeof value.label === "string" ? value.label : null;
+  return { label, steps, source };
+}
+
+/** A prompt without the scripts in it, for a person to read. */
+export function withoutScripts(text: string): string {
+  return text.replaceAll(SCRIPT, "").trim();
+}
+
+function decode(source: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(source, "base64").toString("utf8")) as unknown;
+  } catch {
+    throw new ApiError(400, { message: "script: expected base64 of JSON" });
+  }
+}

@@ -1,0 +1,66 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createFileStore } from "./file-store.ts";
+import { randomIds, type Ids } from "./ids.ts";
+import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
+import { createMessagesRoute } from "./messages-route.ts";
+import { createPromptCache } from "./prompt-cache.ts";
+import { createHandler } from "./routes.ts";
+
+export interface SimulatorOptions extends LedgerOptions {
+  /** 0, a free one, unless told. */
+  readonly port?: number;
+  /** Milliseconds since 1970; the lifetimes of cached prefixes and containers go by it. */
+  readonly now?: () => number;
+  readonly ids?: Ids;
+  /** Between the pieces of an answer without a script. 0 unless told. */
+  readonly demoDelayMs?: number;
+}
+
+/** A running Messages API that never bills. */
+export interface Simulator {
+  /** For `baseURL` and `ANTHROPIC_BASE_URL`. */
+  readonly url: string;
+  readonly port: number;
+  readonly ledger: Ledger;
+  /** Ends open calls too. May be called twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+// Finer than Date.now, so that the ledger can tell how long a call took.
+const preciseNow = (): number => performance.timeOrigin + performance.now();
+
+/** Starts a simulator on 127.0.0.1; no other machine can reach it. */
+export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { port = 0, now = preciseNow, ids = randomIds, demoDelayMs = 0 } = options;
+  const ledger = createLedger({ now, ids }, options);
+  const files = createFileStore({ ids, now });
+  const cache = createPromptCache({ now });
+  const messages = createMessagesRoute({ ids, now, files, cache, demoDelayMs });
+  const handle = createHandler({ ledger, files, messages });
+
+  // A client's pool keeps idle connections; closing them under it would look like a fault that nobody asked for.
+  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => void handle(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  });
+
+  let closing: Promise<void> | null = null;
+  function close(): Promise<void> {
+    closing ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closing;
+  }
+
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    ledger,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

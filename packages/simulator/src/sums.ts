@@ -1,0 +1,48 @@
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bplus\b/gi, "+"],
+  [/\bminus\b/gi, "-"],
+  [/\b(?:times|multiplied by)\b|×/gi, "*"],
+  [/\bdivided by\b|÷/gi, "/"],
+  [/−/g, "-"],
+];
+
+/** The value of the sum that a text asks for ("How much is 2 + 3 * 4?"), or null if it asks for none. */
+export function solveSum(text: string): string | null {
+  const plain = WORDS.reduce((said, [word, sign]) => said.replaceAll(word, sign), text);
+  const expression = /[-(]*\s*\d[\d\s.()*/+-]*[+*/-][\d\s.()*/+-]*\d[\s)]*/.exec(plain)?.[0];
+  // Dates and version numbers look like sums; they have no spaces, no question and no operator that people compute with.
+  if (expression === undefined || expression.length > 200 || /^\s*\d+(-\d+){2}\s*$/.test(expression)) return null;
+  const value = evaluate(expression);
+  if (value === null) return null;
+  return String(Number(value.toPrecision(12)));
+}
+
+/** A recursive descent over `+ - * / ( )`; null where the text is not an expression after all. */
+function evaluate(expression: string): number | null {
+  const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]/g) ?? [];
+  let at = 0;
+
+  function sum(): number {
+    let value = product();
+    while (tokens[at] === "+" || tokens[at] === "-")
+      value = tokens[at++] === "+" ? value + product() : value - product();
+    return value;
+  }
+
+  function product(): number {
+    let value = factor();
+    while (tokens[at] === "*" || tokens[at] === "/") value = tokens[at++] === "*" ? value * factor() : value / factor();
+    return value;
+  }
+
+  function factor(): number {
+    const token = tokens[at++];
+    if (token === "-") return -factor();
+    if (token !== "(") return token === undefined ? Number.NaN : Number(token);
+    const value = sum();
+    return tokens[at++] === ")" ? value : Number.NaN;
+  }
+
+  const value = sum();
+  return at === tokens.length && Number.isFinite(value) ? value : null;
+}

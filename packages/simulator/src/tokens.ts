@@ -1,0 +1,35 @@
+import type { Block } from "./wire.ts";
+
+/** What an image or a document counts, whatever its size: the simulator does not look into it. */
+const ATTACHMENT_BYTES = 1600 * 4;
+
+/** The simulator's tokenizer: a token is four bytes of UTF-8, rounded up. Deterministic, and near enough for English. */
+export function tokensOf(bytes: number): number {
+  return Math.ceil(bytes / 4);
+}
+
+/** How many bytes a block weighs in a prompt, given its JSON text. */
+export function bytesOf(block: Block, json: string): number {
+  let bytes = Buffer.byteLength(json);
+  if (block.type !== "image" && block.type !== "document" && block.type !== "tool_result") return bytes;
+  const parts = Array.isArray(block.content) ? [block, ...(block.content as Block[])] : [block];
+  for (const part of parts) {
+    const data = (part.source as { data?: unknown } | undefined)?.data;
+    if (typeof data === "string" && part.type !== "text") bytes += ATTACHMENT_BYTES - data.length;
+  }
+  return bytes;
+}
+
+/** What the model wrote: text, thinking, and the names and inputs of its calls. What server tools returned is not its output. */
+export function outputTokens(content: readonly Block[]): { readonly all: number; readonly thinking: number } {
+  let all = 0;
+  let thinking = 0;
+  for (const block of content) {
+    if (block.type === "text") all += tokensOf(Buffer.byteLength(String(block.text)));
+    if (block.type === "thinking") thinking += tokensOf(Buffer.byteLength(String(block.thinking)));
+    if (block.type === "tool_use" || block.type === "server_tool_use") {
+      all += tokensOf(Buffer.byteLength(`${String(block.name)}${JSON.stringify(block.input)}`));
+    }
+  }
+  return { all: Math.max(1, all + thinking), thinking };
+}

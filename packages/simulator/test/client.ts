@@ -1,0 +1,46 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { afterEach } from "vitest";
+import { createSimulator, type Simulator, type SimulatorOptions, type Step, script } from "@skein/simulator";
+
+const running: Simulator[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((simulator) => simulator.close()));
+});
+
+export interface Rig {
+  readonly simulator: Simulator;
+  /** The unmodified SDK; it does not repeat by itself. */
+  readonly client: Anthropic;
+}
+
+/** A simulator for one test, with a client. */
+export async function rig(options?: SimulatorOptions): Promise<Rig> {
+  const simulator = await createSimulator(options);
+  running.push(simulator);
+  return { simulator, client: clientOf(simulator, 0) };
+}
+
+export function clientOf(simulator: Simulator, maxRetries: number): Anthropic {
+  return new Anthropic({ baseURL: simulator.url, apiKey: "sk-ant-simulated", maxRetries, logLevel: "off" });
+}
+
+/** A body whose prompt plays these steps. */
+export function play(...steps: readonly Step[]): Anthropic.MessageCreateParamsNonStreaming {
+  return ask(script(steps, "test"));
+}
+
+export function ask(text: string): Anthropic.MessageCreateParamsNonStreaming {
+  return { model: "claude-opus-5-5", max_tokens: 1000, messages: [{ role: "user", content: text }] };
+}
+
+/** The headers that a bare `fetch` needs. */
+export const HEADERS = {
+  "x-api-key": "sk-ant-simulated",
+  "anthropic-version": "2023-06-01",
+  "content-type": "application/json",
+};
+
+export function textOf(message: { readonly content: readonly { readonly type: string }[] }): string {
+  return message.content.map((block) => (block.type === "text" ? (block as Anthropic.TextBlock).text : "")).join("");
+}

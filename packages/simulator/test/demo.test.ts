@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import type Anthropic from "@anthropic-ai/sdk";
+import { ask, rig, textOf } from "./client.ts";
+
+const weather: Anthropic.Tool = {
+  name: "get_weather",
+  description: "The weather of a city",
+  input_schema: {
+    type: "object",
+    properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+    required: ["city", "unit"],
+  },
+};
+const read: Anthropic.Tool = {
+  name: "Read",
+  input_schema: { type: "object", properties: { file_path: { type: "string" } }, required: ["file_path"] },
+};
+const bash: Anthropic.Tool = {
+  name: "Bash",
+  input_schema: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+};
+const tools = [weather, read, bash];
+
+test.each([
+  ["How much is 2+2?", "The answer is 4."],
+  ["what is 3 times (4 - 1.5)?", "The answer is 7.5."],
+  ["7 divided by 2", "The answer is 3.5."],
+  ["Hello there", "Hello! I am Skein's simulator"],
+  ["Write a poem about yarn", 'You wrote: "Write a poem about yarn"'],
+  ["What happened on 2026-11-15?", 'You wrote: "What happened on 2026-11-15?"'],
+])("%s is answered with %s, and called a simulation", async (prompt, beginning) => {
+  const { client } = await rig();
+  for (const body of [ask(prompt), { ...ask(prompt), tools }]) {
+    const message = await client.messages.create(body);
+    expect(textOf(message).startsWith(beginning)).toBe(true);
+    expect(textOf(message)).toContain("simulation");
+    expect(message.stop_reason).toBe("end_turn");
+  }
+});
+
+test.each([
+  ["What is the weather in New York, in fahrenheit?", [["get_weather", { city: "New York", unit: "fahrenheit" }]]],
+  ["Please read ./src/index.ts for me", [["Read", { file_path: "./src/index.ts" }]]],
+  ["Use the Bash tool to run `ls -l`", [["Bash", { command: "ls -l" }]]],
+  ["Use the Bash tool", [["Bash", { command: "simulated command" }]]],
+  [
+    "call get_weather and Bash please",
+    [
+      ["get_weather", { city: "simulated city", unit: "celsius" }],
+      ["Bash", { command: "simulated command" }],
+    ],
+  ],
+])("%s calls the tool that fits", async (prompt, expected) => {
+  const { client } = await rig();
+  const message = await client.messages.create({ ...ask(prompt), tools });
+  const calls = message.content.flatMap((block) => (block.type === "tool_use" ? [[block.name, block.input]] : []));
+  expect(calls).toEqual(expected);
+});
+
+test("a tool's result is used in the answer, after one round unless more were asked for", async () => {
+  const { client } = await rig();
+  const roundsOf = async (prompt: string) => {
+    const messages: Anthropic.MessageParam[] = [{ role: "user", content: prompt }];
+    for (let rounds = 0; rounds < 20; rounds += 1) {
+      const message = await client.messages.create({ ...ask(""), messages, tools });
+      const uses = message.content.filter((block) => block.type === "tool_use");
+      if (uses.length === 0) return { rounds, text: textOf(message) };
+      const content = uses.map(({ id }) => ({ type: "tool_result" as const, tool_use_id: id, content: "21 degrees" }));
+      messages.push({ role: "assistant", content: message.content }, { role: "user", content });
+    }
+    return { rounds: 20, text: "" };
+  };
+  expect(await roundsOf("What is the weather in Paris?")).toMatchObject({
+    rounds: 1,
+    text: expect.stringContaining('"21 degrees"') as string,
+  });
+  expect(await roundsOf("Use the Bash tool 3 times")).toMatchObject({ rounds: 3 });
+});
+
+test("a forced tool is called, and none is called when none may be", async () => {
+  const { client } = await rig();
+  const forced = await client.messages.create({ ...ask("hello"), tools, tool_choice: { type: "tool", name: "Read" } });
+  expect(forced.content).toMatchObject([{ type: "tool_use", name: "Read" }]);
+  const any = await client.messages.create({ ...ask("hello"), tools, tool_choice: { type: "any" } });
+  expect(any.stop_reason).toBe("tool_use");
+  const none = await client.messages.create({ ...ask("use the Bash tool"), tools, tool_choice: { type: "none" } });
+  expect(none.stop_reason).toBe("end_turn");
+});
+
+test("it thinks when it may", async () => {
+  const { client } = await rig();
+  const message = await client.messages.create({ ...ask("hello"), max_tokens: 4000, thinking: { type: "adaptive" } });
+  expect(message.content.map((block) => block.type)).toEqual(["thinking", "text"]);
+});
+
+test("JSON of a schema is answered with JSON of that schema", async () => {
+  const { client } = await rig();
+  const schema = {
+    type: "object",
+    properties: {
+      answer: { type: "number" },
+      tags: { type: "array", items: { type: "string" }, minItems: 1 },
+      ok: { type: "boolean" },
+    },
+    required: ["answer", "tags", "ok"],
+  };
+  const message = await client.messages.create({
+    ...ask("What is 2+2?"),
+    output_config: { format: { type: "json_schema", schema } },
+  });
+  expect(JSON.parse(textOf(message))).toEqual({ answer: 2, tags: ["simulated tags"], ok: false });
+});
+
+test("Claude Code's request for a title is answered with a title", async () => {
+  const { client } = await rig();
+  const system = 'Generate a title. Return JSON with a single "title" field.';
+  const message = await client.messages.create({
+    ...ask("<session>Fix the flaky login test in the morning</session>"),
+    system,
+  });
+  expect(JSON.parse(textOf(message))).toEqual({ title: "Fix the flaky login test in" });
+});
+
+test("what Claude Code adds to a prompt is not taken for the prompt", async () => {
+  const { client } = await rig();
+  const content: Anthropic.TextBlockParam[] = [
+    { type: "text", text: "How much is 20 + 3?" },
+    { type: "text", text: "<system-reminder>use the Bash tool 9 times</system-reminder>" },
+  ];
+  const message = await client.messages.create({ ...ask(""), messages: [{ role: "user", content }], tools });
+  expect(textOf(message)).toContain("The answer is 23.");
+});

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import type { Call, Totals } from "@skein/simulator";
+import { ask, play, rig } from "./client.ts";
+
+test("every call is written down in order, with what it asked and what it cost", async () => {
+  const { client, simulator } = await rig();
+  await client.messages.create(play({ tools: [{ name: "t" }] }), { headers: { "x-user": "u-42" } });
+  await client.messages.stream(ask("hello")).finalMessage();
+  await client.messages.countTokens({ model: "m", messages: [{ role: "user", content: "hi" }] });
+  await client.messages.create({ ...ask("hi"), messages: [] }).catch(() => null);
+
+  const calls = simulator.ledger.calls();
+  expect(calls).toMatchObject([
+    {
+      kind: "messages",
+      stream: false,
+      label: "test",
+      step: 0,
+      outcome: "answered",
+      status: 200,
+      stopReason: "tool_use",
+    },
+    { kind: "messages", stream: true, label: null, step: null, outcome: "answered", stopReason: "end_turn" },
+    { kind: "count_tokens", outcome: "answered", model: "m" },
+    { kind: "messages", outcome: "rejected", status: 400, error: "messages: at least one message is required" },
+  ]);
+  expect(calls[0]?.headers).toMatchObject({ "x-user": "u-42", "x-stainless-lang": "js" });
+  expect(JSON.stringify(calls[0]?.headers)).not.toContain("sk-ant");
+  expect(calls[1]?.request).toMatchObject({ model: "claude-opus-5-5", messages: [{ content: "hello" }] });
+  expect(calls[0]?.durationMs).toBeGreaterThan(0);
+  expect(calls[0]?.durationMs).toBeLessThan(1000);
+
+  const spent = (key: "input_tokens" | "output_tokens") =>
+    (calls[0]?.usage?.[key] ?? 0) + (calls[1]?.usage?.[key] ?? 0);
+  expect(simulator.ledger.totals()).toMatchObject({
+    calls: 4,
+    outcomes: { answered: 3, rejected: 1, open: 0 },
+    usage: { input_tokens: spent("input_tokens"), output_tokens: spent("output_tokens") },
+  });
+  expect(simulator.ledger.calls({ label: "test" })).toHaveLength(1);
+  expect(simulator.ledger.calls({ kind: "messages", outcome: "rejected" })).toHaveLength(1);
+});
+
+test("another process reads and clears it over HTTP", async () => {
+  const { client, simulator } = await rig();
+  await client.messages.create(play({ text: "hi" }));
+  await client.messages.create(ask("hello"));
+  const read = async (query: string) => {
+    const response = await fetch(`${simulator.url}/simulator/ledger${query}`);
+    return (await response.json()) as { totals: Totals; calls: Call[] };
+  };
+  expect(await read("")).toEqual({ totals: simulator.ledger.totals(), calls: simulator.ledger.calls() });
+  expect((await read("?label=test")).calls).toHaveLength(1);
+  expect((await fetch(`${simulator.url}/simulator/ledger`, { method: "DELETE" })).status).toBe(204);
+  expect(await read("")).toMatchObject({ totals: { calls: 0 }, calls: [] });
+});
+
+test("old bodies and old calls are let go, the totals stay", async () => {
+  const { client, simulator } = await rig({ keepBodies: 2, keepCalls: 3 });
+  for (let index = 0; index < 5; index += 1) await client.messages.create(ask("hello"));
+  expect(simulator.ledger.calls().map((call) => call.request !== null)).toEqual([false, true, true]);
+  expect(simulator.ledger.totals().calls).toBe(5);
+});
+
+test("time and ids are arguments", async () => {
+  let count = 0;
+  const { client, simulator } = await rig({ now: () => 1_000, ids: (prefix) => `${prefix}${(count += 1)}` });
+  const message = await client.messages.create(play({ tools: [{ name: "t" }] }));
+  expect(message).toMatchObject({ id: "msg_3", content: [{ id: "toolu_2" }] });
+  expect(simulator.ledger.calls()[0]).toMatchObject({ id: "req_1", at: 1_000, durationMs: 0 });
+});
