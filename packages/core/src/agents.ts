@@ -1,5 +1,16 @@
-import { type Agent, AgentConfig, type Ids, KnownError, Line, type LlmModel, Tags, Uuid, createIds } from "@skein/protocol";
+import {
+  type Agent,
+  AgentConfig,
+  type Ids,
+  KnownError,
+  Line,
+  type LlmModel,
+  Tags,
+  Uuid,
+  createIds,
+} from "@skein/protocol";
 import { z } from "zod";
+import { parsed } from "./parsed.ts";
 import type { Records, StoredRecord } from "./records.ts";
 import type { Page } from "./store.ts";
 
@@ -15,7 +26,6 @@ const CreateAgent = z.strictObject({
   tags: Tags.default([]),
   default_model_id: Uuid.nullable().default(null),
 });
-const PatchAgent = CreateAgent.partial();
 
 /** Agents are configuration. Every change makes a new version; a session keeps the one it began with. */
 export interface Agents {
@@ -25,11 +35,16 @@ export interface Agents {
   version(id: string, version: number): Promise<Agent>;
   list(query?: { status?: Agent["status"]; tag?: string; limit?: number; cursor?: string }): Promise<Page<Agent>>;
   /** Changes what is given. With `expect`, only if the agent is still at that version. */
-  patch(id: string, patch: z.input<typeof PatchAgent>, expect?: number): Promise<Agent>;
+  patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
   archive(id: string): Promise<Agent>;
 }
 
-export function createAgents({ records, tenant = "default", now = Date.now, ids = createIds({ now }) }: AgentsDeps): Agents {
+export function createAgents({
+  records,
+  tenant = "default",
+  now = Date.now,
+  ids = createIds({ now }),
+}: AgentsDeps): Agents {
   async function get(id: string): Promise<Agent> {
     const record = await records.get(tenant, "agent", id);
     if (!record) throw new KnownError("not_found", `There is no agent ${id}.`);
@@ -46,7 +61,11 @@ export function createAgents({ records, tenant = "default", now = Date.now, ids 
     return agent;
   }
 
-  async function change(id: string, expect: number | undefined, changed: (agent: Agent) => Partial<Agent>): Promise<Agent> {
+  async function change(
+    id: string,
+    expect: number | undefined,
+    changed: (agent: Agent) => Partial<Agent>,
+  ): Promise<Agent> {
     const agent = await get(id);
     const version = expect ?? agent.version;
     return save(
@@ -57,25 +76,9 @@ export function createAgents({ records, tenant = "default", now = Date.now, ids 
 
   return {
     async create(input) {
-      const { tags, default_model_id, ...config } = CreateAgent.parse(input);
       const at = new Date(now()).toISOString();
-      const { name, description, system_prompt } = config;
-      return save(
-        {
-          id: ids(),
-          version: 1,
-          name,
-          description,
-          system_prompt,
-          default_model_id,
-          tags,
-          status: "active",
-          config,
-          created_at: at,
-          updated_at: at,
-        },
-        0,
-      );
+      const columns = columnsOf(parsed(CreateAgent, input));
+      return save({ id: ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
     },
     get,
     async version(id, version) {
@@ -97,13 +100,17 @@ export function createAgents({ records, tenant = "default", now = Date.now, ids 
     },
     patch: (id, input, expect) =>
       change(id, expect, (agent) => {
-        const { tags = agent.tags, default_model_id = agent.default_model_id, ...config } = PatchAgent.parse(input);
-        const merged = AgentConfig.parse({ ...agent.config, ...config });
-        const { name, description, system_prompt } = merged;
-        return { name, description, system_prompt, tags, default_model_id, config: merged };
+        const { tags, default_model_id } = agent;
+        return columnsOf(parsed(CreateAgent, { ...agent.config, tags, default_model_id, ...input }));
       }),
     archive: (id) => change(id, undefined, () => ({ status: "archived" })),
   };
+}
+
+/** Seed 004's columns stand beside the configuration that they are taken from. */
+function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
+  const { name, description, system_prompt } = config;
+  return { name, description, system_prompt, default_model_id, tags, config };
 }
 
 function versionId(id: string, version: number): string {
@@ -118,7 +125,12 @@ export interface Models {
   default(): Promise<LlmModel | undefined>;
 }
 
-export function createModels({ records, tenant = "default", now = Date.now, ids = createIds({ now }) }: AgentsDeps): Models {
+export function createModels({
+  records,
+  tenant = "default",
+  now = Date.now,
+  ids = createIds({ now }),
+}: AgentsDeps): Models {
   async function list(): Promise<readonly LlmModel[]> {
     const { items } = await records.list({ tenant, kind: "llm_model", limit: 1000 });
     return items.map(({ value }) => value as LlmModel);
@@ -128,7 +140,7 @@ export function createModels({ records, tenant = "default", now = Date.now, ids 
     async add({ name, isDefault = false }) {
       const model: LlmModel = {
         id: ids(),
-        name: Line.min(1).max(100).parse(name),
+        name: parsed(Line.min(1).max(100), name),
         provider: "anthropic",
         is_default: isDefault,
         created_at: new Date(now()).toISOString(),

@@ -42,3 +42,7 @@ export function logMoved(sessionId: string, expected: number, actual: number): K
 export function keyReused(key: string): KnownError {
   return new KnownError("key_reused", `The idempotency key "${key}" was used before with another request.`);
 }
+
+export function duplicateCheckpoint(userMessageUuid: string): KnownError {
+  return new KnownError("already_exists", `There is already a checkpoint for user message ${userMessageUuid}.`);
+}

@@ -2,7 +2,14 @@ import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { checkAppend, keyReused, leaseLost, logMoved, placed, sessionNotFound } from "./append-rules.ts";
 import { type Followers, createFollowers } from "./followers.ts";
 import { createMemoryRecords } from "./memory-records.ts";
-import { type SessionTables, applyChanges, listSessions, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
+import {
+  type SessionTables,
+  applyChanges,
+  checkChanges,
+  listSessions,
+  pageOfMessages,
+  pageOfRuns,
+} from "./memory-tables.ts";
 import { project } from "./projection.ts";
 import type { AppendOptions, Appended, Claim, ClaimOptions, Lease, Snapshot, Store } from "./store.ts";
 
@@ -44,7 +51,11 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   }
 
   /** What an earlier append with the same ids or the same key stored. */
-  function earlier(sessionId: string, events: readonly NewEvent[], options: AppendOptions): readonly Event[] | undefined {
+  function earlier(
+    sessionId: string,
+    events: readonly NewEvent[],
+    options: AppendOptions,
+  ): readonly Event[] | undefined {
     if (options.key) {
       const kept = keys.get(keyOf(events, options));
       if (kept && kept.fingerprint !== options.key.fingerprint) throw keyReused(options.key.id);
@@ -75,14 +86,22 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
 
     const events = placed(sessionId, copied(newEvents), { first: last + 1, createdAt: new Date(now()).toISOString() });
-    const tables = applyChanges(head?.tables, project(events));
+    const changes = project(events);
+    checkChanges(head?.tables, changes);
+    const tables = applyChanges(head?.tables, changes);
     const target = head ?? newHead(tables);
     heads.set(sessionId, target);
     for (const event of events) {
       target.log.push(event);
       target.ids.set(event.id, event.sequence);
     }
-    if (key) keys.set(keyOf(newEvents, options), { fingerprint: key.fingerprint, sessionId, first: last + 1, last: last + events.length });
+    if (key)
+      keys.set(keyOf(newEvents, options), {
+        fingerprint: key.fingerprint,
+        sessionId,
+        first: last + 1,
+        last: last + events.length,
+      });
     if (lease) target.leasedUntil = now() + lease.leaseMs;
     if (dueAt !== undefined) target.dueAt = lease ? dueAt : Math.min(target.dueAt ?? dueAt, dueAt);
     if (release) letGo(target, release.dueAt);
@@ -158,7 +177,11 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       const session = heads.get(sessionId)?.tables.session;
       return session && (tenant === undefined || session.tenant === tenant) ? session : undefined;
     },
-    list: async (query) => listSessions([...heads.values()].map(({ tables }) => tables), query),
+    list: async (query) =>
+      listSessions(
+        [...heads.values()].map(({ tables }) => tables),
+        query,
+      ),
     messages: async (sessionId, options = {}) => pageOfMessages(headOf(sessionId, options.tenant).tables, options),
     runs: async (sessionId, options = {}) => pageOfRuns(headOf(sessionId, options.tenant).tables, options),
     async awaits(sessionId, { tenant } = {}) {
@@ -202,4 +225,3 @@ function newHead(tables: SessionTables): Head {
 function copied(events: readonly NewEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }) as NewEvent);
 }
-

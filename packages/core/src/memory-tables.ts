@@ -1,4 +1,13 @@
-import { type Await, type Checkpoint, type CostBreakdown, type MessageRow, NO_USAGE, type Run, type Session } from "@skein/protocol";
+import {
+  type Await,
+  type Checkpoint,
+  type CostBreakdown,
+  type MessageRow,
+  NO_USAGE,
+  type Run,
+  type Session,
+} from "@skein/protocol";
+import { duplicateCheckpoint } from "./append-rules.ts";
 import {
   type Changes,
   type Counters,
@@ -33,6 +42,13 @@ interface RunTable {
   counters: RunCounters;
   model: string;
   longContext: boolean;
+}
+
+/** Refuses changes that break a rule between rows, before anything is changed. */
+export function checkChanges(tables: SessionTables | undefined, changes: Changes): void {
+  for (const { user_message_uuid } of changes.checkpointInserts)
+    if (tables?.checkpoints.some((checkpoint) => checkpoint.user_message_uuid === user_message_uuid))
+      throw duplicateCheckpoint(user_message_uuid);
 }
 
 /** Applies the row operations of one append. `tables` is undefined for a session that begins with it. */
@@ -101,7 +117,10 @@ export function listSessions(all: Iterable<SessionTables>, query: SessionQuery):
   return { items, cursor: last && items.length < rest.length ? sortKey(last) : null };
 }
 
-export function pageOfMessages(tables: SessionTables, { cursor, limit = DEFAULT_LIMIT }: PageOptions): Page<MessageRow> {
+export function pageOfMessages(
+  tables: SessionTables,
+  { cursor, limit = DEFAULT_LIMIT }: PageOptions,
+): Page<MessageRow> {
   const after = cursor === undefined ? 0 : Number(cursor);
   const rows = tables.messages
     .filter((row): row is MessageInsert & { number: number } => row.number !== null && row.number > after)
@@ -193,8 +212,7 @@ export function costBreakdown(counters: RunCounters, model: string, longContext:
     cache_write_cost: counters.cache_write_micros / 1e6,
     cache_read_cost: counters.cache_read_micros / 1e6,
     total_cost: counters.cost_micros / 1e6,
-    total_input_tokens:
-      counters.input_tokens + counters.cache_creation_input_tokens + counters.cache_read_input_tokens,
+    total_input_tokens: counters.input_tokens + counters.cache_creation_input_tokens + counters.cache_read_input_tokens,
     total_output_tokens: counters.output_tokens,
     total_cache_creation_tokens: counters.cache_creation_input_tokens,
     total_cache_read_tokens: counters.cache_read_input_tokens,

@@ -1,4 +1,12 @@
-import { type Content, type ContentBlock, type JsonObject, type MessageRow, blocksOf, partId, textOf } from "@skein/protocol";
+import {
+  type Content,
+  type ContentBlock,
+  type JsonObject,
+  type MessageRow,
+  blocksOf,
+  partId,
+  textOf,
+} from "@skein/protocol";
 
 /** A row of seed 004 before it has a number: which message it belongs to, and its place in it. */
 export interface RowPart {

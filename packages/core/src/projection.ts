@@ -48,7 +48,9 @@ export interface FileRow {
 
 export interface RunUpdate {
   readonly id: string;
-  readonly set: Partial<Pick<RunColumns, "completed_at" | "outcome" | "stop_reason" | "final_response" | "last_sequence">> & {
+  readonly set: Partial<
+    Pick<RunColumns, "completed_at" | "outcome" | "stop_reason" | "final_response" | "last_sequence">
+  > & {
     total_steps?: number;
     model?: string;
     long_context_applied?: boolean;
@@ -405,7 +407,9 @@ function noCounters(): Counters {
 }
 
 /** Seed 004's status of a session. */
-export function platformStatus(session: Pick<Session, "status" | "outcome">): "pending" | "running" | "completed" | "failed" {
+export function platformStatus(
+  session: Pick<Session, "status" | "outcome">,
+): "pending" | "running" | "completed" | "failed" {
   if (session.status !== "idle") return "running";
   if (session.outcome === null) return "pending";
   return session.outcome === "completed" ? "completed" : "failed";

@@ -19,6 +19,7 @@ import {
 } from "@skein/protocol";
 import { z } from "zod";
 import { sessionNotFound } from "./append-rules.ts";
+import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import { forkedMessages } from "./fork.ts";
 import { type SessionState, emptyState } from "./state.ts";
@@ -98,7 +99,12 @@ export interface Sessions {
 /** The agent that a session is created for: a stored one, or just a configuration. */
 export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
 
-export function createSessions({ store, tenant = "default", now = Date.now, ids = createIds({ now }) }: SessionsDeps): Sessions {
+export function createSessions({
+  store,
+  tenant = "default",
+  now = Date.now,
+  ids = createIds({ now }),
+}: SessionsDeps): Sessions {
   const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
 
   async function get(sessionId: string): Promise<Session> {
@@ -115,7 +121,8 @@ export function createSessions({ store, tenant = "default", now = Date.now, ids 
   }
 
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
-    if (agent.status === "archived") throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
+    if (agent.status === "archived")
+      throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
     const { id = ids(), title, tags, modelId, workingDirectory, metadata, subagentOf } = parsed(CreateOptions, options);
     const created = event({
       event_type: "session.created",
@@ -137,7 +144,11 @@ export function createSessions({ store, tenant = "default", now = Date.now, ids 
     return get(events[0]?.session_id ?? id);
   }
 
-  async function prompt(sessionId: string, input: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted> {
+  async function prompt(
+    sessionId: string,
+    input: string | z.input<typeof PromptOptions>,
+    key?: Key,
+  ): Promise<Accepted> {
     const { content, mode, model, maxCostMicros } = parsed(
       PromptOptions,
       typeof input === "string" ? { content: input } : input,
@@ -164,10 +175,14 @@ export function createSessions({ store, tenant = "default", now = Date.now, ids 
     };
   }
 
-  async function cancel(sessionId: string, { runId, reason }: { runId?: string; reason?: string } = {}): Promise<Event> {
+  async function cancel(
+    sessionId: string,
+    { runId, reason }: { runId?: string; reason?: string } = {},
+  ): Promise<Event> {
     const running = (await get(sessionId)).run_id;
     const target = runId ?? running;
-    if (target === null) throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
+    if (target === null)
+      throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
     if (target !== running && !(await isQueued(sessionId, target)))
       throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
     return appendOne(sessionId, { event_type: "cancel.requested", data: { run_id: target, reason: reason ?? null } });
@@ -177,7 +192,10 @@ export function createSessions({ store, tenant = "default", now = Date.now, ids 
     return (await state(sessionId)).queue.some((prompt) => prompt.run_id === runId);
   }
 
-  async function fork(sessionId: string, { messageId, title }: { messageId?: string; title?: string } = {}): Promise<Session> {
+  async function fork(
+    sessionId: string,
+    { messageId, title }: { messageId?: string; title?: string } = {},
+  ): Promise<Session> {
     const parent = foldAll(sessionId, await store.read(sessionId, { tenant }));
     if (!parent.agent) throw sessionNotFound(sessionId);
     const messages = forkedMessages(parent, messageId);
@@ -198,9 +216,10 @@ export function createSessions({ store, tenant = "default", now = Date.now, ids 
         subagent_of: null,
       },
     };
-    const copies = messages.map(
-      ({ role, content }): Fact => ({ event_type: "message.copied", data: { message_id: ids(), role, content } }),
-    );
+    const copies = messages.map(({ role, content }): Fact => ({
+      event_type: "message.copied",
+      data: { message_id: ids(), role, content },
+    }));
     await store.append(id, [created, ...copies].map(event), { expect: 0 });
     return get(id);
   }
@@ -249,15 +268,4 @@ function checkPrompt(content: Content): void {
   const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
   if (size > PROMPT_LIMIT)
     throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);
-}
-
-/** Parses input of a caller: what does not fit is an `invalid` with the place named. */
-function parsed<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const place = issue?.path.length ? `${issue.path.join(".")}: ` : "";
-  throw new KnownError("invalid", `${place}${issue?.message ?? "The input is not valid."}`, {
-    details: { issues: result.error.issues.map(({ path, message }) => ({ path: path.join("."), message })) },
-  });
 }

@@ -144,7 +144,9 @@ export function emptyState(sessionId: string): SessionState {
 export function statusOf(state: SessionState): SessionStatus {
   if (!state.run) return "idle";
   const open = state.run.calls.filter((call) => call.phase !== "done");
-  return open.length > 0 && open.every((call) => call.phase === "waiting" && call.answer === null) ? "awaiting" : "running";
+  return open.length > 0 && open.every((call) => call.phase === "waiting" && call.answer === null)
+    ? "awaiting"
+    : "running";
 }
 
 /** What the model is shown of the transcript. */

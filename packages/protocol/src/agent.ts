@@ -5,7 +5,10 @@ import { Uuid } from "./ids.ts";
 /** Text that every store can keep in a column: no NUL, no half of a surrogate pair. */
 export const Line = z
   .string()
-  .refine((text) => text.isWellFormed() && !text.includes("\0"), "Expected text without NUL and without lone surrogates.");
+  .refine(
+    (text) => text.isWellFormed() && !text.includes("\0"),
+    "Expected text without NUL and without lone surrogates.",
+  );
 
 export const Tags = z.array(Line.min(1).max(100)).max(50);
 

@@ -173,13 +173,13 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
     frames: [],
   },
   "transcript.repaired": {
-    actions: [{ action: "context_transformation", data: { transformation_type: "=transcript_repaired", repairs: "repairs" } }],
+    actions: [
+      { action: "context_transformation", data: { transformation_type: "=transcript_repaired", repairs: "repairs" } },
+    ],
     frames: [],
   },
   "memory.retrieved": {
-    actions: [
-      { action: "memory_retrieval", data: same("memories_found", "memories_injected", "memory_store_type") },
-    ],
+    actions: [{ action: "memory_retrieval", data: same("memories_found", "memories_injected", "memory_store_type") }],
     frames: [],
   },
   "memory.updated": {
@@ -212,7 +212,10 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
     frames: [],
   },
   "file.generated": { actions: [{ action: "file_generated", data: same("file_id", "filename") }], frames: [] },
-  "file.downloaded": { actions: [{ action: "file_downloaded", data: same("file_id", "filename", "size") }], frames: [] },
+  "file.downloaded": {
+    actions: [{ action: "file_downloaded", data: same("file_id", "filename", "size") }],
+    frames: [],
+  },
   "file.stored": {
     actions: [{ action: "file_stored", data: same("file_id", "filename", "storage_path", "size", "mime_type") }],
     frames: [],

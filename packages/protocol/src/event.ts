@@ -40,7 +40,11 @@ export const Event = z
   })
   .transform((event, context): Event => {
     if (!isFactType(event.event_type)) {
-      context.addIssue({ code: "custom", path: ["event_type"], message: `There is no event type "${event.event_type}".` });
+      context.addIssue({
+        code: "custom",
+        path: ["event_type"],
+        message: `There is no event type "${event.event_type}".`,
+      });
       return z.NEVER;
     }
     const data = FACTS[event.event_type].safeParse(event.data);

@@ -20,10 +20,7 @@ const COUNTER_LIMIT = 2 ** 42;
  *
  * The order holds inside one process only. Across processes the sequence of a log orders, never the id.
  */
-export function createIds({
-  now = Date.now,
-  random = (bytes) => crypto.getRandomValues(bytes),
-}: IdsDeps = {}): Ids {
+export function createIds({ now = Date.now, random = (bytes) => crypto.getRandomValues(bytes) }: IdsDeps = {}): Ids {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);
   // Randomness is drawn in one large piece, because a call per id costs more than the id itself.

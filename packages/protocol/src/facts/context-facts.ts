@@ -35,7 +35,13 @@ export const contextFacts = {
     messages: z.array(z.object({ role: z.string(), content: Content })).nullable(),
   }),
   "file.generated": z.object({ ...inStep, file_id: z.string(), filename: z.string() }),
-  "file.downloaded": z.object({ ...inStep, file_id: z.string(), filename: z.string(), size: Count, duration_ms: Count }),
+  "file.downloaded": z.object({
+    ...inStep,
+    file_id: z.string(),
+    filename: z.string(),
+    size: Count,
+    duration_ms: Count,
+  }),
   "file.stored": z.object({
     ...inStep,
     file_id: z.string(),

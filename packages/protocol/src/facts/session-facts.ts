@@ -70,7 +70,12 @@ export const sessionFacts = {
     role: z.enum(["user", "assistant", "system"]),
     /** How many rows it has. */
     rows: Count,
-    transformation_type: z.enum(["user_message_added", "assistant_message_added", "tool_result_added", "message_added"]),
+    transformation_type: z.enum([
+      "user_message_added",
+      "assistant_message_added",
+      "tool_result_added",
+      "message_added",
+    ]),
     messages_before_count: Count,
     messages_after_count: Count,
     tokens_before: Count,

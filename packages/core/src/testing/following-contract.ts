@@ -1,0 +1,124 @@
+import { type Event, isKnownError } from "@skein/protocol";
+import { expect, test } from "vitest";
+import type { Store } from "../store.ts";
+import { type Bench, type Exceptions, withReason } from "./store-contract.ts";
+
+const edited = { event_type: "session.edited" as const, data: { title: "t" } };
+const upTo = (n: number, from = 1) => Array.from({ length: n - from + 1 }, (_, i) => i + from);
+
+/** Following a log live: no gap, no repeat, in order, from any place. */
+export function describeFollowing(bench: () => Bench, cannot: Exceptions): void {
+  /** The sequences that a follower sees until it has seen `last`. */
+  async function seen(
+    sessionId: string,
+    last: number,
+    { after = 0, store = bench().store }: { after?: number; store?: Store } = {},
+  ) {
+    const sequences: number[] = [];
+    const stop = new AbortController();
+    for await (const { sequence } of store.follow(
+      sessionId,
+      { after },
+      AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]),
+    )) {
+      sequences.push(sequence);
+      if (sequence === last) stop.abort();
+    }
+    return sequences;
+  }
+
+  test("replays a log, then goes live, with many writers at once", async () => {
+    const script = await bench().created();
+    await script.append([edited, edited]);
+    const readers = [seen(script.sessionId, 53), seen(script.sessionId, 53, { after: 2 })];
+    await Promise.all(Array.from({ length: 25 }, () => script.append([edited, edited])));
+    expect(await Promise.all(readers)).toEqual([upTo(53), upTo(53, 3)]);
+  });
+
+  test("hands every event to each of 100 followers", async () => {
+    const script = await bench().created();
+    const readers = Array.from({ length: 100 }, () => seen(script.sessionId, 21));
+    for (let i = 0; i < 20; i++) await script.append([edited]);
+    for (const sequences of await Promise.all(readers)) expect(sequences).toEqual(upTo(21));
+  });
+
+  test("catches up with a log that is longer than one page", async () => {
+    const script = await bench().created();
+    await script.append(Array.from({ length: 2500 }, () => edited));
+    expect(await seen(script.sessionId, 2501)).toEqual(upTo(2501));
+  });
+
+  test("lets a slow reader fall behind without losing anything", async () => {
+    const script = await bench().created();
+    const stop = new AbortController();
+    const events = bench().store.follow(script.sessionId, {}, stop.signal)[Symbol.asyncIterator]();
+    await events.next();
+    for (let i = 0; i < 30; i++) await script.append(Array.from({ length: 100 }, () => edited));
+    for (let sequence = 2; sequence <= 3001; sequence++) {
+      const { value } = (await events.next()) as { value: Event };
+      if (value.sequence !== sequence) expect(value.sequence).toBe(sequence);
+    }
+    stop.abort();
+    expect((await events.next()).done).toBe(true);
+  });
+
+  test("ends when its signal aborts, also while it waits", async () => {
+    const { sessionId } = await bench().created();
+    const stop = new AbortController();
+    const sequences: number[] = [];
+    setTimeout(() => stop.abort(), 50);
+    for await (const { sequence } of bench().store.follow(sessionId, {}, stop.signal)) sequences.push(sequence);
+    expect(sequences).toEqual([1]);
+  });
+
+  test("ends when its session is deleted", async () => {
+    const { sessionId } = await bench().created();
+    setTimeout(() => void bench().store.delete(sessionId), 50);
+    const sequences: number[] = [];
+    for await (const { sequence } of bench().store.follow(sessionId, {}, AbortSignal.timeout(10_000)))
+      sequences.push(sequence);
+    expect(sequences).toEqual([1]);
+  });
+
+  test("tells which sessions have news", async () => {
+    const script = await bench().created();
+    const news: string[] = [];
+    const stop = bench().store.onNews((sessionId) => news.push(sessionId));
+    await script.append([edited]);
+    await expect.poll(() => news).toContain(script.sessionId);
+    stop();
+    news.length = 0;
+    await script.append([edited]);
+    expect(news).toEqual([]);
+  });
+
+  test.skipIf(cannot.another)(
+    withReason("sees what another process appends, and hears of it within half a second", cannot.another),
+    async () => {
+      const script = await bench().created();
+      const other = await bench().another();
+      const news: string[] = [];
+      other.onNews((sessionId) => news.push(sessionId));
+      const readers = [seen(script.sessionId, 41, { store: other }), seen(script.sessionId, 41)];
+      for (let i = 0; i < 20; i++) {
+        await script.append([edited]);
+        await other.append(script.sessionId, [script.event(edited)]);
+      }
+      expect(await Promise.all(readers)).toEqual([upTo(41), upTo(41)]);
+      news.length = 0;
+      await script.append([edited]);
+      await expect.poll(() => news, { timeout: 500, interval: 5 }).toContain(script.sessionId);
+    },
+  );
+
+  test.skipIf(cannot.another)(withReason("ends when another process deletes its session", cannot.another), async () => {
+    const script = await bench().created();
+    const other = await bench().another();
+    setTimeout(() => void other.delete(script.sessionId), 50);
+    const reading = (async () => {
+      for await (const _ of bench().store.follow(script.sessionId, {}, AbortSignal.timeout(10_000)));
+      return "ended";
+    })();
+    expect(await reading.catch((error) => isKnownError(error, "not_found"))).toBe("ended");
+  });
+}

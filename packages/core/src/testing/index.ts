@@ -1,0 +1,4 @@
+export * from "./naughty-text.ts";
+export * from "./records-contract.ts";
+export * from "./script.ts";
+export * from "./store-contract.ts";

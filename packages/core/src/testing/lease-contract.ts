@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Claim, Lease, Store } from "../store.ts";
+import { type Bench, type Exceptions, withReason } from "./store-contract.ts";
+
+const edited = { event_type: "session.edited" as const, data: { title: "t" } };
+const title = { event_type: "title.generated" as const, data: { title: "t" } };
+
+function leaseOf(claim: Claim): Lease {
+  if (claim.kind !== "leased") throw new Error(`Expected a lease, and got ${claim.kind}.`);
+  return claim.lease;
+}
+
+/** Who may drive a session, and when. Times are real and short. */
+export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
+  const claim = (leaseMs = 60_000, owner = "w", store: Store = bench().store) => store.claim({ owner, leaseMs });
+
+  test("leaves a session alone that nothing has woken", async () => {
+    await bench().created();
+    expect(await claim()).toEqual({ kind: "none", nextAt: null });
+  });
+
+  test("gives a session that is due to exactly one of many workers", async () => {
+    const script = await bench().created();
+    await script.prompt("hi");
+    const claims = await Promise.all(Array.from({ length: 12 }, (_, i) => claim(60_000, `w${i}`)));
+    expect(claims.filter(({ kind }) => kind === "leased")).toHaveLength(1);
+    expect(claims.find(({ kind }) => kind === "leased")).toMatchObject({
+      lease: { sessionId: script.sessionId },
+      lastSequence: 2,
+    });
+  });
+
+  test("spreads sessions over workers, the one that has waited longest first", async () => {
+    const scripts = [await bench().created(), await bench().created(), await bench().created()];
+    for (const [i, script] of scripts.entries()) await script.append([edited], { dueAt: 3000 - i });
+    const claimed = [leaseOf(await claim()), leaseOf(await claim()), leaseOf(await claim())];
+    expect(claimed.map(({ sessionId }) => sessionId)).toEqual(scripts.map(({ sessionId }) => sessionId).toReversed());
+    expect((await claim()).kind).toBe("none");
+  });
+
+  test("says when the next one is due, and gives it then", async () => {
+    const script = await bench().created();
+    const at = Date.now() + 150;
+    await script.append([edited], { dueAt: at });
+    expect(await claim()).toEqual({ kind: "none", nextAt: at });
+    await sleep(200);
+    expect(leaseOf(await claim()).sessionId).toBe(script.sessionId);
+  });
+
+  test("keeps the earlier of two times at which a session is due", async () => {
+    const script = await bench().created();
+    await script.append([edited], { dueAt: 1000 });
+    await script.append([edited], { dueAt: Date.now() + 60_000 });
+    expect((await claim()).kind).toBe("leased");
+  });
+
+  test("gives a named session, due or not, unless somebody has it", async () => {
+    const { sessionId } = await bench().created();
+    const named = () => bench().store.claim({ owner: "w", leaseMs: 60_000, sessionId });
+    const lease = leaseOf(await named());
+    const busy = await named();
+    expect(busy.kind).toBe("busy");
+    expect(busy.kind === "busy" && busy.until > Date.now()).toBe(true);
+    await bench().store.release(lease, { seen: 1, dueAt: null });
+    expect((await named()).kind).toBe("leased");
+    const unknown = bench().store.claim({ owner: "w", leaseMs: 1, sessionId: bench().ids() });
+    await expect(unknown).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("gives a session to another worker when its lease has run out, and then refuses the first", async () => {
+    const script = await bench().created();
+    await script.prompt("hi");
+    const slow = leaseOf(await claim(30, "slow"));
+    expect((await claim(60_000, "fast")).kind).toBe("none");
+    await sleep(60);
+    const fast = leaseOf(await claim(60_000, "fast"));
+    expect(fast.fence).toBeGreaterThan(slow.fence);
+    await expect(script.append([title], { lease: slow })).rejects.toMatchObject({ code: "lease_lost" });
+    await expect(bench().store.release(slow, { seen: 2, dueAt: null })).rejects.toMatchObject({ code: "lease_lost" });
+    expect(await bench().store.renew([slow, fast])).toEqual([slow]);
+    expect(await bench().store.read(script.sessionId)).toHaveLength(2);
+    await script.append([title], { lease: fast });
+  });
+
+  test("refuses a writer that has released its lease", async () => {
+    const script = await bench().created();
+    const lease = await script.claim();
+    await script.append([title], { lease, expect: 1, release: { dueAt: null } });
+    await expect(script.append([title], { lease })).rejects.toMatchObject({ code: "lease_lost" });
+    await expect(bench().store.release(lease, { seen: 2, dueAt: null })).rejects.toMatchObject({ code: "lease_lost" });
+    expect(await bench().store.renew([lease])).toEqual([lease]);
+  });
+
+  test("prolongs a lease with every append of its holder, and by renewing", async () => {
+    const script = await bench().created();
+    await script.prompt("hi");
+    const lease = leaseOf(await claim(150, "w"));
+    for (let i = 0; i < 3; i++) {
+      await sleep(60);
+      await script.append([title], { lease });
+    }
+    expect((await claim()).kind).toBe("none");
+    for (let i = 0; i < 3; i++) {
+      await sleep(60);
+      expect(await bench().store.renew([lease])).toEqual([]);
+    }
+    expect((await claim()).kind).toBe("none");
+  });
+
+  test("loses no wake-up that arrives while a session is put to sleep", async () => {
+    const script = await bench().created();
+    await script.prompt("first");
+    const lease = leaseOf(await claim());
+    await script.prompt("second");
+    const asleep = script.append([title], { lease, expect: 2, release: { dueAt: null } });
+    await expect(asleep).rejects.toMatchObject({ code: "conflict" });
+    await bench().store.release(lease, { seen: 2, dueAt: null });
+    expect((await claim()).kind).toBe("leased");
+  });
+
+  test("lets a session sleep when its worker has seen everything", async () => {
+    const script = await bench().created();
+    await script.prompt("hi");
+    const lease = leaseOf(await claim());
+    await bench().store.release(lease, { seen: 2, dueAt: null });
+    expect(await claim()).toEqual({ kind: "none", nextAt: null });
+  });
+
+  test("sets a timer when a lease is released until a time", async () => {
+    const script = await bench().created();
+    await script.prompt("hi");
+    const lease = leaseOf(await claim());
+    const at = Date.now() + 60_000;
+    await script.append([title], { lease, expect: 2, release: { dueAt: at } });
+    expect(await claim()).toEqual({ kind: "none", nextAt: at });
+    await script.prompt("again");
+    expect((await claim()).kind).toBe("leased");
+  });
+
+  test("frees the leases of an owner that is known to be dead", async () => {
+    const script = await bench().created();
+    await script.prompt("hi");
+    const lease = leaseOf(await claim(60_000, "dead"));
+    expect(await bench().store.owners()).toEqual(["dead"]);
+    await bench().store.free("somebody else");
+    expect((await claim()).kind).toBe("none");
+    await bench().store.free("dead");
+    expect(await bench().store.owners()).toEqual([]);
+    expect((await claim(60_000, "alive")).kind).toBe("leased");
+    await expect(script.append([title], { lease })).rejects.toMatchObject({ code: "lease_lost" });
+  });
+
+  test.skipIf(cannot.another)(
+    withReason("gives a session to one of two processes, and fences the other", cannot.another),
+    async () => {
+      const script = await bench().created();
+      const other = await bench().another();
+      await script.prompt("hi");
+      const claims = await Promise.all([claim(40, "here"), claim(40, "there", other)]);
+      expect(claims.filter(({ kind }) => kind === "leased")).toHaveLength(1);
+      const first = leaseOf(claims.find(({ kind }) => kind === "leased") as Claim);
+      await sleep(80);
+      const store = first.owner === "here" ? other : bench().store;
+      const second = leaseOf(await claim(60_000, "next", store));
+      const late = bench().store.append(script.sessionId, [script.event(title)], { lease: first });
+      await expect(late).rejects.toMatchObject({ code: "lease_lost" });
+      await store.append(script.sessionId, [script.event(title)], { lease: second });
+    },
+  );
+}

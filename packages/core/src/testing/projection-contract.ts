@@ -1,0 +1,383 @@
+import type { Fact } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { createMemoryStore } from "../memory-store.ts";
+import type { Store } from "../store.ts";
+import { createSessions } from "../sessions.ts";
+import { type Script, createScript, scriptedAgent } from "./script.ts";
+import type { Bench } from "./store-contract.ts";
+
+const agent = {
+  id: "01890000-0000-7000-8000-000000000001",
+  version: 1,
+  status: "active" as const,
+  config: scriptedAgent,
+};
+
+/** What is derived from a log, compared with what the reference store derives from the same one. */
+export function describeProjections(bench: () => Bench): void {
+  test("derives session, messages and run of a turn with a tool call", async () => {
+    const script = await bench().created();
+    await script.toolTurn("How much is 2+2?");
+    const { store } = bench();
+    const { items } = await store.messages(script.sessionId);
+    expect(
+      items.map(({ sequence, role, tool_call_id, content }) => [sequence, role, tool_call_id !== null, content]),
+    ).toEqual([
+      [1, "user", false, { text: "How much is 2+2?" }],
+      [2, "assistant", false, { text: "Let me look." }],
+      [3, "tool_call", true, { id: items[2]?.tool_call_id, name: "search", arguments: { query: "How much is 2+2?" } }],
+      [4, "tool_result", true, { result: "4", error: null }],
+      [5, "assistant", false, { text: "The answer is 4" }],
+    ]);
+    const { items: runs } = await store.runs(script.sessionId);
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toMatchObject({
+      number: 1,
+      outcome: "completed",
+      stop_reason: "end_turn",
+      total_steps: 2,
+      user_message: "How much is 2+2?",
+      final_response: "The answer is 4",
+      usage: {
+        input_tokens: 3800,
+        output_tokens: 2600,
+        cache_creation_input_tokens: 400,
+        cache_read_input_tokens: 800,
+      },
+      cost: { total_cost: 0.05214, total_input_tokens: 5000, model_id: "claude-sonnet-4-5", currency: "USD" },
+      cost_micros: 52_140,
+      first_sequence: 3,
+      last_sequence: 14,
+    });
+    expect(await store.get(script.sessionId)).toMatchObject({
+      status: "idle",
+      outcome: "completed",
+      run_id: null,
+      total_runs: 1,
+      total_turns: 1,
+      cost_micros: 52_140,
+      last_known_input_tokens: 1900,
+    });
+  });
+
+  test("numbers a message when it enters the transcript, not when it was accepted", async () => {
+    const script = await bench().created();
+    const early = await script.prompt("queued while the other runs");
+    await script.toolTurn("first to run");
+    const { items } = await bench().store.messages(script.sessionId);
+    expect(items.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5]);
+    expect(items.some(({ id }) => id === early.messageId)).toBe(false);
+  });
+
+  test("derives the same rows as the reference store from every fact there is", async () => {
+    const reference = createMemoryStore();
+    const views = [];
+    for (const store of [bench().store, reference]) {
+      const script = createScript({ store, ids: countingIds(), sessionId: sharedId });
+      await playEverything(script);
+      views.push(await everything(store, script.sessionId));
+    }
+    expect(views[0]).toEqual(views[1]);
+    await reference.close();
+  });
+
+  test("refuses a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
+    const script = await bench().created();
+    const lease = await script.claim();
+    const checkpoint = (): Fact => ({
+      event_type: "checkpoint.created",
+      data: { checkpoint_id: bench().ids(), user_message_uuid: "u1", files_modified: ["/a"] },
+    });
+    await script.append([checkpoint()], { lease });
+    await expect(script.append([checkpoint()], { lease })).rejects.toMatchObject({ code: "already_exists" });
+    expect(await bench().store.read(script.sessionId)).toHaveLength(2);
+    expect(await bench().store.checkpoints(script.sessionId)).toHaveLength(1);
+    const fork = await bench().created();
+    await fork.append([checkpoint()], { lease: await fork.claim() });
+  });
+
+  test("opens and closes awaits", async () => {
+    const script = await bench().created();
+    const lease = await script.claim();
+    const run_id = bench().ids();
+    const asked = (tool_use_id: string) => ({
+      tool_use_id,
+      kind: "question" as const,
+      name: "AskUserQuestion",
+      input: { questions: [] },
+      expires_at: null,
+      session_id: null,
+    });
+    await script.append(
+      [{ event_type: "await.opened", data: { run_id, step: 1, awaits: [asked("t1"), asked("t2")] } }],
+      { lease },
+    );
+    expect((await bench().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual(["t1", "t2"]);
+    expect(await bench().store.get(script.sessionId)).toMatchObject({ status: "awaiting" });
+    const resolved = { run_id, step: 1, tool_use_id: "t1", resolution: "answered" as const, waited_ms: 5 };
+    await script.append([{ event_type: "await.resolved", data: resolved }], { lease });
+    expect((await bench().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual(["t2"]);
+  });
+
+  test("pages through messages and runs without gap or repeat", async () => {
+    const script = await bench().created();
+    for (let i = 0; i < 5; i++) await script.toolTurn(`turn ${i}`);
+    const messages = await pages((options) => bench().store.messages(script.sessionId, options));
+    expect(messages.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
+    const runs = await pages((options) => bench().store.runs(script.sessionId, options));
+    expect(runs.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
+  });
+
+  test("lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const plain = await sessions.create(agent);
+    const tagged = await sessions.create({ ...agent, id: ids() }, { tags: ["blue", "green"], title: "tagged" });
+    const child = await sessions.create(agent, { subagentOf: { session_id: plain.id, tool_use_id: "t" } });
+    const done = bench().script();
+    await done.create();
+    await done.toolTurn("hi");
+    const fork = await sessions.fork(done.sessionId);
+    const busy = await sessions.create(agent);
+    const script = createScript({ store, ids, sessionId: busy.id });
+    const { runId, messageId } = await script.prompt("hi");
+    const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
+    await script.append([{ event_type: "session.started", data: started }], { lease: await script.claim() });
+    await bench().created({ tenant: "other" });
+
+    const listed = async (query: Parameters<typeof sessions.list>[0]) =>
+      (await sessions.list(query)).items.map(({ id }) => id);
+    expect(await listed({})).toEqual([busy.id, fork.id, done.sessionId, child.id, tagged.id, plain.id]);
+    expect(await listed({ tag: "green" })).toEqual([tagged.id]);
+    expect(await listed({ tag: "gree" })).toEqual([]);
+    expect(await listed({ agentId: tagged.agent_id })).toEqual([tagged.id]);
+    expect(await listed({ status: "running" })).toEqual([busy.id]);
+    expect(await listed({ status: "completed" })).toEqual([done.sessionId]);
+    expect(await listed({ status: "pending" })).toEqual([fork.id, child.id, tagged.id, plain.id]);
+    expect(await listed({ status: "failed" })).toEqual([]);
+    expect(await listed({ parentSessionId: done.sessionId })).toEqual([fork.id]);
+    expect(await listed({ subagentOfSessionId: plain.id })).toEqual([child.id]);
+    expect(await listed({ createdAfter: "2999-01-01T00:00:00.000Z" })).toEqual([]);
+    expect(await listed({ createdBefore: "2999-01-01T00:00:00.000Z", status: "completed" })).toEqual([done.sessionId]);
+    const paged = await pages((options) => sessions.list(options));
+    expect(paged.map(({ id }) => id)).toEqual([busy.id, fork.id, done.sessionId, child.id, tagged.id, plain.id]);
+  });
+
+  test("forks at any message without touching the parent, and a fork outlives it", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const script = await bench().created();
+    await script.toolTurn("How much is 2+2?");
+    const before = JSON.stringify(await store.read(script.sessionId));
+    const transcript = await sessions.transcript(script.sessionId);
+    expect(transcript.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+
+    const whole = await sessions.fork(script.sessionId);
+    // The assistant's message has a call in it: a fork there must answer it, or no model would take the transcript.
+    const atCall = await sessions.fork(script.sessionId, { messageId: transcript[1]?.id ?? "", title: "at the call" });
+    expect(JSON.stringify(await store.read(script.sessionId))).toBe(before);
+    await store.delete(script.sessionId);
+
+    expect((await sessions.transcript(whole.id)).map(({ content }) => content)).toEqual(
+      transcript.map(({ content }) => content),
+    );
+    expect(whole).toMatchObject({
+      parent_session_id: script.sessionId,
+      forked_from_sequence: 14,
+      cost_micros: 0,
+      total_runs: 0,
+    });
+    const { items } = await store.messages(atCall.id);
+    expect(items.map(({ role }) => role)).toEqual(["user", "assistant", "tool_call", "tool_result"]);
+    expect(items[3]).toMatchObject({ content: { result: null } });
+    await expect(sessions.fork(whole.id, { messageId: ids() })).rejects.toMatchObject({ code: "not_found" });
+  });
+}
+
+const sharedId = "01890000-0000-7000-8000-00000000000a";
+
+/** The same ids for both stores, so that their rows can be compared. */
+function countingIds(): () => string {
+  let next = 0;
+  return () => `01890000-0000-7000-8000-${(next += 16).toString(16).padStart(12, "0")}`;
+}
+
+async function pages<Item>(
+  page: (options: { limit: number; cursor?: string }) => Promise<{ items: readonly Item[]; cursor: string | null }>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const { items, cursor: next } = await page({ limit: 2, ...(cursor && { cursor }) });
+    all.push(...items);
+    cursor = next;
+  } while (cursor !== null);
+  return all;
+}
+
+/** Everything a store says about a session, without the times, which differ. */
+async function everything(store: Store, sessionId: string): Promise<unknown> {
+  const all = {
+    events: await store.read(sessionId),
+    session: await store.get(sessionId),
+    messages: await store.messages(sessionId, { limit: 1000 }),
+    runs: await store.runs(sessionId),
+    awaits: await store.awaits(sessionId),
+    checkpoints: await store.checkpoints(sessionId),
+  };
+  return JSON.parse(
+    JSON.stringify(all, (key, value) => (/_at$|^timestamp$/.test(key) && value !== null ? "time" : value)),
+  );
+}
+
+async function playEverything(script: Script): Promise<void> {
+  await script.create({ title: "everything", tags: ["a", "b"], metadata: { k: "v" }, working_directory: "/w" });
+  await script.toolTurn("first");
+  await script.append([{ event_type: "session.edited", data: { title: "renamed", tags: ["c"], metadata: {} } }]);
+  const { runId, messageId } = await script.prompt([
+    { type: "text", text: "second\0" },
+    { type: "image", source: { type: "url", url: "x" } },
+  ]);
+  const lease = await script.claim();
+  const step = { run_id: runId, step: 1 };
+  const context = { messages_count: 5, estimated_tokens: 50, duration_ms: 1 };
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  const facts: readonly Fact[] = [
+    {
+      event_type: "session.started",
+      data: { run_id: runId, message_id: messageId, user_message: "second\0", formatter: "xml" },
+    },
+    { event_type: "run.resumed", data: { run_id: runId, fence: lease.fence } },
+    {
+      event_type: "memory.retrieved",
+      data: {
+        ...step,
+        ...context,
+        memories_found: 3,
+        memories_injected: 2,
+        memory_store_type: "placeholder",
+        injected: ["m"],
+      },
+    },
+    {
+      event_type: "compaction.checked",
+      data: {
+        ...step,
+        ...context,
+        applied: false,
+        reason: "below_threshold",
+        compactor_type: "none",
+        current_tokens: 450,
+        threshold: 100_000,
+        tokens_after: 450,
+        messages: null,
+      },
+    },
+    { event_type: "memory.saved", data: { ...step, memory_store_type: "placeholder", duration_ms: 1, details: {} } },
+    { event_type: "memory.restored", data: { ...step, memory_store_type: "placeholder", duration_ms: 1, details: {} } },
+    {
+      event_type: "step.retried",
+      data: {
+        ...step,
+        attempt: 1,
+        error: { code: "overloaded_error", message: "Overloaded", status: 529 },
+        delay_ms: 1000,
+      },
+    },
+    { event_type: "step.abandoned", data: { ...step, model: "claude-sonnet-4-5", usage, cost: null } },
+    {
+      event_type: "step.generated",
+      data: {
+        ...step,
+        purpose: "title",
+        message_id: script.event({ event_type: "title.generated", data: { title: "" } }).id,
+        results_message_id: null,
+        content: [],
+        model: "claude-haiku-4-5",
+        stop_reason: "end_turn",
+        usage,
+        cost: null,
+        container_id: "container_1",
+        duration_ms: 3,
+      },
+    },
+    { event_type: "title.generated", data: { title: "A title" } },
+    { event_type: "file.generated", data: { ...step, file_id: "file_1", filename: "chart.png" } },
+    {
+      event_type: "file.downloaded",
+      data: { ...step, file_id: "file_1", filename: "chart.png", size: 5, duration_ms: 1 },
+    },
+    {
+      event_type: "file.stored",
+      data: {
+        ...step,
+        file_id: "file_1",
+        filename: "chart.png",
+        storage_path: "/f/file_1_chart.png",
+        size: 5,
+        mime_type: "image/png",
+        duration_ms: 1,
+      },
+    },
+    {
+      event_type: "file.failed",
+      data: { ...step, file_id: "file_2", filename: null, error: { code: "not_found", message: "gone" } },
+    },
+    { event_type: "answer.validated", data: { ...step, passed: false, reason: "too short" } },
+    { event_type: "transcript.repaired", data: { ...step, repairs: [{ tool_use_id: "x" }] } },
+    {
+      event_type: "await.opened",
+      data: {
+        ...step,
+        awaits: [
+          {
+            tool_use_id: "t9",
+            kind: "frontend_tool",
+            name: "confirm",
+            input: { a: 1 },
+            expires_at: null,
+            session_id: null,
+          },
+        ],
+      },
+    },
+    {
+      event_type: "checkpoint.created",
+      data: {
+        checkpoint_id: "01890000-0000-7000-8000-0000000000ff",
+        user_message_uuid: "u",
+        files_modified: ["/a", "/b"],
+      },
+    },
+    { event_type: "transcript.appended", data: { entries: [{ type: "user", uuid: "u" }] } },
+    { event_type: "steps.exhausted", data: { ...step, max_steps: 50 } },
+    {
+      event_type: "memory.updated",
+      data: { ...step, memories_written: 1, memory_store_type: "placeholder", duration_ms: 2 },
+    },
+    { event_type: "step.error", data: { ...step, error: { code: "api_error", message: "it broke" }, duration_ms: 4 } },
+  ];
+  for (const fact of facts) await script.append([fact], { lease });
+  await script.append([{ event_type: "await.answered", data: { tool_use_id: "t9", content: "yes", is_error: false } }]);
+  await script.append([{ event_type: "cancel.requested", data: { run_id: runId, reason: null } }]);
+  await script.append(
+    [
+      { event_type: "await.resolved", data: { ...step, tool_use_id: "t9", resolution: "cancelled", waited_ms: 7 } },
+      {
+        event_type: "session.failed",
+        data: {
+          ...step,
+          outcome: "cancelled",
+          stop_reason: "cancelled",
+          error: { code: "cancelled", message: "Cancelled." },
+          usage: { input_tokens: 20, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+          cost_micros: 0,
+          unpriced_calls: 2,
+          files_generated: 1,
+          duration_ms: 9,
+        },
+      },
+    ],
+    { lease },
+  );
+}

@@ -1,0 +1,356 @@
+import { type Event, type Ids, createIds } from "@skein/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Store } from "../store.ts";
+import { describeFollowing } from "./following-contract.ts";
+import { describeLeases } from "./lease-contract.ts";
+import { naughtyText } from "./naughty-text.ts";
+import { describeProjections } from "./projection-contract.ts";
+import { describeRecords } from "./records-contract.ts";
+import { type Script, createScript } from "./script.ts";
+
+/** A store that is opened for one test. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Closes the store and opens it again on the same data. */
+  readonly reopen?: () => Promise<Store>;
+  /** A second store on the same data, as another process would have it. The contract closes it. */
+  readonly another?: () => Promise<Store>;
+  /** Removes everything. The contract has closed the stores before. */
+  readonly cleanup?: () => Promise<void>;
+}
+
+/** What a driver cannot do, and why. */
+export interface Exceptions {
+  readonly reopen?: string;
+  readonly another?: string;
+}
+
+/** What every test of the contract works with. */
+export interface Bench {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly under: StoreUnderTest;
+  script(options?: { tenant?: string; owner?: string }): Script;
+  /** A session that exists and has nothing in it. */
+  created(options?: { tenant?: string }): Promise<Script>;
+  /** Opens a second store on the same data and closes it at the end of the test. */
+  another(): Promise<Store>;
+  reopen(): Promise<Store>;
+}
+
+/** Every rule that a store keeps. A new driver is finished when this passes. */
+export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: Exceptions = {}): void {
+  describe(`${name}: store contract`, () => {
+    let bench: Bench;
+    let opened: Store[];
+    beforeEach(async () => {
+      const under = await open();
+      const ids = createIds();
+      opened = [under.store];
+      const current = (): Store => opened[0] as Store;
+      const script: Bench["script"] = (options = {}) => createScript({ store: current(), ids, ...options });
+      bench = {
+        under,
+        ids,
+        get store() {
+          return current();
+        },
+        script,
+        async created(options = {}) {
+          const created = script(options);
+          await created.create();
+          return created;
+        },
+        async another() {
+          const store = await under.another?.();
+          if (!store) throw new Error("This store says nothing about a second process: name the reason in its call.");
+          opened.push(store);
+          return store;
+        },
+        async reopen() {
+          const store = await under.reopen?.();
+          if (!store) throw new Error("This store says nothing about being reopened: name the reason in its call.");
+          opened[0] = store;
+          return store;
+        },
+      };
+    });
+    afterEach(async () => {
+      for (const store of opened) await store.close();
+      await bench.under.cleanup?.();
+    });
+
+    describeAppending(() => bench);
+    describeReading(() => bench, cannot);
+    describeLeases(() => bench, cannot);
+    describeFollowing(() => bench, cannot);
+    describeProjections(() => bench);
+    describeRecords(name, () => bench.store.records);
+  });
+}
+
+const edited = (title: string) => ({ event_type: "session.edited" as const, data: { title } });
+
+function describeAppending(bench: () => Bench): void {
+  test("numbers events from 1 without gap or repeat, however many write at once", async () => {
+    const { sessionId, event } = await bench().created();
+    const appends = Array.from({ length: 30 }, () =>
+      bench().store.append(sessionId, [event(edited("a")), event(edited("b"))]),
+    );
+    const answered = (await Promise.all(appends)).flatMap(({ events }) => events.map(({ sequence }) => sequence));
+    const stored = (await bench().store.read(sessionId)).map(({ sequence }) => sequence);
+    expect(stored).toEqual(Array.from({ length: 61 }, (_, i) => i + 1));
+    expect(answered.toSorted((a, b) => a - b)).toEqual(stored.slice(1));
+  });
+
+  test("answers an append with the events as they are read later", async () => {
+    const { sessionId, event } = await bench().created();
+    const { events } = await bench().store.append(sessionId, [event(edited("a")), event(edited("b"))]);
+    expect(events).toEqual((await bench().store.read(sessionId)).slice(1));
+    expect(Object.keys(events[0] as Event).toSorted()).toEqual(
+      ["created_at", "data", "event_type", "id", "sequence", "session_id"].toSorted(),
+    );
+  });
+
+  test("refuses an append if the log is not where the writer expects it, and keeps nothing of it", async () => {
+    const { sessionId, event } = await bench().created();
+    const append = bench().store.append(sessionId, [event(edited("a"))], { expect: 2 });
+    await expect(append).rejects.toMatchObject({ code: "conflict", details: { expected: 2, actual: 1 } });
+    await bench().store.append(sessionId, [event(edited("b"))], { expect: 1 });
+    expect(await bench().store.read(sessionId)).toHaveLength(2);
+  });
+
+  test("lets exactly one of many writers with the same expectation through", async () => {
+    const { sessionId, event } = await bench().created();
+    const tries = Array.from({ length: 10 }, () =>
+      bench().store.append(sessionId, [event(edited("a"))], { expect: 1 }),
+    );
+    const settled = await Promise.allSettled(tries);
+    expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await bench().store.read(sessionId)).toHaveLength(2);
+  });
+
+  test("creates a session once", async () => {
+    const script = await bench().created();
+    await expect(script.create()).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  test("answers repeated ids with what is stored, also when the log has moved on", async () => {
+    const { sessionId, event, append } = await bench().created();
+    const events = [event(edited("a")), event(edited("b"))];
+    const first = await bench().store.append(sessionId, events, { expect: 1 });
+    await append([edited("c")]);
+    const again = await bench().store.append(sessionId, events, { expect: 1 });
+    expect(again).toEqual({ events: first.events, repeated: true });
+    expect(await bench().store.read(sessionId)).toHaveLength(4);
+  });
+
+  test("stores repeated ids once, however many repeat them at once", async () => {
+    const { sessionId, event } = await bench().created();
+    const events = [event(edited("a"))];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => bench().store.append(sessionId, events)));
+    expect(new Set(answers.map((answer) => answer.events[0]?.sequence))).toEqual(new Set([2]));
+    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    expect(await bench().store.read(sessionId)).toHaveLength(2);
+  });
+
+  test("keeps one append per idempotency key, however many arrive at once", async () => {
+    const { sessionId, event } = await bench().created();
+    const key = { id: "k1", fingerprint: "f" };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        bench().store.append(sessionId, [event(edited("a"))], { tenant: "default", key }),
+      ),
+    );
+    expect(new Set(answers.map((answer) => answer.events[0]?.id)).size).toBe(1);
+    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    expect(await bench().store.read(sessionId)).toHaveLength(2);
+  });
+
+  test("refuses an idempotency key that comes with another request", async () => {
+    const { sessionId, event } = await bench().created();
+    const append = (fingerprint: string) =>
+      bench().store.append(sessionId, [event(edited("a"))], { tenant: "default", key: { id: "k2", fingerprint } });
+    await append("f");
+    await expect(append("g")).rejects.toMatchObject({ code: "key_reused" });
+    expect(await bench().store.read(sessionId)).toHaveLength(2);
+  });
+
+  test("answers a repeated creation under a key with the session that is there, for each tenant its own", async () => {
+    const key = { id: "create", fingerprint: "f" };
+    const created = async (tenant: string): Promise<string> => {
+      const script = bench().script({ tenant });
+      await script.create();
+      const [first] = await bench().store.read(script.sessionId);
+      const { events } = await bench().store.append(
+        bench().ids(),
+        [
+          script.event({
+            event_type: "session.created",
+            data: (first as Extract<Event, { event_type: "session.created" }>).data,
+          }),
+        ],
+        { expect: 0, key },
+      );
+      return events[0]?.session_id ?? "";
+    };
+    const [mine, theirs] = [await created("a"), await created("b")];
+    expect(await created("a")).toBe(mine);
+    expect(await created("b")).toBe(theirs);
+    expect(mine).not.toBe(theirs);
+  });
+
+  test("takes the driver's facts only from the driver", async () => {
+    const { sessionId, event } = await bench().created();
+    const title = event({ event_type: "title.generated", data: { title: "t" } });
+    await expect(bench().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
+  });
+
+  test("refuses an empty append, and a release that does not say what it has seen", async () => {
+    const script = await bench().created();
+    await expect(script.append([])).rejects.toMatchObject({ code: "invalid" });
+    const lease = await script.claim();
+    await expect(script.append([edited("a")], { lease, release: { dueAt: null } })).rejects.toMatchObject({
+      code: "invalid",
+    });
+  });
+
+  test("knows no session that was never created, and none of another tenant", async () => {
+    const { store, ids } = bench();
+    const theirs = await bench().created({ tenant: "theirs" });
+    for (const [id, tenant] of [
+      [ids(), "default"],
+      [theirs.sessionId, "mine"],
+    ] as const) {
+      const refused = [
+        store.append(id, [theirs.event(edited("x"))], { tenant }),
+        store.read(id, { tenant }),
+        store.messages(id, { tenant }),
+        store.runs(id, { tenant }),
+        store.awaits(id, { tenant }),
+        store.checkpoints(id, { tenant }),
+        store.delete(id, { tenant }),
+        store.follow(id, { tenant }, AbortSignal.timeout(5000))[Symbol.asyncIterator]().next(),
+      ];
+      for (const attempt of refused) await expect(attempt).rejects.toMatchObject({ code: "not_found" });
+      expect(await store.get(id, { tenant })).toBeUndefined();
+    }
+    expect(await store.read(theirs.sessionId)).toHaveLength(1);
+  });
+}
+
+function describeReading(bench: () => Bench, cannot: Exceptions): void {
+  test("gives bodies back to the letter: naughty text, key order, numbers, prototypes", async () => {
+    const { sessionId, append } = await bench().created();
+    const metadata = JSON.parse(
+      '{"z":1,"__proto__":{"admin":true},"a":[1.5,-0,1e21,null,{"constructor":{"prototype":{}}}]}',
+    );
+    metadata.text = naughtyText;
+    await append([{ event_type: "session.edited", data: { metadata } }]);
+    const [, event] = await bench().store.read(sessionId);
+    expect(JSON.stringify(event?.data)).toBe(JSON.stringify({ metadata }));
+    expect(({} as Record<string, unknown>)["admin"]).toBeUndefined();
+  });
+
+  test.each([
+    ["just under the limit for bodies in the log", 200_000],
+    ["over it", 300_000],
+    ["10 MB", 10_000_000],
+  ])("keeps a body that is %s", async (_, length) => {
+    const script = await bench().created();
+    const text = `${"\0\ud800é".repeat(10)}${"x".repeat(length)}`;
+    const { messageId } = await script.prompt(text);
+    const [, event] = await bench().store.read(script.sessionId);
+    expect((event?.data as { content: string }).content === text).toBe(true);
+    expect((event?.data as { message_id: string }).message_id).toBe(messageId);
+  });
+
+  test("reads any stretch of a log", async () => {
+    const { sessionId, append } = await bench().created();
+    await append(Array.from({ length: 9 }, (_, i) => edited(String(i))));
+    const sequences = async (after: number, limit?: number) =>
+      (await bench().store.read(sessionId, { after, ...(limit !== undefined && { limit }) })).map(
+        ({ sequence }) => sequence,
+      );
+    expect(await sequences(7)).toEqual([8, 9, 10]);
+    expect(await sequences(2, 3)).toEqual([3, 4, 5]);
+    expect(await sequences(10)).toEqual([]);
+    expect(await sequences(99)).toEqual([]);
+  });
+
+  test("scans every event of every session in order, and resumes anywhere", async () => {
+    const scripts = await Promise.all([bench().created(), bench().created(), bench().created({ tenant: "other" })]);
+    for (const script of scripts) await script.append([edited("a"), edited("b")]);
+    const all: Event[] = [];
+    for await (const event of bench().store.scan()) all.push(event);
+    expect(all).toHaveLength(9);
+    const places = all.map(({ session_id, sequence }) => `${session_id}/${sequence}`);
+    expect(places).toEqual(places.toSorted());
+    const middle = all[4] as Event;
+    const rest: Event[] = [];
+    for await (const event of bench().store.scan({ sessionId: middle.session_id, sequence: middle.sequence }))
+      rest.push(event);
+    expect(rest).toEqual(all.slice(5));
+  });
+
+  test("keeps the latest snapshot of a session until the session is deleted", async () => {
+    const { sessionId } = await bench().created();
+    expect(await bench().store.readSnapshot(sessionId)).toBeUndefined();
+    const snapshot = { sequence: 1, version: 1, state: JSON.stringify({ text: naughtyText }) };
+    await bench().store.writeSnapshot(sessionId, snapshot);
+    await bench().store.writeSnapshot(sessionId, { ...snapshot, sequence: 2 });
+    expect(await bench().store.readSnapshot(sessionId)).toEqual({ ...snapshot, sequence: 2 });
+    await bench().store.delete(sessionId);
+    expect(await bench().store.readSnapshot(sessionId)).toBeUndefined();
+  });
+
+  test("deletes a session from the log and every projection, and nothing else", async () => {
+    const script = bench().script();
+    await script.create();
+    await script.toolTurn("How much is 2+2?");
+    const other = await bench().created();
+    await bench().store.delete(script.sessionId);
+    expect(await bench().store.get(script.sessionId)).toBeUndefined();
+    await expect(bench().store.messages(script.sessionId)).rejects.toMatchObject({ code: "not_found" });
+    const left = new Set<string>();
+    for await (const { session_id } of bench().store.scan()) left.add(session_id);
+    expect(left).toEqual(new Set([other.sessionId]));
+  });
+
+  test("says that it is closed", async () => {
+    const { sessionId } = await bench().created();
+    await bench().store.close();
+    await expect(bench().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
+  });
+
+  test.skipIf(cannot.reopen)(
+    withReason("finds everything again after it was closed and opened", cannot.reopen),
+    async () => {
+      const script = bench().script();
+      await script.create({ title: "kept", tags: ["a"] });
+      await script.toolTurn("How much is 2+2?");
+      const big = await script.prompt("x".repeat(300_000));
+      await bench().store.records.put([{ tenant: "t", kind: "k", id: "i", value: { naughtyText } }]);
+      const look = async () => ({
+        events: await bench().store.read(script.sessionId),
+        session: await bench().store.get(script.sessionId),
+        messages: await bench().store.messages(script.sessionId),
+        runs: await bench().store.runs(script.sessionId),
+        record: await bench().store.records.get("t", "k", "i"),
+      });
+      const before = await look();
+      await bench().reopen();
+      expect(await look()).toEqual(before);
+      const claimed = await bench().store.claim({ owner: "w", leaseMs: 1000 });
+      expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId: script.sessionId } });
+      const again = script.event({ event_type: "session.edited", data: { title: big.runId.slice(0, 8) } });
+      const { events } = await bench().store.append(script.sessionId, [again]);
+      expect(events[0]?.sequence).toBe(before.events.length + 1);
+    },
+  );
+}
+
+/** The name of a test that a driver may leave out, with its reason where it does. */
+export function withReason(name: string, reason: string | undefined): string {
+  return reason === undefined ? name : `${name} (cannot: ${reason})`;
+}
