@@ -223,5 +223,5 @@ function newHead(tables: SessionTables): Head {
 
 /** What is kept is what JSON keeps, as in every other store; and nobody can change it from outside. */
 function copied(events: readonly NewEvent[]): readonly NewEvent[] {
-  return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }) as NewEvent);
+  return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }));
 }

@@ -5,7 +5,6 @@ import {
   type Event,
   type Fact,
   type Ids,
-  type JsonObject,
   KnownError,
   Line,
   type Message,
@@ -227,7 +226,7 @@ export function createSessions({
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
     const { modelId, ...rest } = parsed(EditOptions, input);
     const data = { ...rest, ...(modelId !== undefined && { model_id: modelId }) };
-    await appendOne(sessionId, { event_type: "session.edited", data: data as JsonObject });
+    await appendOne(sessionId, { event_type: "session.edited", data });
     return get(sessionId);
   }
 

@@ -1,7 +1,7 @@
 import { type Event, isKnownError } from "@skein/protocol";
 import { expect, test } from "vitest";
 import type { Store } from "../store.ts";
-import { type Bench, type Exceptions, withReason } from "./store-contract.ts";
+import { type Bench, type Exceptions, withReason } from "./bench.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 const upTo = (n: number, from = 1) => Array.from({ length: n - from + 1 }, (_, i) => i + from);

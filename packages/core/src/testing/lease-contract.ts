@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Claim, Lease, Store } from "../store.ts";
-import { type Bench, type Exceptions, withReason } from "./store-contract.ts";
+import { type Bench, type Exceptions, withReason } from "./bench.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 const title = { event_type: "title.generated" as const, data: { title: "t" } };

@@ -4,7 +4,7 @@ import { createMemoryStore } from "../memory-store.ts";
 import type { Store } from "../store.ts";
 import { createSessions } from "../sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
-import type { Bench } from "./store-contract.ts";
+import type { Bench } from "./bench.ts";
 
 const agent = {
   id: "01890000-0000-7000-8000-000000000001",

@@ -87,6 +87,20 @@ export function createScript({
     return claimed.lease;
   }
 
+  async function prompt(content: Content): Promise<{ messageId: string; runId: string }> {
+    const [messageId, runId] = [ids(), ids()];
+    const data = {
+      message_id: messageId,
+      run_id: runId,
+      mode: "queue" as const,
+      content,
+      model: null,
+      max_cost_micros: null,
+    };
+    await append([{ event_type: "prompt.accepted", data }], { tenant, dueAt: 0 });
+    return { messageId, runId };
+  }
+
   return {
     sessionId,
     event,
@@ -108,22 +122,10 @@ export function createScript({
       };
       await append([{ event_type: "session.created", data }], { expect: 0 });
     },
-    async prompt(content) {
-      const [messageId, runId] = [ids(), ids()];
-      const data = {
-        message_id: messageId,
-        run_id: runId,
-        mode: "queue" as const,
-        content,
-        model: null,
-        max_cost_micros: null,
-      };
-      await append([{ event_type: "prompt.accepted", data }], { tenant, dueAt: 0 });
-      return { messageId, runId };
-    },
+    prompt,
     claim,
     async toolTurn(text) {
-      const { messageId, runId } = await this.prompt(text);
+      const { messageId, runId } = await prompt(text);
       const lease = await claim();
       const toolUseId = `toolu_${runId}`;
       const [replyId, resultsId, answerId] = [ids(), ids(), ids()];

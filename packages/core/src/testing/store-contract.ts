@@ -1,42 +1,13 @@
-import { type Event, type Ids, createIds } from "@skein/protocol";
+import { type Event, createIds } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../store.ts";
+import { type Bench, type Exceptions, type StoreUnderTest, withReason } from "./bench.ts";
 import { describeFollowing } from "./following-contract.ts";
 import { describeLeases } from "./lease-contract.ts";
 import { naughtyText } from "./naughty-text.ts";
 import { describeProjections } from "./projection-contract.ts";
 import { describeRecords } from "./records-contract.ts";
-import { type Script, createScript } from "./script.ts";
-
-/** A store that is opened for one test. */
-export interface StoreUnderTest {
-  readonly store: Store;
-  /** Closes the store and opens it again on the same data. */
-  readonly reopen?: () => Promise<Store>;
-  /** A second store on the same data, as another process would have it. The contract closes it. */
-  readonly another?: () => Promise<Store>;
-  /** Removes everything. The contract has closed the stores before. */
-  readonly cleanup?: () => Promise<void>;
-}
-
-/** What a driver cannot do, and why. */
-export interface Exceptions {
-  readonly reopen?: string;
-  readonly another?: string;
-}
-
-/** What every test of the contract works with. */
-export interface Bench {
-  readonly store: Store;
-  readonly ids: Ids;
-  readonly under: StoreUnderTest;
-  script(options?: { tenant?: string; owner?: string }): Script;
-  /** A session that exists and has nothing in it. */
-  created(options?: { tenant?: string }): Promise<Script>;
-  /** Opens a second store on the same data and closes it at the end of the test. */
-  another(): Promise<Store>;
-  reopen(): Promise<Store>;
-}
+import { createScript } from "./script.ts";
 
 /** Every rule that a store keeps. A new driver is finished when this passes. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: Exceptions = {}): void {
@@ -261,8 +232,9 @@ function describeReading(bench: () => Bench, cannot: Exceptions): void {
     const text = `${"\0\ud800é".repeat(10)}${"x".repeat(length)}`;
     const { messageId } = await script.prompt(text);
     const [, event] = await bench().store.read(script.sessionId);
-    expect((event?.data as { content: string }).content === text).toBe(true);
-    expect((event?.data as { message_id: string }).message_id).toBe(messageId);
+    const { content, message_id } = (event as Extract<Event, { event_type: "prompt.accepted" }>).data;
+    expect(content === text).toBe(true);
+    expect(message_id).toBe(messageId);
   });
 
   test("reads any stretch of a log", async () => {
@@ -348,9 +320,4 @@ function describeReading(bench: () => Bench, cannot: Exceptions): void {
       expect(events[0]?.sequence).toBe(before.events.length + 1);
     },
   );
-}
-
-/** The name of a test that a driver may leave out, with its reason where it does. */
-export function withReason(name: string, reason: string | undefined): string {
-  return reason === undefined ? name : `${name} (cannot: ${reason})`;
 }
