@@ -24,7 +24,7 @@ export function createMessagesRoute(deps: MessagesDeps): MessagesRoute {
   const dueFaults = createFaultCounter();
 
   return async (call, body, response) => {
-    const request = parseRequest(body);
+    const request = parseRequest(body, call.headers["anthropic-version"] ?? "");
     call.model = request.model;
     call.stream = request.stream;
     const plan = planScript(request.messages, request.model);

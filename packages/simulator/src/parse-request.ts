@@ -1,6 +1,7 @@
 /** The edge: an unknown body becomes a request, or a 400 with the sentence that the API would use. */
 import { invalid } from "./api-error.ts";
 import { checkPairs } from "./check-pairs.ts";
+import { checkVersion } from "./check-version.ts";
 import { parseMessages, parseBlocks } from "./parse-messages.ts";
 import { parseToolChoice, parseTools } from "./parse-tools.ts";
 import { isObject, type CacheControl, type JsonObject, type MessagesRequest } from "./wire.ts";
@@ -8,19 +9,18 @@ import { isObject, type CacheControl, type JsonObject, type MessagesRequest } fr
 const MAXIMUM_BREAKPOINTS = 4;
 const THINKING_TYPES = ["adaptive", "between_tools", "disabled", "enabled"];
 
-export function parseRequest(body: unknown): MessagesRequest {
+export function parseRequest(body: unknown, version: string): MessagesRequest {
   if (!isObject(body)) throw invalid("", "Request body must be a JSON object");
   if (body.max_tokens === undefined) throw invalid("max_tokens", "Field required");
   if (!isInteger(body.max_tokens)) throw invalid("max_tokens", "Input should be a valid integer");
   if (body.max_tokens < 1) throw invalid("max_tokens", "Input should be greater than or equal to 1");
-  const request = { ...parsePrompt(body), max_tokens: body.max_tokens, stream: parseStream(body.stream) };
+  const request = { ...parsePrompt(body, version), max_tokens: body.max_tokens, stream: parseStream(body.stream) };
   checkThinking(body, request);
-  checkSampling(body);
   return request;
 }
 
 /** `count_tokens` takes the same body, without `max_tokens` and `stream`. */
-export function parsePrompt(body: unknown): Omit<MessagesRequest, "max_tokens" | "stream"> {
+export function parsePrompt(body: unknown, version: string): Omit<MessagesRequest, "max_tokens" | "stream"> {
   if (!isObject(body)) throw invalid("", "Request body must be a JSON object");
   if (body.model === undefined) throw invalid("model", "Field required");
   if (typeof body.model !== "string") throw invalid("model", "Input should be a valid string");
@@ -41,6 +41,7 @@ export function parsePrompt(body: unknown): Omit<MessagesRequest, "max_tokens" |
     cacheControl: isObject(body.cache_control) ? (body.cache_control as unknown as CacheControl) : null,
   };
   checkBreakpoints(request);
+  checkVersion(version, body, messages);
   checkPairs(messages);
   return request;
 }
@@ -126,14 +127,5 @@ function checkThinking(body: JsonObject, request: MessagesRequest): void {
   }
   if (budget >= request.max_tokens) {
     throw invalid("", "`max_tokens` must be greater than `thinking.budget_tokens`.");
-  }
-}
-
-function checkSampling(body: JsonObject): void {
-  for (const name of ["temperature", "top_p"]) {
-    const value = body[name];
-    if (value === undefined || value === null) continue;
-    if (typeof value !== "number") throw invalid(name, "Input should be a valid number");
-    if (value < 0 || value > 1) throw invalid(name, "range: 0..1");
   }
 }

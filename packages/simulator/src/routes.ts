@@ -33,7 +33,7 @@ export function createHandler({ ledger, files, messages }: RoutesDeps): Handler 
       case "POST count_tokens": {
         const json = parseJson(body);
         ledger.keepBody(call, json, body.length);
-        const prompt = parsePrompt(json);
+        const prompt = parsePrompt(json, call.headers["anthropic-version"] ?? "");
         call.model = prompt.model;
         sendJson(response, { input_tokens: countPrompt(prompt) });
         return "answered";

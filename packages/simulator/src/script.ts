@@ -72,7 +72,7 @@ export interface Search {
   readonly error?: string;
 }
 
-export interface SearchResult {
+interface SearchResult {
   readonly title: string;
   readonly url: string;
   readonly pageAge?: string;

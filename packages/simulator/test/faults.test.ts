@@ -16,11 +16,11 @@ describe("errors", () => {
     const { client, simulator } = await rig();
     const body = play({ error: { status, retryAfter: 3 } });
     for (const call of [() => client.messages.create(body), () => client.messages.stream(body).finalMessage()]) {
-      const error = await call().catch((reason: unknown) => reason as InstanceType<typeof Anthropic.APIError>);
+      const error = (await call().catch((reason: unknown) => reason)) as InstanceType<typeof Anthropic.APIError>;
       expect(error).toBeInstanceOf(kind);
       expect(error).toMatchObject({ status, type });
-      expect((error as Anthropic.APIError).headers?.get("retry-after")).toBe("3");
-      expect((error as Anthropic.APIError).requestID).toBe(simulator.ledger.calls().at(-1)?.id);
+      expect(error.headers?.get("retry-after")).toBe("3");
+      expect(error.requestID).toBe(simulator.ledger.calls().at(-1)?.id);
     }
     expect(simulator.ledger.totals().outcomes).toMatchObject({ faulted: 2, answered: 0 });
   });
@@ -154,7 +154,7 @@ describe("pace and pieces", () => {
     const pieces: Uint8Array[] = [];
     const request = { method: "POST", headers: HEADERS, body: JSON.stringify({ ...body, stream: true }) };
     const response = await fetch(`${simulator.url}/v1/messages`, request);
-    for await (const chunk of response.body ?? []) pieces.push(chunk as Uint8Array);
+    for await (const chunk of response.body ?? []) pieces.push(chunk);
     expect(pieces.map((piece) => piece.length)).toSatisfy(areAwkward);
     const endsInside = pieces.some((piece) => ((piece.at(-1) ?? 0) & 0xc0) === 0xc0);
     expect(endsInside).toBe(true);

@@ -17,10 +17,17 @@ const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", conte
 const tool = (name: string) => ({ name, input_schema: { type: "object" } });
 const marked = { type: "text", text: "x", cache_control: { type: "ephemeral" } };
 
-async function send(body: unknown): Promise<{ status: number; type: string | undefined; message: string | undefined }> {
+async function send(
+  body: unknown,
+  version = "2023-06-01",
+): Promise<{ status: number; type: string | undefined; message: string | undefined }> {
   const { simulator } = await rig();
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const response = await fetch(`${simulator.url}/v1/messages`, { method: "POST", headers: HEADERS, body: text });
+  const response = await fetch(`${simulator.url}/v1/messages`, {
+    method: "POST",
+    headers: { ...HEADERS, "anthropic-version": version },
+    body: text,
+  });
   const answer = (await response.json()) as { error?: { type: string; message: string }; request_id?: string };
   if (answer.error) expect(answer.request_id).toBe(response.headers.get("request-id"));
   return { status: response.status, type: answer.error?.type, message: answer.error?.message };
@@ -200,13 +207,48 @@ describe("a body is refused", () => {
   });
 });
 
+describe("the API's version decides", () => {
+  const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "x" } };
+  const cited = { type: "text", text: "x", citations: [{ type: "char_location" }] };
+  test.each([
+    ["whether temperature is taken", { ...base, temperature: 0.5 }, "temperature: Extra inputs are not permitted"],
+    [
+      "whether the assistant may send documents",
+      { ...base, messages: [hello, { role: "assistant", content: [document] }, hello] },
+      "messages.1.content.0: `document` blocks are not permitted in `assistant` messages",
+    ],
+    [
+      "whether the user may cite",
+      { ...base, messages: [{ role: "user", content: [cited] }] },
+      "messages.0.content.0.text.citations: citations are not permitted in `user` messages",
+    ],
+  ])("%s", async (_, body, message) => {
+    expect(await send(body, "2023-06-01")).toEqual({ status: 200 });
+    expect(await send(body, "2026-10-21")).toMatchObject({ status: 400, message });
+  });
+
+  test("a temperature out of range is never taken", async () => {
+    expect(await send({ ...base, temperature: 2 })).toMatchObject({ status: 400, message: "temperature: range: 0..1" });
+  });
+});
+
 describe("before any body is read", () => {
   test.each([
-    ["no key is a 401", "/v1/messages", { "anthropic-version": "2023-06-01" }, 401, "authentication_error"],
-    ["no version is a 400", "/v1/messages", { "x-api-key": "k" }, 400, "invalid_request_error"],
-    ["an unknown route is a 404", "/v1/unknown", HEADERS, 404, "not_found_error"],
-    ["a known route with the wrong method is a 405", "/v1/models", HEADERS, 405, "invalid_request_error"],
-  ])("%s", async (_, path, headers, status, type) => {
+    [
+      "no key is a 401",
+      "/v1/messages",
+      { "anthropic-version": "2023-06-01" },
+      { status: 401, type: "authentication_error" },
+    ],
+    ["no version is a 400", "/v1/messages", { "x-api-key": "k" }, { status: 400, type: "invalid_request_error" }],
+    ["an unknown route is a 404", "/v1/unknown", HEADERS, { status: 404, type: "not_found_error" }],
+    [
+      "a known route with the wrong method is a 405",
+      "/v1/models",
+      HEADERS,
+      { status: 405, type: "invalid_request_error" },
+    ],
+  ])("%s", async (_, path, headers, { status, type }) => {
     const { simulator } = await rig();
     const response = await fetch(simulator.url + path, { method: "POST", headers, body: "{}" });
     expect(response.status).toBe(status);

@@ -1,0 +1,36 @@
+/** What API version 2026-10-21 refuses and 2023-06-01 took. The SDK speaks the new one, Claude Code 2.1 the old one. */
+import { invalid } from "./api-error.ts";
+import { isObject, type JsonObject, type Message } from "./wire.ts";
+
+const SAMPLING = ["temperature", "top_p", "top_k"];
+
+export function checkVersion(version: string, body: JsonObject, messages: readonly Message[]): void {
+  if (version < "2026-10-21") return checkSampling(body);
+  for (const name of SAMPLING) {
+    if (body[name] !== undefined) throw invalid(name, "Extra inputs are not permitted");
+  }
+  for (const [index, { role, content }] of messages.entries()) {
+    if (typeof content === "string") continue;
+    for (const [place, block] of content.entries()) {
+      const where = `messages.${index}.content.${place}`;
+      if (role === "assistant" && block.type === "document") {
+        throw invalid(where, "`document` blocks are not permitted in `assistant` messages");
+      }
+      if (role === "user" && block.type === "text" && Array.isArray(block.citations) && block.citations.length > 0) {
+        throw invalid(`${where}.text.citations`, "citations are not permitted in `user` messages");
+      }
+    }
+  }
+}
+
+function checkSampling(body: JsonObject): void {
+  if (isObject(body.thinking) && body.thinking.type === "enabled" && (body.temperature ?? 1) !== 1) {
+    throw invalid("", "`temperature` may only be set to 1 when thinking is enabled.");
+  }
+  for (const name of ["temperature", "top_p"]) {
+    const value = body[name];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== "number") throw invalid(name, "Input should be a valid number");
+    if (value < 0 || value > 1) throw invalid(name, "range: 0..1");
+  }
+}
