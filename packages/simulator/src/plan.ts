@@ -5,7 +5,7 @@
  * of the step. So resume, fork, subagents and parallel sessions need nothing from the server. Past its end a script repeats its last step.
  */
 import { readScript, type Script, type Step } from "./script.ts";
-import { resultText, textsOf, type Message } from "./wire.ts";
+import { resultText, textsOf, type Block, type Message } from "./wire.ts";
 
 export interface Plan {
   readonly step: Step;
@@ -29,11 +29,17 @@ export function planScript(messages: readonly Message[], model: string): Plan | 
   return null;
 }
 
-/** What the last tool said. */
+/** What the last tool call returned. Clients send parallel results as they finish, so the order of the calls decides. */
 export function lastResult(messages: readonly Message[]): string {
+  const results = new Map<unknown, Block>();
   for (const { role, content } of messages.toReversed()) {
-    if (role !== "user" || typeof content === "string") continue;
-    const result = content.findLast((block) => block.type === "tool_result");
+    if (typeof content === "string") continue;
+    if (role === "user") {
+      for (const block of content) if (block.type === "tool_result") results.set(block.tool_use_id, block);
+    }
+    if (role !== "assistant" || results.size === 0) continue;
+    const call = content.findLast((block) => block.type === "tool_use" && results.has(block.id));
+    const result = results.get(call?.id);
     if (result) return resultText(result);
   }
   return "";

@@ -98,6 +98,26 @@ test("steps follow the number of answers, so any copy of a conversation goes on 
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("anew");
 });
 
+test("$LAST is the result of the last call, in whatever order the results come", async () => {
+  const { client } = await rig();
+  const messages: Anthropic.MessageParam[] = [
+    { role: "user", content: script([{ tools: [{ name: "t" }] }, { text: "$LAST" }]) },
+    {
+      role: "assistant",
+      content: ["toolu_1", "toolu_2"].map((id) => ({ type: "tool_use" as const, id, name: "t", input: {} })),
+    },
+    {
+      role: "user",
+      content: ["toolu_2", "toolu_1"].map((id) => ({
+        type: "tool_result" as const,
+        tool_use_id: id,
+        content: [{ type: "text" as const, text: `of ${id}` }],
+      })),
+    },
+  ];
+  expect(textOf(await client.messages.create({ ...ask(""), messages }))).toBe("of toolu_2");
+});
+
 test("entries of the role system in mid-conversation are neither steps nor errors", async () => {
   const { client } = await rig();
   const messages = [
