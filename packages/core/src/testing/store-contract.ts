@@ -194,16 +194,16 @@ function describeAppending(bench: () => Bench): void {
       [theirs.sessionId, "mine"],
     ] as const) {
       const refused = [
-        store.append(id, [theirs.event(edited("x"))], { tenant }),
-        store.read(id, { tenant }),
-        store.messages(id, { tenant }),
-        store.runs(id, { tenant }),
-        store.awaits(id, { tenant }),
-        store.checkpoints(id, { tenant }),
-        store.delete(id, { tenant }),
-        store.follow(id, { tenant }, AbortSignal.timeout(5000))[Symbol.asyncIterator]().next(),
+        () => store.append(id, [theirs.event(edited("x"))], { tenant }),
+        () => store.read(id, { tenant }),
+        () => store.messages(id, { tenant }),
+        () => store.runs(id, { tenant }),
+        () => store.awaits(id, { tenant }),
+        () => store.checkpoints(id, { tenant }),
+        () => store.delete(id, { tenant }),
+        () => store.follow(id, { tenant }, AbortSignal.timeout(5000))[Symbol.asyncIterator]().next(),
       ];
-      for (const attempt of refused) await expect(attempt).rejects.toMatchObject({ code: "not_found" });
+      for (const attempt of refused) await expect(attempt()).rejects.toMatchObject({ code: "not_found" });
       expect(await store.get(id, { tenant })).toBeUndefined();
     }
     expect(await store.read(theirs.sessionId)).toHaveLength(1);
