@@ -7,7 +7,7 @@
 import { chooseTools } from "./demo-tools.ts";
 import { sampleOf } from "./demo-input.ts";
 import { lastResult } from "./plan.ts";
-import { withoutScripts, type Step } from "./script.ts";
+import type { Step } from "./script.ts";
 import { solveSum } from "./sums.ts";
 import { blocksOf, textsOf, type Message, type MessagesRequest } from "./wire.ts";
 
@@ -16,7 +16,6 @@ const MAXIMUM_ROUNDS = 10;
 const MAXIMUM_QUOTE = 400;
 
 export function demoStep(request: MessagesRequest): Step {
-  if (asksForTitle(request)) return { text: JSON.stringify({ title: titleOf(promptOf(request.messages).text) }) };
   if (request.outputSchema) {
     return { text: JSON.stringify(sampleOf(request.outputSchema, promptOf(request.messages).text)) };
   }
@@ -62,19 +61,6 @@ function roundsWanted(text: string): number {
   // "3 times 4" is a sum, not a wish.
   const asked = /\b(\d+) times\b(?!\s*\d)/i.exec(text)?.[1];
   return Math.max(1, Math.min(MAXIMUM_ROUNDS, Number(asked ?? 1)));
-}
-
-function asksForTitle({ system, messages }: MessagesRequest): boolean {
-  const texts = [...textsOf(system), ...messages.flatMap((message) => textsOf(message.content))];
-  return texts.some((text) => text.includes('Return JSON with a single "title" field'));
-}
-
-function titleOf(text: string): string {
-  const words = withoutScripts(text)
-    .replaceAll(/<[^>]*>/g, " ")
-    .split(/\s+/)
-    .filter(Boolean);
-  return words.slice(0, 6).join(" ") || "A simulated session";
 }
 
 function thoughtOf({ messages }: MessagesRequest): string {

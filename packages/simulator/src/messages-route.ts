@@ -12,6 +12,7 @@ import type { OpenCall, Outcome } from "./ledger.ts";
 import { parseRequest } from "./parse-request.ts";
 import { planScript } from "./plan.ts";
 import type { ErrorFault, Step } from "./script.ts";
+import { titleStep } from "./title.ts";
 
 export interface MessagesDeps extends AnswerDeps {
   /** Between the deltas of a demo answer, so that people see it being written. */
@@ -27,11 +28,12 @@ export function createMessagesRoute(deps: MessagesDeps): MessagesRoute {
     const request = parseRequest(body, call.headers["anthropic-version"] ?? "");
     call.model = request.model;
     call.stream = request.stream;
-    const plan = planScript(request.messages, request.model);
+    const title = titleStep(request);
+    const plan = title ? null : planScript(request.messages, request.model);
     call.label = plan?.script.label ?? null;
     call.step = plan?.number ?? null;
 
-    const step = plan?.step ?? { ...demoStep(request), chunk: 12, chunkDelayMs: deps.demoDelayMs };
+    const step = plan?.step ?? title ?? { ...demoStep(request), chunk: 12, chunkDelayMs: deps.demoDelayMs };
     const faults = plan ? dueFaults(step, `${plan.number} ${plan.script.source}`) : NO_FAULTS;
     if (faults.error) return sendFault(call, faults.error, step, response);
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type Anthropic from "@anthropic-ai/sdk";
+import { script } from "@skein/simulator";
 import { ask, rig, textOf } from "./client.ts";
 
 const weather: Anthropic.Tool = {
@@ -111,14 +112,15 @@ test("JSON of a schema is answered with JSON of that schema", async () => {
   expect(JSON.parse(textOf(message))).toEqual({ answer: 2, tags: ["simulated tags"], ok: false });
 });
 
-test("Claude Code's request for a title is answered with a title", async () => {
-  const { client } = await rig();
+test("Claude Code's request for a title gets a title, even where it quotes a script", async () => {
+  const { client, simulator } = await rig();
   const system = 'Generate a title. Return JSON with a single "title" field.';
-  const message = await client.messages.create({
-    ...ask("<session>Fix the flaky login test in the morning</session>"),
-    system,
-  });
-  expect(JSON.parse(textOf(message))).toEqual({ title: "Fix the flaky login test in" });
+  const titleOf = async (prompt: string): Promise<unknown> =>
+    JSON.parse(textOf(await client.messages.create({ ...ask(`<session>${prompt}</session>`), system })));
+  const title = "Fix the flaky login test in";
+  expect(await titleOf(`${title} the morning`)).toEqual({ title });
+  expect(await titleOf(`${title} ${script([{ error: { status: 500 } }], "a step")}`)).toEqual({ title });
+  expect(simulator.ledger.calls({ label: "a step" })).toEqual([]);
 });
 
 test("what Claude Code adds to a prompt is not taken for the prompt", async () => {

@@ -1,6 +1,7 @@
+import { connect } from "node:net";
 import { expect, test } from "vitest";
 import type { Call, Totals } from "@skein/simulator";
-import { ask, play, rig } from "./client.ts";
+import { ask, HEADERS, play, rig } from "./client.ts";
 
 test("every call is written down in order, with what it asked and what it cost", async () => {
   const { client, simulator } = await rig();
@@ -25,7 +26,6 @@ test("every call is written down in order, with what it asked and what it cost",
     { kind: "messages", outcome: "rejected", status: 400, error: "messages: at least one message is required" },
   ]);
   expect(calls[0]?.headers).toMatchObject({ "x-user": "u-42", "x-stainless-lang": "js" });
-  expect(JSON.stringify(calls[0]?.headers)).not.toContain("sk-ant");
   expect(calls[1]?.request).toMatchObject({ model: "claude-opus-5-5", messages: [{ content: "hello" }] });
   expect(calls[0]?.durationMs).toBeGreaterThan(0);
   expect(calls[0]?.durationMs).toBeLessThan(1000);
@@ -39,6 +39,14 @@ test("every call is written down in order, with what it asked and what it cost",
   });
   expect(simulator.ledger.calls({ label: "test" })).toHaveLength(1);
   expect(simulator.ledger.calls({ kind: "messages", outcome: "rejected" })).toHaveLength(1);
+});
+
+test("keys are not written down, however they are sent", async () => {
+  const { client, simulator } = await rig();
+  await client.models.list();
+  await fetch(`${simulator.url}/v1/models`, { headers: HEADERS });
+  expect(simulator.ledger.calls()).toHaveLength(2);
+  expect(JSON.stringify(simulator.ledger.calls())).not.toContain("sk-ant");
 });
 
 test("another process reads and clears it over HTTP", async () => {
@@ -68,4 +76,14 @@ test("time and ids are arguments", async () => {
   const message = await client.messages.create(play({ tools: [{ name: "t" }] }));
   expect(message).toMatchObject({ id: "msg_3", content: [{ id: "toolu_2" }] });
   expect(simulator.ledger.calls()[0]).toMatchObject({ id: "req_1", at: 1_000, durationMs: 0 });
+});
+
+test("a client that leaves in the middle of its request is written down as aborted", async () => {
+  const { simulator } = await rig();
+  const socket = connect(simulator.port, "127.0.0.1");
+  const head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n";
+  socket.write(`${head}content-length: 1000\r\n\r\n{"model":`);
+  await expect.poll(() => simulator.ledger.calls().length).toBe(1);
+  socket.destroy();
+  await expect.poll(() => simulator.ledger.calls()[0]).toMatchObject({ outcome: "aborted", status: null });
 });

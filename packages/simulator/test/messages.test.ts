@@ -121,7 +121,10 @@ test("$LAST is the result of the last call, in whatever order the results come",
 test("entries of the role system in mid-conversation are neither steps nor errors", async () => {
   const { client } = await rig();
   const messages = [
-    { role: "user", content: script([{ tools: [{ name: "t", id: "toolu_1" }] }, { text: "second" }]) },
+    {
+      role: "user",
+      content: script([{ tools: [{ name: "t", id: "toolu_1" }] }, { text: "second" }, { text: "third" }]),
+    },
     { role: "system", content: "environment" },
     { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "t", input: {} }] },
     { role: "system", content: [{ type: "text", text: "tools changed" }] },

@@ -19,8 +19,12 @@ async function start(...args: readonly string[]): Promise<{ child: ChildProcess;
   return { child, url };
 }
 
-test.each(["SIGTERM", "SIGINT"] as const)("it says where it listens and runs until %s", async (signal) => {
-  const { child } = await start();
+test.each([
+  ["SIGTERM", []],
+  ["SIGINT", []],
+  ["SIGTERM", ["--until-stdin-closes"]],
+] as const)("it says where it listens and runs until %s (%s)", async (signal, args) => {
+  const { child } = await start(...args);
   child.kill(signal);
   expect(await once(child, "exit")).toEqual([0, null]);
 });

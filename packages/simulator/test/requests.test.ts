@@ -270,6 +270,17 @@ describe("before any body is read", () => {
     expect((await fetch(`${simulator.url}/api/hello`, { method: "HEAD" })).status).toBe(200);
   });
 
+  test("more than 32 MB is a 413, also when its length was not said before", async () => {
+    const { simulator } = await rig();
+    const megabyte = new Uint8Array(1024 * 1024);
+    let left = 40;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (left-- > 0 ? controller.enqueue(megabyte) : controller.close()),
+    });
+    const request = { method: "POST", headers: HEADERS, body, duplex: "half" } as RequestInit;
+    expect((await fetch(`${simulator.url}/v1/messages`, request)).status).toBe(413);
+  });
+
   test("more than 32 MB is a 413", async () => {
     const body = JSON.stringify({ ...base, messages: [{ role: "user", content: "x".repeat(33 * 1024 * 1024) }] });
     expect(await send(body)).toMatchObject({ status: 413, type: "request_too_large" });
