@@ -1,1 +1,2 @@
-export {};
+export * from "./format/index.ts";
+export * from "./discover/discover.ts";

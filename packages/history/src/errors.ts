@@ -1,0 +1,45 @@
+/** The session with this index or id does not exist. */
+export class SessionNotFoundError extends Error {
+  override readonly name = "SessionNotFoundError";
+  readonly sessionId: string | number;
+  constructor(sessionId: string | number, reason = "There is no such session") {
+    super(`${reason}: ${String(sessionId)}`);
+    this.sessionId = sessionId;
+  }
+}
+
+/** No session belongs to this workspace. */
+export class WorkspaceNotFoundError extends Error {
+  override readonly name = "WorkspaceNotFoundError";
+  readonly workspace: string;
+  constructor(workspace: string) {
+    super(`No session belongs to the workspace ${workspace}`);
+    this.workspace = workspace;
+  }
+}
+
+/** There is no Claude Code data directory here. */
+export class DataNotFoundError extends Error {
+  override readonly name = "DataNotFoundError";
+  readonly dataPath: string;
+  constructor(dataPath: string) {
+    super(`There is no Claude Code data directory at ${dataPath}`);
+    this.dataPath = dataPath;
+  }
+}
+
+/** A search text that cannot be understood, for example a pattern with a back-reference. */
+export class QueryError extends Error {
+  override readonly name = "QueryError";
+}
+
+export const isSessionNotFoundError = (error: unknown): error is SessionNotFoundError => hasName(error, "SessionNotFoundError");
+export const isWorkspaceNotFoundError = (error: unknown): error is WorkspaceNotFoundError =>
+  hasName(error, "WorkspaceNotFoundError");
+export const isDataNotFoundError = (error: unknown): error is DataNotFoundError => hasName(error, "DataNotFoundError");
+export const isQueryError = (error: unknown): error is QueryError => hasName(error, "QueryError");
+
+/** By name, so that an error from a second copy of this package is known too. */
+function hasName(error: unknown, name: string): boolean {
+  return error instanceof Error && error.name === name;
+}

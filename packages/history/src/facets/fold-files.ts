@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { closeSync, readSync } from "node:fs";
+import type { DataFile } from "../discover/data-file.ts";
+import { createBreathe } from "../scan/breathe.ts";
+import { createByteSearch, type ByteSearch } from "../scan/byte-search.ts";
+import { openPlainFile, readFile } from "../scan/read-file.ts";
+import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
+
+export interface FoldFilesOptions {
+  readonly store: FacetStore;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+export interface Folded<State> {
+  readonly file: DataFile;
+  readonly state: State;
+}
+
+export interface FoldedFiles<State> {
+  readonly folded: readonly Folded<State>[];
+  /** Files that could not be read, and why. They do not stop the others. */
+  readonly failed: readonly { readonly file: DataFile; readonly error: Error }[];
+  /** How many bytes were read, which is 0 when everything was known. */
+  readonly bytesRead: number;
+}
+
+/**
+ * The state of a facet for each file. A saved state is used only if the file is still the one it was made from; if
+ * the file has grown since, only the new lines are read.
+ */
+export async function foldFiles<State>(
+  facet: Facet<State>,
+  files: readonly DataFile[],
+  options: FoldFilesOptions,
+): Promise<FoldedFiles<State>> {
+  const saved = options.store.load(facet);
+  const search = createByteSearch();
+  const breathe = createBreathe(options.signal);
+  const folded: Folded<State>[] = [];
+  const failed: { file: DataFile; error: Error }[] = [];
+  const changed: SavedFacet[] = [];
+  let bytesRead = 0;
+  for (const [done, file] of files.entries()) {
+    try {
+      const known = saved.get(file.path);
+      const result = foldFile(facet, file, known, { search, keeps: options.store.keeps });
+      folded.push({ file, state: result.state });
+      if (result.save) changed.push(result.save);
+      bytesRead += result.bytesRead;
+      if (result.bytesRead > 0) options.onProgress?.(done + 1, files.length);
+    } catch (error) {
+      failed.push({ file, error: error instanceof Error ? error : new Error(String(error)) });
+    }
+    await breathe();
+  }
+  if (changed.length > 0) options.store.save(facet, changed);
+  return { folded, failed, bytesRead };
+}
+
+interface FoldedFile<State> {
+  readonly state: State;
+  readonly save: SavedFacet | undefined;
+  readonly bytesRead: number;
+}
+
+function foldFile<State>(
+  facet: Facet<State>,
+  file: DataFile,
+  known: SavedFacet | undefined,
+  { search, keeps }: { readonly search: ByteSearch; readonly keeps: boolean },
+): FoldedFile<State> {
+  const isSame = known && known.size === file.size && known.mtimeMs === file.mtimeMs && known.inode === file.inode;
+  if (isSame && known.offset === known.size) return { state: facet.decode(known.data), save: undefined, bytesRead: 0 };
+  const continues = known !== undefined && (isSame || hasOnlyGrown(file, known));
+  const from = continues ? known.offset : 0;
+  let state = continues ? facet.decode(known.data) : facet.start();
+  let offset = from;
+  let data: Uint8Array | undefined;
+  readFile(file.path, { from, until: file.size, search }, (region) => {
+    if (region.unterminated && keeps) {
+      // The last line may be half written: it counts for this answer, and is read again next time.
+      data = facet.encode(state);
+      state = facet.decode(data);
+    } else if (!region.unterminated) offset = region.offset + (region.end - region.start);
+    if (!region.tooLong) facet.fold(state, region, search);
+  });
+  if (!keeps || isSame) return { state, save: undefined, bytesRead: file.size - from };
+  data ??= facet.encode(state);
+  const { path, size, mtimeMs, inode } = file;
+  return {
+    state,
+    save: { path, size, mtimeMs, inode, offset, check: checkOf(path, offset), data },
+    bytesRead: size - from,
+  };
+}
+
+function hasOnlyGrown(file: DataFile, known: SavedFacet): boolean {
+  if (file.inode !== known.inode || file.size < known.offset) return false;
+  return checkOf(file.path, known.offset) === known.check;
+}
+
+const checkBytes = 4096;
+
+/** A hash of the first and the last bytes before `offset`: a rewrite of a transcript changes at least one of them. */
+function checkOf(path: string, offset: number): string {
+  const fd = openPlainFile(path);
+  try {
+    const hash = createHash("sha256");
+    const bytes = Buffer.allocUnsafe(checkBytes);
+    for (const start of [0, Math.max(0, offset - checkBytes)]) {
+      const count = readSync(fd, bytes, 0, Math.min(checkBytes, offset - start), start);
+      hash.update(bytes.subarray(0, count));
+    }
+    return hash.digest("base64");
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,124 @@
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { noFacetStore, type FacetStore, type SavedFacet } from "./facet.ts";
+
+/**
+ * The index: saved facets in one SQLite file in Skein's cache folder.
+ *
+ * It only ever saves work. A row is used if the file still matches it; a broken or foreign database is thrown away; a
+ * folder that cannot be written means working without. Several processes may use it at once (WAL), and a process that
+ * is killed leaves the last committed state.
+ */
+export function openFacetStore(folder: string | null): FacetStore {
+  if (folder === null) return noFacetStore;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    return noFacetStore;
+  }
+  const path = join(folder, "index.sqlite");
+  for (const attempt of [1, 2]) {
+    try {
+      return storeOn(open(path));
+    } catch (error) {
+      if (attempt === 2 || !isBroken(error)) return noFacetStore;
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
+    }
+  }
+  return noFacetStore;
+}
+
+/** Rows of another layout are dropped: everything in them can be read again from the files. */
+const layoutVersion = 1;
+
+function open(path: string): DatabaseSync {
+  // Loaded on use: the module prints a warning on some versions of Node, and not every call needs it.
+  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  const database = new Database(path, { timeout: 5000 });
+  try {
+    chmodSync(path, 0o600);
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    const row = database.prepare("PRAGMA user_version").get();
+    if (row?.["user_version"] !== layoutVersion) {
+      database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS facets; ${schema} PRAGMA user_version = ${layoutVersion}; COMMIT;`);
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS facets (
+    facet TEXT NOT NULL, version INTEGER NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ms REAL NOT NULL,
+    inode INTEGER NOT NULL, "offset" INTEGER NOT NULL, "check" TEXT NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (facet, path)
+  );`;
+
+function storeOn(database: DatabaseSync): FacetStore {
+  const select = database.prepare(
+    `SELECT path, size, mtime_ms, inode, "offset", "check", data FROM facets WHERE facet = ? AND version = ?`,
+  );
+  const upsert = database.prepare(
+    `INSERT OR REPLACE INTO facets (facet, version, path, size, mtime_ms, inode, "offset", "check", data)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const remove = database.prepare("DELETE FROM facets WHERE facet = ? AND path = ?");
+  const inTransaction = (work: () => void): void => {
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      work();
+      database.exec("COMMIT");
+    } catch {
+      // Locked for longer than the timeout, or the disk is full: the next call reads the files again.
+      if (database.isTransaction) database.exec("ROLLBACK");
+    }
+  };
+  return {
+    keeps: true,
+    load: ({ name, version }) => loadRows(select, name, version),
+    save: ({ name, version }, rows) =>
+      inTransaction(() => {
+        for (const { path, size, mtimeMs, inode, offset, check, data } of rows) {
+          upsert.run(name, version, path, size, mtimeMs, inode, offset, check, data);
+        }
+      }),
+    forget: ({ name }, paths) =>
+      inTransaction(() => {
+        for (const path of paths) remove.run(name, path);
+      }),
+    close: () => database.close(),
+  };
+}
+
+function loadRows(select: StatementSync, name: string, version: number): ReadonlyMap<string, SavedFacet> {
+  const rows = new Map<string, SavedFacet>();
+  try {
+    for (const row of select.iterate(name, version)) {
+      const path = row["path"];
+      const data = row["data"];
+      if (typeof path !== "string" || !(data instanceof Uint8Array)) continue;
+      rows.set(path, {
+        path,
+        size: Number(row["size"]),
+        mtimeMs: Number(row["mtime_ms"]),
+        inode: Number(row["inode"]),
+        offset: Number(row["offset"]),
+        check: String(row["check"]),
+        data,
+      });
+    }
+  } catch {
+    return new Map();
+  }
+  return rows;
+}
+
+function isBroken(error: unknown): boolean {
+  const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
+  // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR (a foreign layout)
+  return code === 11 || code === 26 || code === 1;
+}

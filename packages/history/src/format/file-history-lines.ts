@@ -1,0 +1,33 @@
+import { z } from "zod";
+
+/** One copy of a file before an edit. No name means that the file did not exist. */
+export const FileBackup = z.looseObject({
+  backupFileName: z.string().nullable(),
+  version: z.number(),
+  backupTime: z.string().optional(),
+});
+export type FileBackup = z.infer<typeof FileBackup>;
+
+/** The tracked files at one user message. Paths inside the working directory are relative to it. */
+export const FileHistorySnapshot = z.looseObject({
+  type: z.literal("file-history-snapshot"),
+  messageId: z.string(),
+  isSnapshotUpdate: z.boolean().optional(),
+  snapshot: z.looseObject({
+    messageId: z.string().optional(),
+    timestamp: z.string().optional(),
+    trackedFileBackups: z.record(z.string(), FileBackup),
+  }),
+});
+export type FileHistorySnapshot = z.infer<typeof FileHistorySnapshot>;
+
+/** Since 2.1.220: a file added later to a snapshot that was already written. */
+export const FileHistoryDelta = z.looseObject({
+  type: z.literal("file-history-delta"),
+  messageId: z.string().optional(),
+  snapshotMessageId: z.string(),
+  trackingPath: z.string(),
+  backup: FileBackup,
+  timestamp: z.string().optional(),
+});
+export type FileHistoryDelta = z.infer<typeof FileHistoryDelta>;

@@ -1,0 +1,132 @@
+/**
+ * Walks JSON as bytes, without making objects of it.
+ *
+ * A key such as `"usage":` cannot occur inside a JSON string, because there its quotes would be escaped. So a
+ * byte search finds candidates fast, and the walks below say where in the structure a candidate stands.
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** A set of keys to look for in one object, made once and used for many lines. */
+export interface Keys {
+  readonly names: readonly Uint8Array[];
+}
+
+export function keys(...names: readonly string[]): Keys {
+  return { names: names.map((name) => Buffer.from(name)) };
+}
+
+/** Where the values of wanted keys begin and end: two numbers per key in the order of `Keys`, -1 where missing. */
+export type Found = Int32Array;
+
+export function newFound(wanted: Keys): Found {
+  return new Int32Array(wanted.names.length * 2).fill(-1);
+}
+
+/**
+ * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops as soon as all are
+ * there. Where a key is repeated the last one counts, as it does for `JSON.parse`, unless the walk stopped before.
+ * False when the bytes are not an object.
+ */
+export function findKeys(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): boolean {
+  found.fill(-1);
+  let missing = wanted.names.length;
+  let i = skipSpace(bytes, at, end);
+  if (bytes[i] !== OPEN_BRACE) return false;
+  i = skipSpace(bytes, i + 1, end);
+  while (i < end && bytes[i] === QUOTE) {
+    const keyEnd = skipString(bytes, i, end);
+    if (keyEnd < 0) return false;
+    let value = skipSpace(bytes, keyEnd, end);
+    if (bytes[value] !== COLON) return false;
+    value = skipSpace(bytes, value + 1, end);
+    const valueEnd = skipValue(bytes, value, end);
+    if (valueEnd < 0) return false;
+    const which = indexOfKey(bytes, i + 1, keyEnd - 1, wanted);
+    if (which >= 0) {
+      if (found[which * 2] === -1) missing -= 1;
+      found[which * 2] = value;
+      found[which * 2 + 1] = valueEnd;
+      if (missing === 0) return true;
+    }
+    i = skipSpace(bytes, valueEnd, end);
+    if (bytes[i] !== COMMA) break;
+    i = skipSpace(bytes, i + 1, end);
+  }
+  return bytes[i] === CLOSE_BRACE;
+}
+
+/** The place behind a string that starts at `at`, or -1. */
+export function skipString(bytes: Uint8Array, at: number, end: number): number {
+  let i = at + 1;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === QUOTE) return i + 1;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return -1;
+}
+
+/** The place behind any value that starts at `at`, or -1. It trusts that the text is JSON: `JSON.parse` is the judge. */
+export function skipValue(bytes: Uint8Array, at: number, end: number): number {
+  const first = bytes[at];
+  if (first === QUOTE) return skipString(bytes, at, end);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return skipScalar(bytes, at, end);
+  let depth = 0;
+  let i = at;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === QUOTE) {
+      i = skipString(bytes, i, end);
+      if (i < 0) return -1;
+      continue;
+    }
+    i += 1;
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === 0) return i;
+    }
+  }
+  return -1;
+}
+
+export function skipSpace(bytes: Uint8Array, at: number, end: number): number {
+  let i = at;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return i;
+    i += 1;
+  }
+  return i;
+}
+
+function skipScalar(bytes: Uint8Array, at: number, end: number): number {
+  let i = at;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === 0x20) break;
+    if (byte === 0x0a || byte === 0x0d || byte === 0x09) break;
+    i += 1;
+  }
+  return i === at ? -1 : i;
+}
+
+function indexOfKey(bytes: Uint8Array, start: number, end: number, wanted: Keys): number {
+  const length = end - start;
+  for (let which = 0; which < wanted.names.length; which += 1) {
+    const name = wanted.names[which];
+    if (name === undefined || name.length !== length) continue;
+    let i = 0;
+    while (i < length && bytes[start + i] === name[i]) i += 1;
+    if (i === length) return which;
+  }
+  return -1;
+}

@@ -1,0 +1,116 @@
+/**
+ * Cuts a stream of chunks into regions of whole lines, so that a file is never held as one string.
+ *
+ * The caller reads into `space()` and then says how much arrived; it gets the part that consists of whole lines. A
+ * line longer than the buffer makes it grow, up to `maxLineBytes`; a longer line is passed over and reported.
+ */
+export interface LineSplitter {
+  /** Free space to read into. */
+  space(): Buffer;
+  /** Takes note of `count` new bytes and hands out what is complete. */
+  took(count: number, onRegion: OnRegion): void;
+  /** The end: hands out the last line if it has no line feed. */
+  finish(onRegion: OnRegion): void;
+}
+
+/** Whole lines in `bytes[start, end)`, valid only during the call. `offset` is the place of `start` in the file. */
+export type OnRegion = (region: Region) => void;
+
+export interface Region {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly offset: number;
+  /** The line is longer than allowed: the region is only its first bytes, and the rest is not shown. */
+  readonly tooLong: boolean;
+  /** The region ends without a line feed, so its last line may still be growing. */
+  readonly unterminated: boolean;
+}
+
+export interface LineSplitterOptions {
+  readonly from?: number;
+  /** The memory to read into, and how to get more of it with the same content. */
+  readonly buffer?: Buffer;
+  readonly grow?: (buffer: Buffer, bytes: number) => Buffer;
+  readonly maxLineBytes?: number;
+}
+
+const LF = 0x0a;
+/** Below V8's limit for one string, with room for the copies that parsing makes. */
+const defaultMaxLineBytes = 256 * 1024 * 1024;
+
+export function createLineSplitter(options: LineSplitterOptions = {}): LineSplitter {
+  const { from = 0, grow = copyInto, maxLineBytes = defaultMaxLineBytes } = options;
+  let bytes = options.buffer ?? Buffer.allocUnsafeSlow(256 * 1024);
+  let filled = 0;
+  let offset = from;
+  let skipping = false;
+
+  const drop = (count: number): void => {
+    bytes.copyWithin(0, count, filled);
+    filled -= count;
+    offset += count;
+  };
+
+  const passOver = (): void => {
+    const lineFeed = bytes.subarray(0, filled).indexOf(LF);
+    skipping = lineFeed < 0;
+    drop(lineFeed < 0 ? filled : lineFeed + 1);
+  };
+
+  return {
+    space() {
+      if (filled === bytes.length) {
+        bytes = grow(bytes, Math.min(bytes.length * 2, Math.max(maxLineBytes, bytes.length) + 1));
+      }
+      return bytes.subarray(filled);
+    },
+
+    took(count, onRegion) {
+      filled += count;
+      if (skipping) passOver();
+      if (skipping || filled === 0) return;
+      const end = bytes.subarray(0, filled).lastIndexOf(LF) + 1;
+      if (end > 0) {
+        onRegion({ bytes, start: 0, end, offset, tooLong: false, unterminated: false });
+        drop(end);
+        return;
+      }
+      if (filled <= maxLineBytes) return;
+      onRegion({ bytes, start: 0, end: Math.min(filled, 4096), offset, tooLong: true, unterminated: false });
+      skipping = true;
+      drop(filled);
+    },
+
+    finish(onRegion) {
+      if (filled === 0 || skipping) return;
+      onRegion({ bytes, start: 0, end: filled, offset, tooLong: false, unterminated: true });
+      drop(filled);
+    },
+  };
+}
+
+function copyInto(buffer: Buffer, bytes: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(bytes);
+  buffer.copy(larger);
+  return larger;
+}
+
+/** Calls back for each line of a region that is not blank, without its line feed and carriage return. */
+export function forEachLine(
+  region: { readonly bytes: Buffer; readonly start: number; readonly end: number },
+  onLine: (start: number, end: number) => void,
+): number {
+  const { bytes, end } = region;
+  let count = 0;
+  let start = region.start;
+  while (start < end) {
+    let lineFeed = bytes.indexOf(LF, start);
+    if (lineFeed < 0 || lineFeed > end) lineFeed = end;
+    const lineEnd = lineFeed > start && bytes[lineFeed - 1] === 0x0d ? lineFeed - 1 : lineFeed;
+    count += 1;
+    onLine(start, lineEnd);
+    start = lineFeed + 1;
+  }
+  return count;
+}

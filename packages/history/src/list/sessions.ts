@@ -1,0 +1,125 @@
+/** Sessions in the order of a list: newest activity first. The base of everything that takes an index or an id. */
+import { cacheFolder, type LibraryConfig } from "../config.ts";
+import type { DataFile, Discovered } from "../discover/data-file.ts";
+import { discover } from "../discover/discover.ts";
+import { WorkspaceNotFoundError } from "../errors.ts";
+import { foldFiles } from "../facets/fold-files.ts";
+import type { FacetStore } from "../facets/facet.ts";
+import { openFacetStore } from "../facets/sqlite-facet-store.ts";
+import type { SessionSummary } from "../model/types.ts";
+import { lastActivity } from "./last-activity.ts";
+import { agentsBySession, type AgentFiles } from "./agent-files.ts";
+import { isSamePath, projectPathOf } from "./project-path.ts";
+import { sessionFactsFacet, type SessionFacts } from "./session-facts.ts";
+import { titleOf } from "./title.ts";
+
+export interface SessionOrder {
+  readonly discovered: Discovered;
+  /** Main transcripts, newest activity first. */
+  readonly files: readonly DataFile[];
+  /** Facts of those files that had to be read to filter or were known; the others are read on demand. */
+  readonly facts: Map<DataFile, SessionFacts>;
+}
+
+/** Runs with the index open, and closes it. */
+export async function withStore<T>(config: LibraryConfig, work: (store: FacetStore) => Promise<T>): Promise<T> {
+  const store = openFacetStore(cacheFolder(config));
+  try {
+    return await work(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** Without a filter on content only the ends of the files are read. */
+export async function orderSessions(config: LibraryConfig, store: FacetStore): Promise<SessionOrder> {
+  const discovered = discover(config);
+  let files = discovered.files.filter((file) => file.kind === "session");
+  const facts = new Map<DataFile, SessionFacts>();
+  const activity = new Map<DataFile, number>();
+  if (config.workspace !== undefined || config.until !== undefined) {
+    await readFacts(files, facts, config, store);
+    files = files.filter((file) => facts.has(file));
+    if (config.workspace !== undefined) files = ofWorkspace(files, facts, config.workspace);
+    if (config.until !== undefined) files = files.filter((file) => startOf(file, facts) < Number(config.until));
+  } else {
+    const saved = store.load(sessionFactsFacet);
+    for (const file of files) {
+      const known = saved.get(file.path);
+      const isSame = known?.size === file.size && known.mtimeMs === file.mtimeMs && known.offset === known.size;
+      if (isSame && known.inode === file.inode) facts.set(file, sessionFactsFacet.decode(known.data));
+    }
+  }
+  for (const file of files) {
+    const time = facts.get(file)?.lastTime;
+    activity.set(file, time ? Date.parse(time) : lastActivity(file));
+  }
+  const newest = (file: DataFile): number => activity.get(file) ?? 0;
+  if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));
+  files.sort((a, b) => newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
+  return { discovered, files, facts };
+}
+
+/** Summaries of some of the ordered files. A file that cannot be read is left out. */
+export async function summarise(
+  files: readonly DataFile[],
+  order: SessionOrder,
+  config: LibraryConfig,
+  store: FacetStore,
+): Promise<readonly SessionSummary[]> {
+  const missing = files.filter((file) => !order.facts.has(file));
+  await readFacts(missing, order.facts, config, store);
+  const agents = agentsBySession(order.discovered.files, files);
+  return files.flatMap((file) => {
+    const facts = order.facts.get(file);
+    return facts ? [summaryOf(file, facts, agents.get(file) ?? [])] : [];
+  });
+}
+
+export async function readFacts(
+  files: readonly DataFile[],
+  into: Map<DataFile, SessionFacts>,
+  config: LibraryConfig,
+  store: FacetStore,
+): Promise<void> {
+  if (files.length === 0) return;
+  const { folded } = await foldFiles(sessionFactsFacet, files, { store, signal: config.signal });
+  for (const { file, state } of folded) into.set(file, state);
+}
+
+function ofWorkspace(files: DataFile[], facts: ReadonlyMap<DataFile, SessionFacts>, workspace: string): DataFile[] {
+  const found = files.filter((file) => {
+    const known = facts.get(file);
+    return known !== undefined && isSamePath(projectPathOf(known, file.encodedPath).projectPath, workspace);
+  });
+  if (found.length === 0) throw new WorkspaceNotFoundError(workspace);
+  return found;
+}
+
+function startOf(file: DataFile, facts: ReadonlyMap<DataFile, SessionFacts>): number {
+  const time = facts.get(file)?.firstTime;
+  return time ? Date.parse(time) : file.mtimeMs;
+}
+
+export function summaryOf(file: DataFile, facts: SessionFacts, agents: AgentFiles): SessionSummary {
+  const modified = new Date(file.mtimeMs);
+  return {
+    id: file.sessionId ?? "",
+    ...projectPathOf(facts, file.encodedPath),
+    encodedPath: file.encodedPath,
+    summary: titleOf(file, facts),
+    timestamp: dateOr(facts.firstTime, modified),
+    lastActivityAt: dateOr(facts.lastTime, modified),
+    messageCount: facts.messageCount,
+    agentIds: agents.flatMap(({ agentId }) => agentId ?? []),
+    version: facts.version,
+    gitBranch: facts.gitBranch,
+    path: file.path,
+    sizeBytes: file.size,
+  };
+}
+
+function dateOr(text: string | null, fallback: Date): Date {
+  const date = text === null ? fallback : new Date(text);
+  return Number.isNaN(date.getTime()) ? fallback : date;
+}

@@ -1,0 +1,83 @@
+/**
+ * Finds bytes in memory about as fast as they can be read, letters in either case.
+ *
+ * The machine code below is `byte-search.wat`, translated with wabt 1.0 (`wat2wasm`). It needs nothing but memory.
+ */
+export interface ByteSearch {
+  /** The memory to read files into. It is replaced by `grow`. */
+  buffer(): Buffer;
+  /** More memory with the same content. */
+  grow(bytes: number): Buffer;
+  /** Where `needle` occurs next in `buffer()[at, end)`, or -1. A hit is a candidate: see the .wat file. */
+  find(needle: Needle, at: number, end: number): number;
+  /** Keeps a needle for `find`. Not more than 32 needles, of 120 bytes each: the rest of a longer one is left out. */
+  needle(bytes: Uint8Array): Needle;
+}
+
+export interface Needle {
+  readonly at: number;
+  readonly length: number;
+}
+
+const code =
+  "AGFzbQEAAAABCQFgBH9/f38BfwIPAQNlbnYGbWVtb3J5AgABAwIBAAcIAQRmaW5kAAAKyQEBxgECA3sFfyADQQFrIQcgASAHayEIQSD9DyEGIAItAAD9DyEEIAIgB2otAAD9DyEFAkADQCAAIAhODQEgAP0AAAAgBv1QIAT9IyAAIAdq/QAAACAG/VAgBf0j/U79ZCEJAkADQCAJRQ0BIAAgCWhqIQogCiAITg0DIAkgCUEBa3EhCUEBIQsCQANAIAsgB04EQCAKDwsgCiALai0AAEEgciACIAtqLQAARw0BIAtBAWohCwwACwsMAAsLIABBEGohAAwACwtBfws=";
+
+const pageBytes = 65_536;
+const needleBytes = 128;
+const maxNeedles = 32;
+const base = needleBytes * maxNeedles;
+/** The search reads whole blocks of sixteen bytes, also behind the end. */
+const slack = needleBytes + 16;
+
+type Find = (at: number, end: number, needle: number, length: number) => number;
+
+interface Memory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): void;
+}
+
+/** The part of WebAssembly that is used here. Its types belong to the browser library, which this package leaves out. */
+interface Machine {
+  readonly Module: new (code: Uint8Array) => object;
+  readonly Memory: new (options: { initial: number }) => Memory;
+  readonly Instance: new (code: object, imports: { env: { memory: Memory } }) => { exports: Record<string, unknown> };
+}
+
+const { WebAssembly } = globalThis as unknown as { WebAssembly: Machine };
+
+let compiled: object | undefined;
+
+export function createByteSearch(bytes = 256 * 1024): ByteSearch {
+  compiled ??= new WebAssembly.Module(Buffer.from(code, "base64"));
+  const memory = new WebAssembly.Memory({ initial: pages(bytes) });
+  const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+  const find = exports["find"] as Find;
+  let view = Buffer.from(memory.buffer, base, bytes);
+  let needles = 0;
+  return {
+    buffer: () => view,
+    grow(wanted) {
+      const missing = pages(wanted) - memory.buffer.byteLength / pageBytes;
+      if (missing > 0) memory.grow(missing);
+      view = Buffer.from(memory.buffer, base, wanted);
+      return view;
+    },
+    find(needle, at, end) {
+      const found = find(base + at, base + end, needle.at, needle.length);
+      return found < 0 ? -1 : found - base;
+    },
+    needle(text) {
+      if (needles === maxNeedles) throw new Error(`At most ${maxNeedles} needles can be searched for at once.`);
+      const place = needles * needleBytes;
+      const length = Math.min(text.length, 120);
+      const target = new Uint8Array(memory.buffer, place, needleBytes);
+      for (let i = 0; i < length; i += 1) target[i] = (text[i] ?? 0) | 0x20;
+      needles += 1;
+      return { at: place, length };
+    },
+  };
+}
+
+function pages(bytes: number): number {
+  return Math.ceil((base + bytes + slack) / pageBytes);
+}

@@ -1,0 +1,117 @@
+/**
+ * A made-up Claude Code data directory for benchmarks and tests, the same for the same seed.
+ *
+ * It has what makes real ones hard: answers spread over several lines that repeat their usage, streaming
+ * placeholders, one-hour cache writes, subagents in their own files, metadata lines re-appended after each turn,
+ * tool output that is stored twice, and file histories.
+ */
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { createRandom, type Random } from "./random.ts";
+import { writeTurn, type SessionWriter } from "./turn.ts";
+
+export interface CorpusOptions {
+  /** The data directory to fill; its `projects` folder is made. */
+  readonly folder: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly seed?: number;
+  /** Every how many sessions one starts subagents. 0 = never. */
+  readonly subagentEvery?: number;
+}
+
+export interface CorpusFacts {
+  readonly sessions: readonly string[];
+  readonly agents: number;
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+/** Writes the corpus and says what is in it. `files` counts main transcripts and subagents together. */
+export function writeCorpus(options: CorpusOptions): CorpusFacts {
+  const { folder, files, bytes, seed = 1, subagentEvery = 5 } = options;
+  const random = createRandom(seed);
+  const sessions: string[] = [];
+  let made = 0;
+  let agents = 0;
+  let lines = 0;
+  let written = 0;
+  while (made < files) {
+    const sessionId = random.uuid();
+    const cwd = `/home/dev/project-${random.integer(12)}`;
+    const slug = cwd.replaceAll(/[^A-Za-z0-9]/g, "-");
+    const project = join(folder, "projects", slug);
+    mkdirSync(project, { recursive: true });
+    sessions.push(sessionId);
+    const withAgents = subagentEvery > 0 && sessions.length % subagentEvery === 0;
+    // A few large sessions and many small ones, as people have them.
+    const average = (bytes - written) / (files - made);
+    const size = average * (0.2 + 1.6 * random.next());
+    const main = writeSession({ random, path: join(project, `${sessionId}.jsonl`), sessionId, cwd, size });
+    made += 1;
+    lines += main.lines;
+    written += main.bytes;
+    if (!withAgents || made >= files) continue;
+    const agentFolder = join(project, sessionId, "subagents");
+    mkdirSync(agentFolder, { recursive: true });
+    const agentId = `a${random.hex(16)}`;
+    const path = join(agentFolder, `agent-${agentId}.jsonl`);
+    const agent = writeSession({ random, path, sessionId, cwd, size: size / 2, agentId });
+    writeFileSync(
+      join(agentFolder, `agent-${agentId}.meta.json`),
+      JSON.stringify({ agentType: "Explore", description: "look around", spawnDepth: 1 }),
+    );
+    made += 1;
+    agents += 1;
+    lines += agent.lines;
+    written += agent.bytes;
+  }
+  return { sessions, agents, lines, bytes: written };
+}
+
+interface SessionOptions {
+  readonly random: Random;
+  readonly path: string;
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly size: number;
+  readonly agentId?: string;
+}
+
+function writeSession(options: SessionOptions): { lines: number; bytes: number } {
+  const { random, path, sessionId, cwd, size, agentId } = options;
+  const fd = openSync(path, "w");
+  let pending: string[] = [];
+  let pendingBytes = 0;
+  let lines = 0;
+  let bytes = 0;
+  const flush = (): void => {
+    if (pending.length === 0) return;
+    writeSync(fd, pending.join(""));
+    pending = [];
+    pendingBytes = 0;
+  };
+  const writer: SessionWriter = {
+    sessionId,
+    cwd,
+    agentId,
+    parentUuid: null,
+    time: Date.UTC(2026, 9, 1) + random.integer(40 * 24 * 3600) * 1000,
+    write(value) {
+      const text = `${JSON.stringify(value)}\n`;
+      pending.push(text);
+      pendingBytes += text.length;
+      bytes += text.length;
+      lines += 1;
+      if (pendingBytes > 1_000_000) flush();
+    },
+  };
+  try {
+    do writeTurn(random, writer);
+    while (bytes < size);
+    flush();
+  } finally {
+    closeSync(fd);
+  }
+  return { lines, bytes };
+}
