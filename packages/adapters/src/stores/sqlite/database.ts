@@ -1,0 +1,153 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { KnownError } from "@skein/protocol";
+import { knownSqliteError } from "./errors.ts";
+import { MIGRATIONS } from "./schema.ts";
+import { VIEWS } from "./views.ts";
+
+type Row = Record<string, unknown>;
+
+/** A sqlite file with its statements prepared once, and one way to write: a job in a group commit. */
+export interface Database {
+  all(sql: string, ...params: readonly SQLInputValue[]): readonly Row[];
+  get(sql: string, ...params: readonly SQLInputValue[]): Row | undefined;
+  run(sql: string, ...params: readonly SQLInputValue[]): number;
+  /**
+   * Runs a job inside a transaction that all jobs of this tick share, and answers when it is on the disk.
+   *
+   * A job makes all its checks before its first write and throws a KnownError to refuse: that is an answer, and its
+   * neighbours go on. Any other error undoes the whole group; the jobs are then tried one by one.
+   */
+  write<Result>(job: () => Result): Promise<Result>;
+  close(): void;
+}
+
+interface Job {
+  readonly run: () => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface DatabaseDeps {
+  readonly file: string;
+  /** After every commit that wrote something. */
+  readonly committed: () => void;
+}
+
+export function openDatabase({ file, committed }: DatabaseDeps): Database {
+  const db = guarded(() => connect(file));
+  const statements = new Map<string, StatementSync>();
+  let jobs: Job[] = [];
+  let open = true;
+
+  function prepared(sql: string): StatementSync {
+    if (!open) throw new KnownError("closed", "The store is closed.");
+    const statement = statements.get(sql) ?? db.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  }
+
+  function flush(): void {
+    const group = jobs;
+    jobs = [];
+    if (group.length === 0) return;
+    if (!open) {
+      for (const job of group) job.reject(new KnownError("closed", "The store is closed."));
+      return;
+    }
+    if (commit(group)) return;
+    // One of them failed in a way that is no answer. Alone, each job shows whether it was the one.
+    if (group.length > 1) for (const job of group) commit([job]);
+  }
+
+  /** Whether the group was answered. A single job is always answered. */
+  function commit(group: readonly Job[]): boolean {
+    const answers: (() => void)[] = [];
+    try {
+      db.exec("begin immediate");
+      for (const job of group) answers.push(attempt(job));
+      db.exec("commit");
+    } catch (error) {
+      if (db.isTransaction) db.exec("rollback");
+      if (group.length > 1) return false;
+      group[0]?.reject(knownSqliteError(error));
+      return true;
+    }
+    for (const answer of answers) answer();
+    committed();
+    return true;
+  }
+
+  function attempt(job: Job): () => void {
+    try {
+      const value = job.run();
+      return () => job.resolve(value);
+    } catch (error) {
+      if (!(error instanceof KnownError)) throw error;
+      return () => job.reject(error);
+    }
+  }
+
+  return {
+    all: (sql, ...params) => guarded(() => prepared(sql).all(...params)),
+    get: (sql, ...params) => guarded(() => prepared(sql).get(...params)),
+    run: (sql, ...params) => Number(prepared(sql).run(...params).changes),
+    write<Result>(job: () => Result) {
+      return new Promise<Result>((resolve, reject) => {
+        if (!open) throw new KnownError("closed", "The store is closed.");
+        if (jobs.length === 0) setImmediate(flush);
+        jobs.push({ run: job, resolve: resolve as (value: unknown) => void, reject });
+      });
+    },
+    close() {
+      if (!open) return;
+      flush();
+      open = false;
+      db.close();
+    },
+  };
+}
+
+function guarded<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw knownSqliteError(error);
+  }
+}
+
+function connect(file: string): DatabaseSync {
+  if (file !== ":memory:" && !existsSync(file)) {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // Made before sqlite opens it, because its journal files take over the mode of the database.
+    closeSync(openSync(file, "a", 0o600));
+    chmodSync(file, 0o600);
+  }
+  const db = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    db.exec(
+      "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory;",
+    );
+    migrate(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
+}
+
+/** Brings the schema up to date, once, whoever comes first. */
+function migrate(db: DatabaseSync): void {
+  const version = (): number => Number(db.prepare("pragma user_version").get()?.["user_version"]);
+  if (version() > MIGRATIONS.length)
+    throw new KnownError(
+      "store_too_new",
+      `The store has schema ${version()}, and this Skein knows ${MIGRATIONS.length}. Use a newer Skein.`,
+    );
+  if (version() === MIGRATIONS.length) return;
+  db.exec("begin immediate");
+  for (const step of MIGRATIONS.slice(version())) db.exec(step);
+  db.exec(VIEWS);
+  db.exec(`pragma user_version = ${MIGRATIONS.length}; commit;`);
+}

@@ -1,0 +1,25 @@
+import { type ErrorCode, KnownError, isKnownError } from "@skein/protocol";
+
+/** Primary result codes of sqlite, and what they mean to a caller. */
+const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  5: ["store_unavailable", "Another process holds the database for longer than 5 s. Try again."],
+  6: ["store_unavailable", "A table is locked. Try again."],
+  8: ["read_only", "The database cannot be written: check the permissions of its file and folder."],
+  10: ["store_unavailable", "The disk reported an error. Nothing of the append was kept."],
+  11: ["store_corrupt", "The database file is damaged. Restore it from a backup, or export what can be read."],
+  13: ["disk_full", "The disk is full. Nothing of the append was kept; make room and try again."],
+  14: ["read_only", "The database file cannot be opened: check that its folder exists and can be written."],
+  26: ["store_corrupt", "The file is not a sqlite database."],
+};
+
+/** An error of sqlite or of the file system as one that a caller can act on; anything else is a bug and stays as it is. */
+export function knownSqliteError(error: unknown): unknown {
+  if (isKnownError(error)) return error;
+  const { errcode, code } = error as { errcode?: number; code?: string };
+  const known = typeof errcode === "number" ? CODES[errcode & 0xff] : undefined;
+  if (known) return new KnownError(known[0], known[1], { cause: error });
+  if (code === "EACCES" || code === "EROFS" || code === "EPERM")
+    return new KnownError("read_only", "The store's folder cannot be written.", { cause: error });
+  if (code === "ENOSPC") return new KnownError("disk_full", "The disk is full.", { cause: error });
+  return error;
+}

@@ -1,0 +1,1 @@
+export { type SqliteStoreOptions, createSqliteStore } from "./store.ts";

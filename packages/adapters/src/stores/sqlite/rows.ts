@@ -1,0 +1,88 @@
+import { costBreakdown } from "@skein/core";
+import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/protocol";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Rows of a database are an edge: here they become typed. */
+export function toEvent(row: Row): Event {
+  return {
+    id: row["id"],
+    session_id: row["session_id"],
+    sequence: row["sequence"],
+    event_type: row["event_type"],
+    data: JSON.parse(row["body"] as string),
+    created_at: row["created_at"],
+  } as Event;
+}
+
+export function toSession(row: Row): Session {
+  const {
+    input_tokens,
+    output_tokens,
+    cache_creation_input_tokens,
+    cache_read_input_tokens,
+    tags,
+    metadata,
+    platform_status: _,
+    ...rest
+  } = row;
+  return {
+    ...rest,
+    tags: JSON.parse(tags as string),
+    metadata: JSON.parse(metadata as string),
+    usage: { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens },
+  } as Session;
+}
+
+export function toMessageRow(row: Row): MessageRow {
+  return { ...row, content: JSON.parse(row["content"] as string) } as MessageRow;
+}
+
+export function toRun(row: Row, files: readonly Row[]): Run {
+  const usage = {
+    input_tokens: row["input_tokens"] as number,
+    output_tokens: row["output_tokens"] as number,
+    cache_creation_input_tokens: row["cache_creation_input_tokens"] as number,
+    cache_read_input_tokens: row["cache_read_input_tokens"] as number,
+  };
+  const counters = {
+    ...usage,
+    cost_micros: row["cost_micros"] as number,
+    unpriced_calls: row["unpriced_calls"] as number,
+    input_micros: row["input_micros"] as number,
+    output_micros: row["output_micros"] as number,
+    cache_write_micros: row["cache_write_micros"] as number,
+    cache_read_micros: row["cache_read_micros"] as number,
+  };
+  return {
+    id: row["id"],
+    session_id: row["session_id"],
+    number: row["number"],
+    started_at: row["started_at"],
+    completed_at: row["completed_at"],
+    outcome: row["outcome"],
+    stop_reason: row["stop_reason"],
+    user_message: row["user_message"],
+    final_response: row["final_response"],
+    total_steps: row["total_steps"],
+    usage,
+    cost: costBreakdown(counters, row["model"] as string, row["long_context_applied"] === 1),
+    cost_micros: counters.cost_micros,
+    unpriced_calls: counters.unpriced_calls,
+    generated_files: files.map(({ session_id: _s, run_id: _r, place: _p, created_at: timestamp, ...file }) => ({
+      ...file,
+      timestamp,
+    })),
+    first_sequence: row["first_sequence"],
+    last_sequence: row["last_sequence"],
+  } as Run;
+}
+
+export function toAwait(row: Row): Await {
+  const { place: _, input, ...rest } = row;
+  return { ...rest, input: JSON.parse(input as string) } as Await;
+}
+
+export function toCheckpoint(row: Row): Checkpoint {
+  return { ...row, files_modified: JSON.parse(row["files_modified"] as string) } as Checkpoint;
+}

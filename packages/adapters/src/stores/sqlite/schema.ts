@@ -1,0 +1,224 @@
+/**
+ * The tables of the sqlite store, as numbered steps; `PRAGMA user_version` says how many have been taken.
+ *
+ * `heads` is the hot row of a session: counters, fence, lease and when it is due. `events` is the log. Everything else is
+ * derived from it in the same transaction. Times of the log are ISO text, times of leases are milliseconds.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+create table heads (
+  session_id text primary key,
+  tenant text not null,
+  last_sequence integer not null,
+  message_count integer not null default 0,
+  run_count integer not null default 0,
+  fence integer not null default 0,
+  owner text,
+  leased_until integer not null default 0,
+  due_at integer,
+  fact_version integer not null
+) without rowid;
+create index heads_due on heads (due_at) where due_at is not null;
+create index heads_owner on heads (owner) where owner is not null;
+
+-- Bodies over 256 KiB, by the SHA-256 of their text.
+create table blobs (hash text primary key, body text not null) without rowid;
+
+create table events (
+  position integer primary key autoincrement,
+  session_id text not null,
+  sequence integer not null check (sequence > 0),
+  id text not null unique,
+  event_type text not null,
+  data text not null,
+  blob text references blobs (hash),
+  run_id text,
+  step integer,
+  fact_version integer not null,
+  created_at text not null,
+  unique (session_id, sequence)
+);
+create index events_run on events (run_id, created_at) where run_id is not null;
+create index events_type on events (event_type, created_at);
+create index events_created on events (created_at);
+create index events_blob on events (blob) where blob is not null;
+
+create table sessions (
+  id text primary key,
+  tenant text not null,
+  agent_id text not null,
+  agent_version integer not null check (agent_version > 0),
+  title text check (length(title) <= 255),
+  tags text not null,
+  model text not null check (length(model) <= 100),
+  model_id text,
+  working_directory text check (length(working_directory) <= 500),
+  metadata text not null,
+  status text not null check (status in ('idle', 'running', 'awaiting')),
+  outcome text check (outcome in ('completed', 'failed', 'cancelled')),
+  run_id text,
+  current_step integer not null default 0 check (current_step >= 0),
+  container_id text,
+  created_at text not null,
+  updated_at text not null,
+  started_at text,
+  finished_at text,
+  last_run_at text,
+  parent_session_id text,
+  forked_from_sequence integer,
+  subagent_of_session_id text,
+  subagent_of_tool_use_id text,
+  last_known_input_tokens integer not null default 0,
+  last_known_output_tokens integer not null default 0,
+  total_turns integer not null default 0 check (total_turns >= 0),
+  cost_micros integer not null default 0 check (cost_micros >= 0),
+  unpriced_calls integer not null default 0,
+  input_tokens integer not null default 0,
+  output_tokens integer not null default 0,
+  cache_creation_input_tokens integer not null default 0,
+  cache_read_input_tokens integer not null default 0,
+  platform_status text not null generated always as (
+    case when status <> 'idle' then 'running' when outcome is null then 'pending'
+         when outcome = 'completed' then 'completed' else 'failed' end) virtual
+) without rowid;
+create index sessions_created on sessions (tenant, created_at, id);
+create index sessions_status on sessions (tenant, platform_status, created_at, id);
+create index sessions_agent on sessions (tenant, agent_id, created_at, id);
+create index sessions_parent on sessions (parent_session_id, created_at, id) where parent_session_id is not null;
+create index sessions_caller on sessions (subagent_of_session_id, created_at, id) where subagent_of_session_id is not null;
+create index sessions_updated on sessions (updated_at);
+create index sessions_last_run on sessions (last_run_at);
+
+create table session_tags (
+  tenant text not null,
+  tag text not null,
+  created_at text not null,
+  session_id text not null,
+  primary key (tenant, tag, created_at, session_id)
+) without rowid;
+create index session_tags_session on session_tags (session_id);
+
+create table messages (
+  id text primary key,
+  session_id text not null,
+  message_id text not null,
+  part integer not null,
+  number integer,
+  role text not null check (role in ('user', 'assistant', 'tool_call', 'tool_result', 'system')),
+  content text not null,
+  tool_call_id text,
+  run_id text,
+  sequence integer not null,
+  created_at text not null,
+  unique (session_id, number)
+) without rowid;
+create index messages_message on messages (message_id);
+create index messages_run on messages (run_id, number) where run_id is not null;
+
+create table runs (
+  id text primary key,
+  session_id text not null,
+  number integer not null,
+  started_at text not null,
+  completed_at text,
+  outcome text check (outcome in ('completed', 'failed', 'cancelled')),
+  stop_reason text,
+  user_message text not null,
+  final_response text,
+  total_steps integer not null default 0,
+  model text not null default '',
+  long_context_applied integer not null default 0,
+  first_sequence integer not null,
+  last_sequence integer,
+  cost_micros integer not null default 0,
+  unpriced_calls integer not null default 0,
+  input_tokens integer not null default 0,
+  output_tokens integer not null default 0,
+  cache_creation_input_tokens integer not null default 0,
+  cache_read_input_tokens integer not null default 0,
+  input_micros integer not null default 0,
+  output_micros integer not null default 0,
+  cache_write_micros integer not null default 0,
+  cache_read_micros integer not null default 0,
+  unique (session_id, number)
+) without rowid;
+create index runs_started on runs (session_id, started_at);
+
+create table awaits (
+  session_id text not null,
+  tool_use_id text not null,
+  run_id text not null,
+  kind text not null check (kind in ('frontend_tool', 'question', 'approval', 'subagent')),
+  name text not null,
+  input text not null,
+  expires_at text,
+  opened_at text not null,
+  closed_at text,
+  resolution text check (resolution in ('answered', 'timed_out', 'cancelled')),
+  place integer not null,
+  primary key (session_id, tool_use_id)
+) without rowid;
+
+create table checkpoints (
+  id text primary key,
+  session_id text not null,
+  user_message_uuid text not null check (length(user_message_uuid) <= 100),
+  files_modified text not null,
+  created_at text not null,
+  unique (session_id, user_message_uuid)
+) without rowid;
+
+create table files (
+  session_id text not null,
+  run_id text not null,
+  file_id text not null,
+  filename text not null,
+  storage_path text not null,
+  size integer not null,
+  mime_type text not null,
+  step integer not null,
+  created_at text not null,
+  place integer not null,
+  primary key (session_id, place)
+) without rowid;
+
+-- An idempotency key points into the log; it holds no answer.
+create table keys (
+  tenant text not null,
+  key text not null,
+  fingerprint text not null,
+  session_id text not null,
+  first_sequence integer not null,
+  last_sequence integer not null,
+  primary key (tenant, key)
+) without rowid;
+create index keys_session on keys (session_id);
+
+create table snapshots (
+  session_id text primary key,
+  sequence integer not null,
+  version integer not null,
+  state text not null
+) without rowid;
+
+create table records (
+  tenant text not null,
+  kind text not null,
+  id text not null,
+  version integer not null,
+  value text not null,
+  fields text not null,
+  created_at text not null,
+  updated_at text not null,
+  primary key (tenant, kind, id)
+) without rowid;
+create table record_fields (
+  tenant text not null,
+  kind text not null,
+  name text not null,
+  value text not null,
+  id text not null,
+  primary key (tenant, kind, name, value, id)
+) without rowid;
+`,
+];

@@ -1,0 +1,278 @@
+import {
+  type Claim,
+  type ClaimOptions,
+  type Lease,
+  type SessionQuery,
+  type Snapshot,
+  type Store,
+  createFollowers,
+  leaseLost,
+  sessionNotFound,
+} from "@skein/core";
+import { FACT_VERSION, type Session } from "@skein/protocol";
+import { type Database, openDatabase } from "./database.ts";
+import { type Head, createLog } from "./log.ts";
+import { createSqliteRecords } from "./records.ts";
+import { toAwait, toCheckpoint, toMessageRow, toRun, toSession } from "./rows.ts";
+import { type WakeFile, openWakeFile } from "./wake-file.ts";
+
+export interface SqliteStoreOptions {
+  /** Where the database is, or will be. Folders that are missing are made. */
+  readonly file: string;
+  readonly now?: () => number;
+}
+
+const DEFAULT_LIMIT = 50;
+const SWEEP_MS = 1000;
+/** More than any log has. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The embedded default: one file, WAL, `synchronous=FULL`, all appends of a tick in one commit.
+ *
+ * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the others; a
+ * sweep each second covers what was not announced.
+ */
+export async function createSqliteStore({ file, now = Date.now }: SqliteStoreOptions): Promise<Store> {
+  let wakeFile: WakeFile | undefined;
+  const db = openDatabase({ file, committed: () => wakeFile?.touch() });
+  const log = createLog({ db, now });
+  const followers = createFollowers({ read: async (sessionId, after, limit) => readChecked(sessionId, after, limit) });
+  const leases = createLeases(db, now);
+
+  // Only another connection's commits change this number, so our own wake-ups cost one comparison.
+  const dataVersion = (): unknown => db.get("pragma data_version")?.["data_version"];
+  const lastPosition = (): number => Number(db.get("select max(position) as n from events")?.["n"] ?? 0);
+  let seenVersion = dataVersion();
+  let seenPosition = lastPosition();
+
+  function readChecked(sessionId: string, after: number, limit: number, tenant?: string) {
+    if (tenant !== undefined) log.head(sessionId, tenant);
+    const events = log.read(sessionId, after, limit);
+    if (events.length === 0) log.head(sessionId);
+    return events;
+  }
+
+  /** Looks for what other processes wrote since the last look. */
+  function lookAround(): void {
+    const version = dataVersion();
+    if (version === seenVersion) return;
+    seenVersion = version;
+    const changed = db.all("select distinct session_id from events where position > ?", seenPosition);
+    seenPosition = Math.max(seenPosition, lastPosition());
+    for (const { session_id } of changed) followers.poke(session_id as string);
+    for (const sessionId of followers.followed())
+      if (!db.get("select 1 from heads where session_id = ?", sessionId)) followers.end(sessionId);
+  }
+
+  const sweep = setInterval(() => lookAround(), SWEEP_MS).unref();
+  if (file !== ":memory:") wakeFile = openWakeFile(`${file}.wake`, () => lookAround());
+
+  return {
+    async append(sessionId, events, options = {}) {
+      const appended = await db.write(() => log.append(sessionId, events, options));
+      if (!appended.repeated) followers.deliver(sessionId, appended.events);
+      return appended;
+    },
+    read: async (sessionId, { tenant, after = 0, limit = EVERYTHING } = {}) =>
+      readChecked(sessionId, after, limit, tenant),
+    async *follow(sessionId, { tenant, after = 0 }, signal) {
+      log.head(sessionId, tenant);
+      yield* followers.follow(sessionId, after, signal);
+    },
+    async *scan(after = { sessionId: "", sequence: 0 }) {
+      let place = after;
+      for (;;) {
+        const events = log.scan(place, 500);
+        yield* events;
+        const last = events.at(-1);
+        if (!last) return;
+        place = { sessionId: last.session_id, sequence: last.sequence };
+      }
+    },
+
+    claim: (options) => db.write(() => leases.claim(options)),
+    renew: (held) => db.write(() => held.filter((lease) => !leases.renew(lease))),
+    release: (lease, next) => db.write(() => leases.release(lease, next)),
+    async owners() {
+      return db.all("select distinct owner from heads where owner is not null").map(({ owner }) => owner as string);
+    },
+    free: (owner) =>
+      db.write(() => {
+        db.run("update heads set fence = fence + 1, owner = null, leased_until = 0 where owner = ?", owner);
+      }),
+    onNews: (listener) => followers.onNews(listener),
+
+    async get(sessionId, { tenant } = {}) {
+      const row = db.get(`${SESSIONS} where s.id = ?`, sessionId);
+      return row && (tenant === undefined || row["tenant"] === tenant) ? toSession(row) : undefined;
+    },
+    list: async (query) => listSessions(db, query),
+    async messages(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor = "0" } = {}) {
+      log.head(sessionId, tenant);
+      const rows = db.all(
+        `select id, session_id, number as sequence, role, content, tool_call_id, created_at from messages
+          where session_id = ? and number > ? order by number limit ?`,
+        sessionId,
+        Number(cursor),
+        limit + 1,
+      );
+      const items = rows.slice(0, limit).map(toMessageRow);
+      return { items, cursor: rows.length > limit ? String(items.at(-1)?.sequence) : null };
+    },
+    async runs(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor } = {}) {
+      log.head(sessionId, tenant);
+      const rows = db.all(
+        "select * from runs where session_id = ? and number < ? order by number desc limit ?",
+        sessionId,
+        cursor === undefined ? EVERYTHING : Number(cursor),
+        limit + 1,
+      );
+      const items = rows
+        .slice(0, limit)
+        .map((row) =>
+          toRun(
+            row,
+            db.all(
+              "select * from files where session_id = ? and run_id = ? order by place",
+              sessionId,
+              row["id"] as string,
+            ),
+          ),
+        );
+      return { items, cursor: rows.length > limit ? String(items.at(-1)?.number) : null };
+    },
+    async awaits(sessionId, { tenant } = {}) {
+      log.head(sessionId, tenant);
+      return db
+        .all("select * from awaits where session_id = ? and closed_at is null order by opened_at, place", sessionId)
+        .map(toAwait);
+    },
+    async checkpoints(sessionId, { tenant } = {}) {
+      log.head(sessionId, tenant);
+      return db
+        .all("select * from checkpoints where session_id = ? order by created_at, id", sessionId)
+        .map(toCheckpoint);
+    },
+
+    async readSnapshot(sessionId) {
+      const sql = "select sequence, version, state from snapshots where session_id = ?";
+      return db.get(sql, sessionId) as unknown as Snapshot | undefined;
+    },
+    writeSnapshot: (sessionId, { sequence, version, state }) =>
+      db.write(() => {
+        log.head(sessionId);
+        db.run("insert or replace into snapshots values (?, ?, ?, ?)", sessionId, sequence, version, state);
+      }),
+
+    async delete(sessionId, { tenant } = {}) {
+      await db.write(() => log.delete(sessionId, tenant));
+      followers.end(sessionId);
+    },
+
+    records: createSqliteRecords({ db, now }),
+    async close() {
+      clearInterval(sweep);
+      followers.close();
+      db.close();
+      wakeFile?.close();
+      wakeFile = undefined;
+    },
+  };
+}
+
+const SESSIONS = "select s.*, (select run_count from heads where session_id = s.id) as total_runs from sessions s";
+
+function listSessions(db: Database, query: SessionQuery): { items: readonly Session[]; cursor: string | null } {
+  const where: string[] = [];
+  const params: (string | number)[] = [];
+  const add = (condition: string, ...values: readonly (string | undefined)[]): void => {
+    if (values.includes(undefined)) return;
+    where.push(condition);
+    params.push(...(values as string[]));
+  };
+  const [createdAt, id] = query.cursor?.split(" ") ?? [];
+  add("s.tenant = ?", query.tenant);
+  add("s.platform_status = ?", query.status);
+  add("s.agent_id = ?", query.agentId);
+  add("s.parent_session_id = ?", query.parentSessionId);
+  add("s.subagent_of_session_id = ?", query.subagentOfSessionId);
+  add("s.created_at > ?", query.createdAfter);
+  add("s.created_at < ?", query.createdBefore);
+  add("(s.created_at, s.id) < (?, ?)", createdAt, id);
+  // A tag is looked up in its own table, which is in the order of the list as well.
+  const tagged =
+    query.tag === undefined ? "" : "join session_tags t on t.session_id = s.id and t.tenant = ? and t.tag = ?";
+  const tagParams = query.tag === undefined ? [] : [query.tenant, query.tag];
+  const order = query.tag === undefined ? "s.created_at desc, s.id desc" : "t.created_at desc, t.session_id desc";
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const rows = db.all(
+    `${SESSIONS} ${tagged} where ${where.join(" and ")} order by ${order} limit ?`,
+    ...tagParams,
+    ...params,
+    limit + 1,
+  );
+  const items = rows.slice(0, limit).map(toSession);
+  const last = items.at(-1);
+  return { items, cursor: rows.length > limit && last ? `${last.created_at} ${last.id}` : null };
+}
+
+/** Who drives which session. Every method runs inside a write. */
+function createLeases(db: Database, now: () => number) {
+  function take(sessionId: string, { owner, leaseMs }: ClaimOptions, time: number): Claim {
+    db.run(
+      "update heads set fence = fence + 1, owner = ?, leased_until = ? where session_id = ?",
+      owner,
+      time + leaseMs,
+      sessionId,
+    );
+    const { fence, last_sequence } = db.get(
+      "select fence, last_sequence from heads where session_id = ?",
+      sessionId,
+    ) as unknown as Head;
+    return { kind: "leased", lease: { sessionId, fence, owner, leaseMs }, lastSequence: last_sequence };
+  }
+
+  return {
+    claim(options: ClaimOptions): Claim {
+      const time = now();
+      if (options.sessionId !== undefined) {
+        const head = db.get("select leased_until from heads where session_id = ?", options.sessionId);
+        if (!head) throw sessionNotFound(options.sessionId);
+        const until = head["leased_until"] as number;
+        return until > time ? { kind: "busy", until } : take(options.sessionId, options, time);
+      }
+      const ready = db.get(
+        `select session_id from heads where due_at <= ? and leased_until <= ? and fact_version <= ? order by due_at limit 1`,
+        time,
+        time,
+        FACT_VERSION,
+      );
+      if (ready) return take(ready["session_id"] as string, options, time);
+      const next = db.get("select min(max(due_at, leased_until)) as at from heads where due_at is not null");
+      return { kind: "none", nextAt: (next?.["at"] as number | null) ?? null };
+    },
+    /** Whether the lease is still held. */
+    renew: (lease: Lease): boolean =>
+      db.run(
+        "update heads set leased_until = ? where session_id = ? and fence = ? and owner is not null",
+        now() + lease.leaseMs,
+        lease.sessionId,
+        lease.fence,
+      ) > 0,
+    release(lease: Lease, { seen, dueAt }: { readonly seen: number; readonly dueAt: number | null }): void {
+      const released = db.run(
+        `update heads set fence = fence + 1, owner = null, leased_until = 0,
+                due_at = case when last_sequence > ? then min(coalesce(due_at, ?), ?) else ? end
+          where session_id = ? and fence = ? and owner is not null`,
+        seen,
+        now(),
+        now(),
+        dueAt,
+        lease.sessionId,
+        lease.fence,
+      );
+      if (released === 0) throw leaseLost(lease);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { type FSWatcher, chmodSync, closeSync, openSync, watch, writeSync } from "node:fs";
+
+/** How processes that share a sqlite file wake each other: one byte after a commit, watched by the others. */
+export interface WakeFile {
+  touch(): void;
+  close(): void;
+}
+
+/**
+ * Watching the `-wal` file does not do: it changes before a commit can be seen, and the last change is never announced.
+ *
+ * A watch that cannot be had (too many of them, an odd file system) is no error: the store sweeps each second anyway.
+ */
+export function openWakeFile(path: string, woken: () => void): WakeFile {
+  const file = openSync(path, "a+", 0o600);
+  chmodSync(path, 0o600);
+  const handle = openSync(path, "r+");
+  const byte = new Uint8Array([1]);
+  const watcher = watched(path, woken);
+  return {
+    touch: () => void writeSync(handle, byte, 0, 1, 0),
+    close() {
+      watcher?.close();
+      closeSync(handle);
+      closeSync(file);
+    },
+  };
+}
+
+function watched(path: string, woken: () => void): FSWatcher | undefined {
+  try {
+    return watch(path, { persistent: false }, woken).on("error", () => undefined);
+  } catch {
+    return undefined;
+  }
+}
