@@ -28,7 +28,12 @@ test("the events of a stream come in the order of the API", async () => {
   const { client } = await rig();
   const stream = await client.messages.create({ ...play({ thinking: "hm", text: "hello" }), stream: true });
   const types: string[] = [];
-  for await (const event of stream) types.push(event.type === "content_block_delta" ? event.delta.type : event.type);
+  for await (const event of stream) {
+    if (event.type === "message_start") {
+      expect(event.message).toMatchObject({ content: [], stop_reason: null, usage: { output_tokens: 1 } });
+    }
+    types.push(event.type === "content_block_delta" ? event.delta.type : event.type);
+  }
   expect(types).toEqual([
     "message_start",
     "content_block_start",

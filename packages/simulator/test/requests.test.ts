@@ -115,6 +115,10 @@ test.each([
     "that went on after a pause",
     [hello, { role: "assistant", content: [search] }, { role: "assistant", content: [found] }, hello],
   ],
+  [
+    "whose server tool waits for a client's tool",
+    [hello, { role: "assistant", content: [search, ...use("a").content] }, result("a")],
+  ],
   ["that ends with the assistant's first words", [hello, { role: "assistant", content: "The answer is" }]],
 ])("a transcript %s is taken", async (_, messages) => {
   expect(await send({ ...base, messages })).toEqual({ status: 200 });
