@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+/** One command of `skein`. Its file is loaded only when it is called, so that `skein --help` stays quick. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  /** Answers the exit code: 0 done, 1 failed, 2 called wrongly. */
+  readonly run: (args: readonly string[]) => Promise<number>;
+}
+
+/** Every command, in the order of the help. One file each in `commands/`. */
+export const COMMANDS: readonly Command[] = [
+  {
+    name: "start",
+    summary: "Start what there is today: the model simulator on 127.0.0.1",
+    run: async (args) => (await import("./commands/start.ts")).start(args),
+  },
+];
+
+/** The command line. Answers the exit code and never throws for a mistake of the caller. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const [name, ...args] = argv;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    const { help } = await import("./commands/help.ts");
+    return help(COMMANDS);
+  }
+  if (name === "--version" || name === "-V") {
+    process.stdout.write(`${version()}\n`);
+    return 0;
+  }
+  const command = COMMANDS.find((known) => known.name === name);
+  if (!command) {
+    process.stderr.write(`skein has no command "${name}". "skein --help" lists the ones it has.\n`);
+    return 2;
+  }
+  return command.run(args);
+}
+
+/** Parses the options of a command: what does not fit is one sentence, and the command answers 2. */
+export function parsedArgs<const Options extends NonNullable<Parameters<typeof parseArgs>[0]>["options"]>(
+  args: readonly string[],
+  options: Options,
+) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return undefined;
+  }
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
