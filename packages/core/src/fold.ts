@@ -3,6 +3,7 @@ import {
   type Event,
   KnownError,
   NO_USAGE,
+  type Usage,
   addUsage,
   blocksOf,
   isFactType,
@@ -114,7 +115,6 @@ function apply(state: SessionState, event: Event): void {
       state.transcriptEntries += event.data.entries.length;
       return;
     case "checkpoint.created":
-    case "await.resolved":
       return;
     case "await.answered": {
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
@@ -143,8 +143,7 @@ type RunEvent = Exclude<
       | "session.failed"
       | "transcript.appended"
       | "checkpoint.created"
-      | "await.answered"
-      | "await.resolved";
+      | "await.answered";
   }
 >;
 
@@ -179,11 +178,15 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
       const { data } = event;
       run.call = null;
       run.attempts = 0;
-      run.stopReason = data.stop_reason;
-      run.lastPurpose = data.purpose;
       if (data.container_id !== null) state.containerId = data.container_id;
       countCall(state, run, data);
       if (data.purpose === "title" || data.purpose === "compaction") return;
+      run.stopReason = data.stop_reason;
+      run.lastPurpose = data.purpose;
+      run.answerValid = false;
+      run.compactionChecked = false;
+      run.files.push(...generatedFiles(data.content, data.step));
+      state.measured = { tokens: contextTokens(data.usage), messages: state.transcript.length + 1 };
       state.pending[data.message_id] = { role: "assistant", content: data.content };
       run.resultsMessageId = data.results_message_id;
       run.calls = callsIn(data.content);
@@ -209,17 +212,31 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
         const call = openCall(run, opened.tool_use_id);
         if (!call) continue;
         call.phase = "waiting";
+        call.awaiting = opened.kind;
+        call.openedAt = event.created_at;
         call.expiresAt = opened.expires_at;
       }
       return;
+    case "await.resolved": {
+      const call = openCall(run, event.data.tool_use_id);
+      // An approval lets the call run; everything else is followed by the call's result.
+      if (call?.awaiting !== "approval" || event.data.resolution !== "answered" || call.answer?.is_error) return;
+      call.phase = "asked";
+      call.awaiting = null;
+      call.approved = true;
+      call.answer = null;
+      return;
+    }
     case "answer.validated":
+      run.answerValid = event.data.passed;
       if (!event.data.passed) run.validationFailures += 1;
       return;
     case "steps.exhausted":
       run.exhausted = true;
       return;
     case "compaction.checked":
-      run.compactionCheckedAtStep = event.data.step;
+      run.compactionChecked = true;
+      if (event.data.applied) state.measured = { tokens: event.data.tokens_after, messages: state.transcript.length };
       if (event.data.messages)
         state.compacted = {
           until: state.transcript.length,
@@ -228,17 +245,22 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
       return;
     case "memory.retrieved":
       run.memoryRetrieved = true;
+      run.memories = event.data.injected;
+      return;
+    case "memory.updated":
+      run.memoryUpdated = true;
       return;
     case "file.stored":
       registerFile(state, run, event);
       return;
+    case "file.failed":
+      run.files = run.files.filter(({ fileId }) => fileId !== event.data.file_id);
+      return;
     case "transcript.repaired":
-    case "memory.updated":
     case "memory.saved":
     case "memory.restored":
     case "file.generated":
     case "file.downloaded":
-    case "file.failed":
   }
 }
 
@@ -277,8 +299,12 @@ function newRun(
     fence: 0,
     resumesWithoutProgress: 0,
     validationFailures: 0,
-    compactionCheckedAtStep: 0,
+    compactionChecked: false,
     memoryRetrieved: false,
+    memories: [],
+    answerValid: false,
+    files: [],
+    memoryUpdated: false,
   };
 }
 
@@ -321,6 +347,9 @@ function callsIn(content: Content): CallState[] {
       name: block.name,
       input: block.input,
       phase: "asked",
+      awaiting: null,
+      openedAt: null,
+      approved: false,
       policy: null,
       startedUnder: 0,
       expiresAt: null,
@@ -358,4 +387,31 @@ function registerFile(state: SessionState, run: RunState, event: Extract<Event, 
     last_updated_at: event.created_at,
   };
   run.filesGenerated += 1;
+  run.files = run.files.filter(({ fileId }) => fileId !== file_id);
+}
+
+/** Everything that the model had before it and said, in tokens. */
+function contextTokens(usage: Usage): number {
+  return (
+    usage.input_tokens +
+    usage.output_tokens +
+    (usage.cache_creation_input_tokens ?? 0) +
+    (usage.cache_read_input_tokens ?? 0)
+  );
+}
+
+/** Files that code execution left behind: the result blocks of server tools name them, at any depth. */
+function generatedFiles(content: Content, step: number): { fileId: string; step: number }[] {
+  return blocksOf(content)
+    .filter(({ type }) => type.endsWith("code_execution_tool_result"))
+    .flatMap((block) => fileIds(block["content"]))
+    .map((fileId) => ({ fileId, step }));
+}
+
+function fileIds(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(fileIds);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "file_id" && typeof inner === "string" ? [inner] : fileIds(inner),
+  );
 }

@@ -16,10 +16,13 @@ export interface Followers {
   followed(): readonly string[];
   /** The session is gone: its followers end. */
   end(sessionId: string): void;
-  onNews(listener: (sessionId: string) => void): () => void;
+  onNews(listener: NewsListener): () => void;
   /** Ends every follower. */
   close(): void;
 }
+
+/** Hears which session has news: with the events if this process appended them, without if another one did. */
+export type NewsListener = (sessionId: string, events: readonly Event[] | undefined) => void;
 
 interface Follower {
   queue: Event[];
@@ -35,7 +38,7 @@ const QUEUE_LIMIT = 1000;
 
 export function createFollowers({ read }: FollowersDeps): Followers {
   const bySession = new Map<string, Set<Follower>>();
-  const listeners = new Set<(sessionId: string) => void>();
+  const listeners = new Set<NewsListener>();
 
   function subscribe(sessionId: string): Follower {
     const follower: Follower = { queue: [], stale: true, ended: false, wake: () => {} };
@@ -104,8 +107,8 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     }
   }
 
-  function tell(sessionId: string): void {
-    for (const listener of listeners) listener(sessionId);
+  function tell(sessionId: string, events?: readonly Event[]): void {
+    for (const listener of listeners) listener(sessionId, events);
   }
 
   return {
@@ -118,7 +121,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
         } else follower.queue.push(...events);
         follower.wake();
       }
-      tell(sessionId);
+      tell(sessionId, events);
     },
     poke(sessionId) {
       for (const follower of bySession.get(sessionId) ?? []) {

@@ -20,6 +20,11 @@ export interface CallState {
   readonly input: unknown;
   /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
   phase: "asked" | "started" | "waiting" | "done";
+  /** What it waits for, while it waits. */
+  awaiting: FactData<"await.opened">["awaits"][number]["kind"] | null;
+  openedAt: string | null;
+  /** Somebody allowed it to run. */
+  approved: boolean;
   policy: "once" | "repeatable" | null;
   /** The fence under which it was started: an older one than the driver's means that its worker is gone. */
   startedUnder: number;
@@ -48,6 +53,11 @@ export interface RunState {
   /** What the model last said, and why it stopped. */
   stopReason: string | null;
   lastPurpose: FactData<"step.started">["purpose"];
+  /** The last reply passed the agent's own check, or needs none. */
+  answerValid: boolean;
+  /** Files that the model made and that are neither stored nor given up. */
+  files: { readonly fileId: string; readonly step: number }[];
+  memoryUpdated: boolean;
   cancelRequested: boolean;
   cancelReason: string | null;
   exhausted: boolean;
@@ -60,8 +70,11 @@ export interface RunState {
   /** How often it was taken up again without getting any further. */
   resumesWithoutProgress: number;
   validationFailures: number;
-  compactionCheckedAtStep: number;
+  /** The step that will follow has had its compaction check. */
+  compactionChecked: boolean;
   memoryRetrieved: boolean;
+  /** What memory put before the model in this run. */
+  memories: readonly string[];
 }
 
 /** What a log means. Never stored as truth: always folded from events, and JSON throughout so that it can be a snapshot. */
@@ -91,6 +104,8 @@ export interface SessionState {
   runs: number;
   outcome: Outcome | null;
   containerId: string | null;
+  /** Tokens of the conversation as the model last measured them, and how many messages that covered. */
+  measured: { readonly tokens: number; readonly messages: number };
   usage: UsageTotals;
   costMicros: number;
   unpricedCalls: number;
@@ -133,6 +148,7 @@ export function emptyState(sessionId: string): SessionState {
     runs: 0,
     outcome: null,
     containerId: null,
+    measured: { tokens: 0, messages: 0 },
     usage: NO_USAGE,
     costMicros: 0,
     unpricedCalls: 0,

@@ -1,4 +1,5 @@
 import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session } from "@skein/protocol";
+import type { NewsListener } from "./followers.ts";
 import type { Records } from "./records.ts";
 
 /** The right to drive one session for a while. Nobody else writes driver's facts to it meanwhile. */
@@ -135,8 +136,8 @@ export interface Store {
   owners(): Promise<readonly string[]>;
   /** Frees every lease of an owner that is known to be dead, so that its sessions can be claimed at once. */
   free(owner: string): Promise<void>;
-  /** Calls back with the ids of sessions that have news, from this process or another. A hint: the log is the truth. */
-  onNews(listener: (sessionId: string) => void): () => void;
+  /** Calls back for sessions that have news, from this process or another. A hint: the log is the truth. */
+  onNews(listener: NewsListener): () => void;
 
   get(sessionId: string, options?: { readonly tenant?: string }): Promise<Session | undefined>;
   list(query: SessionQuery): Promise<Page<Session>>;
