@@ -4,6 +4,7 @@ import { z } from "zod";
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
+const AnyBlock = z.looseObject({ type: z.string() });
 const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 const ThinkingBlock = z.looseObject({ type: z.literal("thinking"), thinking: z.string() });
 const ToolUseBlock = z.looseObject({
@@ -39,12 +40,14 @@ export type ToolResultBlock = z.infer<typeof ToolResultBlock>;
  *
  * Types that we know are checked; all others (today's and tomorrow's) pass through untouched, key order included.
  */
-export const ContentBlock = z.looseObject({ type: z.string() }).superRefine((block, context) => {
-  const known = Object.hasOwn(KNOWN, block.type) ? KNOWN[block.type] : undefined;
-  const problems = known?.safeParse(block).error?.issues ?? [];
+export const ContentBlock: z.ZodType<ContentBlock, ContentBlock> = z.any().superRefine((block, context) => {
+  // Only looked at: a parsed copy would have our order of keys and lack a key like `__proto__`.
+  const type = AnyBlock.safeParse(block).data?.type;
+  const schema = type !== undefined && Object.hasOwn(KNOWN, type) ? KNOWN[type] : AnyBlock;
+  const problems = schema?.safeParse(block).error?.issues ?? [];
   for (const { path, message } of problems) context.addIssue({ code: "custom", path: [...path], message });
 });
-export type ContentBlock = z.infer<typeof ContentBlock>;
+export type ContentBlock = z.infer<typeof AnyBlock>;
 
 /** What a message says: blocks, or plain text as their short form. */
 export const Content = z.union([z.string(), z.array(ContentBlock)]);
