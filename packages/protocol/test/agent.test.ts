@@ -5,7 +5,7 @@ const minimal = { name: "Helper", model: "claude-sonnet-4-5" };
 const valid = (extra: Record<string, unknown>): boolean => AgentConfig.safeParse({ ...minimal, ...extra }).success;
 
 test("an agent needs a name and a model; the rest has the defaults of seed 002", () => {
-  expect(AgentConfig.parse(minimal)).toEqual({
+  expect(AgentConfig.parse(minimal)).toMatchObject({
     ...minimal,
     description: null,
     runtime: "loop",

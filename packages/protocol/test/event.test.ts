@@ -43,6 +43,7 @@ const APPENDED_BY: Readonly<Record<FactType, "anyone" | "driver">> = {
   "await.resolved": "driver",
   "answer.validated": "driver",
   "transcript.repaired": "driver",
+  "parent.informed": "driver",
   "memory.retrieved": "driver",
   "memory.updated": "driver",
   "memory.saved": "driver",
