@@ -1,2 +1,36 @@
-/** What the tests need running: for now nothing; PostgreSQL comes with its store. */
-export async function setup(): Promise<void> {}
+/** Vitest's global setup: what the tests need running, started once and stopped at the end. */
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+import { createDatabase, testPostgres } from "./postgres.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** A PostgreSQL server, and a database on it with every migration applied: a template for a test's own. */
+    postgres: { readonly url: string; readonly template: string };
+  }
+}
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  execFileSync(fileURLToPath(new URL("provision", import.meta.url)), { stdio: "inherit" });
+  const server = await testPostgres();
+  const template = `skein_template_${process.pid}`;
+  const database = await createDatabase(server.url, { name: template });
+  migrate(database.url);
+  project.provide("postgres", { url: server.url, template });
+  return async () => {
+    await database.drop();
+    await server.stop();
+  };
+}
+
+/** In a process of its own: this one was not started with the condition that makes a clone run without a build. */
+function migrate(url: string): void {
+  const program = `
+    const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
+    await (await createPostgresStore({ url: process.argv[1] })).close();`;
+  execFileSync(process.execPath, ["--conditions=source", "--input-type=module", "--eval", program, url], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    stdio: "inherit",
+  });
+}

@@ -1,0 +1,119 @@
+import {
+  type AppendOptions,
+  type Appended,
+  checkAppend,
+  duplicateCheckpoint,
+  keyReused,
+  leaseLost,
+  logMoved,
+  placed,
+  project,
+  sessionNotFound,
+} from "@skein/core";
+import { type Event, FACT_VERSION, KnownError, type NewEvent, Uuid } from "@skein/protocol";
+import { createHash } from "node:crypto";
+import { type Body, bodyOf } from "../sql/body.ts";
+import { changesJson } from "./changes.ts";
+import type { Connections } from "./connections.ts";
+
+export interface AppendDeps {
+  readonly connections: Connections;
+  readonly now: () => number;
+  /** Reads a stretch of a log, for an append that was there already. */
+  readonly read: (sessionId: string, first: number, last: number) => Promise<readonly Event[]>;
+}
+
+const APPEND = {
+  name: "skein-append",
+  text: `select code, session_id, first_sequence, last_sequence from skein.append(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+};
+
+/** Long keys are kept by their hash, because an index entry has a limit. */
+const KEY_LIMIT = 500;
+
+/** The one verb that changes a session, in one round trip. */
+export function createAppend({ connections, now, read }: AppendDeps) {
+  return async (sessionId: string, newEvents: readonly NewEvent[], options: AppendOptions): Promise<Appended> => {
+    if (connections.closed) throw new KnownError("closed", "The store is closed.");
+    checkAppend(sessionId, newEvents, options);
+    if (!Uuid.safeParse(sessionId).success) throw sessionNotFound(sessionId);
+    const bodies = newEvents.map(({ data }) => bodyOf(data));
+    const createdAt = new Date(now()).toISOString();
+    // Relative numbers: the store adds what the session had.
+    const relative = placed(sessionId, copied(newEvents, bodies), { first: 1, createdAt });
+    const changes = project(relative);
+    refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
+
+    const { expect, lease, key, dueAt, release, tenant } = options;
+    const withBlobs = bodies.some(({ blob }) => blob !== null);
+    const [created] = newEvents;
+    const begins = created?.event_type === "session.created";
+    const [row] = await connections.query(APPEND, [
+      sessionId,
+      tenant ?? null,
+      begins,
+      createdAt,
+      FACT_VERSION,
+      newEvents.map(({ id }) => id),
+      newEvents.map(({ event_type }) => event_type),
+      newEvents.map(({ data }) => runOf(data)),
+      bodies.map(({ text, blob }) => blob?.preview ?? text),
+      withBlobs ? bodies.map(({ blob }) => blob?.hash ?? null) : null,
+      withBlobs ? bodies.map(({ text, blob }) => (blob ? text : null)) : null,
+      expect ?? null,
+      lease?.fence ?? null,
+      lease?.leaseMs ?? null,
+      key ? ((begins ? created.data.tenant : tenant) ?? "") : null,
+      key ? keyText(key.id) : null,
+      key?.fingerprint ?? null,
+      dueAt ?? null,
+      release !== undefined,
+      release?.dueAt ?? null,
+      changesJson(changes),
+    ]);
+    const [code, where = sessionId, first, last] = row ?? [];
+    switch (code) {
+      case "written":
+        return {
+          events: relative.map((event) => ({ ...event, sequence: Number(first) - 1 + event.sequence })),
+          repeated: false,
+        };
+      case "repeated":
+        return { events: await read(where ?? sessionId, Number(first), Number(last)), repeated: true };
+      case "key_reused":
+        throw keyReused(key?.id ?? "");
+      case "lease_lost":
+        throw lease ? leaseLost(lease) : sessionNotFound(sessionId);
+      case "conflict":
+        throw logMoved(sessionId, Number(first), Number(last));
+      case "already_exists":
+        throw duplicateCheckpoint(changes.checkpointInserts[0]?.user_message_uuid ?? "");
+      case "not_found":
+        throw sessionNotFound(sessionId);
+      default:
+        throw new Error(`skein.append answered ${String(code)}.`);
+    }
+  };
+}
+
+/** What is handed on is what JSON keeps, as it will be read later. */
+function copied(events: readonly NewEvent[], bodies: readonly Body[]): readonly NewEvent[] {
+  return events.map((event, index) => ({ ...event, data: JSON.parse(bodies[index]?.text ?? "null") }));
+}
+
+function runOf(data: unknown): string | null {
+  const runId = (data as { readonly run_id?: unknown } | null)?.run_id;
+  return typeof runId === "string" && Uuid.safeParse(runId).success ? runId : null;
+}
+
+function refuseTwins(userMessages: readonly string[]): void {
+  const twin = userMessages.find((message, index) => userMessages.indexOf(message) !== index);
+  if (twin !== undefined) throw duplicateCheckpoint(twin);
+}
+
+function keyText(id: string): string {
+  return id.length <= KEY_LIMIT && id.isWellFormed() && !id.includes("\0")
+    ? id
+    : `sha256:${createHash("sha256").update(id).digest("hex")}`;
+}

@@ -1,0 +1,23 @@
+import { type ErrorCode, KnownError, isKnownError } from "@skein/protocol";
+
+/** SQLSTATEs and codes of sockets that mean: the server cannot be reached now. */
+const UNREACHABLE =
+  /^(08...|57P0[1-4]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
+/** What `pg` says without a code when a connection ends under a query, or does not come about in time. */
+const ENDED =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+
+/** What went wrong in PostgreSQL as an error that the caller can act on; anything else is a bug and stays as it is. */
+export function toKnownError(error: unknown): unknown {
+  if (!(error instanceof Error) || isKnownError(error)) return error;
+  const sqlState = "code" in error && typeof error.code === "string" ? error.code : "";
+  const known = (code: ErrorCode, sentence: string): KnownError => new KnownError(code, sentence, { cause: error });
+  if (UNREACHABLE.test(sqlState) || ENDED.test(error.message) || error instanceof AggregateError)
+    return known("store_unavailable", `PostgreSQL cannot be reached: ${error.message || sqlState}.`);
+  if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
+  if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
+  if (sqlState === "23505") return known("already_exists", `It is there already: ${error.message}.`);
+  if (sqlState.startsWith("22") || sqlState === "23514" || sqlState === "54000")
+    return known("invalid", `PostgreSQL cannot keep this: ${error.message}.`);
+  return error;
+}

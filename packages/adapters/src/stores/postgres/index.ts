@@ -1,0 +1,1 @@
+export { type PostgresStoreOptions, createPostgresStore } from "./store.ts";

@@ -1,0 +1,98 @@
+import type { Page, PageOptions, SessionQuery } from "@skein/core";
+import { KnownError, type MessageRow, type Run, type Session } from "@skein/protocol";
+import type { Connections, Statement, TextRow } from "./connections.ts";
+import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
+
+const DEFAULT_LIMIT = 50;
+
+/** Sessions, newest first. Each combination of filters is a statement of its own, so that each gets the index it deserves. */
+export async function listSessions(connections: Connections, query: SessionQuery): Promise<Page<Session>> {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const where = [`s.tenant = ${bind(query.tenant)}`];
+  const filter = (name: string, value: unknown, condition: (parameter: string) => string): void => {
+    if (value === undefined) return;
+    used.push(name);
+    where.push(condition(bind(value)));
+  };
+  const used: string[] = [];
+  filter("agent", query.agentId, (value) => `s.agent_id = ${value}::uuid`);
+  filter("status", query.status, (value) => `s.platform_status = ${value}`);
+  // The second condition is the index's own: sessions without tags are not in it.
+  filter("tag", query.tag, (value) => `s.tags @> array[${value}::text] and s.tags <> '{}'`);
+  filter("after", query.createdAfter, (value) => `s.created_at > ${value}::timestamptz`);
+  filter("before", query.createdBefore, (value) => `s.created_at < ${value}::timestamptz`);
+  filter("parent", query.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);
+  filter("caller", query.subagentOfSessionId, (value) => `s.subagent_of_session_id = ${value}::uuid`);
+  if (query.cursor !== undefined) {
+    const [createdAt, id] = sessionCursor(query.cursor);
+    used.push("cursor");
+    where.push(`(s.created_at, s.id) < (${bind(createdAt)}::timestamptz, ${bind(id)}::uuid)`);
+  }
+  const text = `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id
+    where ${where.join(" and ")} order by s.created_at desc, s.id desc limit ${bind(limit + 1)}`;
+  const rows = await connections.query({ name: `skein-list-${used.join("-")}`, text }, values);
+  const items = rows.slice(0, limit).map(sessionOf);
+  const last = items.at(-1);
+  return { items, cursor: last && rows.length > limit ? `${last.created_at} ${last.id}` : null };
+}
+
+function sessionCursor(cursor: string): readonly [string, string] {
+  const [createdAt, id, ...rest] = cursor.split(" ");
+  if (createdAt === undefined || id === undefined || rest.length > 0) throw badCursor(cursor);
+  return [createdAt, id];
+}
+
+function badCursor(cursor: string): KnownError {
+  return new KnownError("invalid", `"${cursor}" is not a cursor of this list.`);
+}
+
+const MESSAGES: Statement = {
+  name: "skein-messages",
+  text: `select ${MESSAGE_COLUMNS} from skein.messages m
+    where m.session_id = $1 and m.number > $2 order by m.number limit $3`,
+};
+
+/** Messages in the transcript, oldest first. */
+export async function pageOfMessages(
+  connections: Connections,
+  sessionId: string,
+  { cursor, limit = DEFAULT_LIMIT }: PageOptions,
+): Promise<Page<MessageRow>> {
+  const rows = await connections.query(MESSAGES, [sessionId, placeOf(cursor) ?? 0, limit + 1]);
+  return pageOf(rows, limit, { item: messageOf, place: ({ sequence }) => sequence });
+}
+
+const RUNS: Statement = {
+  name: "skein-runs",
+  text: `select ${RUN_COLUMNS} from skein.runs r
+    where r.session_id = $1 and ($2::integer is null or r.number < $2) order by r.number desc limit $3`,
+};
+
+/** Runs, newest first. */
+export async function pageOfRuns(
+  connections: Connections,
+  sessionId: string,
+  { cursor, limit = DEFAULT_LIMIT }: PageOptions,
+): Promise<Page<Run>> {
+  const rows = await connections.query(RUNS, [sessionId, placeOf(cursor), limit + 1]);
+  return pageOf(rows, limit, { item: runOf, place: ({ number }) => number });
+}
+
+function placeOf(cursor: string | undefined): number | null {
+  if (cursor === undefined) return null;
+  const place = Number(cursor);
+  if (!Number.isSafeInteger(place)) throw badCursor(cursor);
+  return place;
+}
+
+function pageOf<Item>(
+  rows: readonly TextRow[],
+  limit: number,
+  { item, place }: { readonly item: (row: TextRow) => Item; readonly place: (item: Item) => number },
+): Page<Item> {
+  const items = rows.slice(0, limit).map(item);
+  const last = items.at(-1);
+  return { items, cursor: last !== undefined && rows.length > limit ? String(place(last)) : null };
+}

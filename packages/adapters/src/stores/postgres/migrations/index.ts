@@ -1,0 +1,14 @@
+import { tables } from "./0001-tables.ts";
+import { verbs } from "./0002-verbs.ts";
+
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** In order. One that was released is never changed: what is wrong with it is put right by the next. */
+export const MIGRATIONS: readonly Migration[] = [
+  { number: 1, name: "tables", sql: tables },
+  { number: 2, name: "verbs", sql: verbs },
+];

@@ -1,0 +1,188 @@
+import { type RunCounters, costBreakdown } from "@skein/core";
+import type { Await, Checkpoint, Event, JsonObject, MessageRow, Run, Session, UsageTotals } from "@skein/protocol";
+import type { TextRow } from "./connections.ts";
+
+/** Reads the columns of a text row one after the other, in the order in which they were selected. */
+interface Columns {
+  text(): string;
+  textOrNull(): string | null;
+  number(): number;
+  numberOrNull(): number | null;
+  instant(): string;
+  instantOrNull(): string | null;
+  json(): unknown;
+  flag(): boolean;
+}
+
+function columns(row: TextRow): Columns {
+  let next = 0;
+  const take = (): string | null => row[next++] ?? null;
+  const number = (): number => Number(take());
+  const numberOrNull = (): number | null => {
+    const text = take();
+    return text === null ? null : Number(text);
+  };
+  const instantOrNull = (): string | null => {
+    const milliseconds = take();
+    return milliseconds === null ? null : new Date(Number(milliseconds)).toISOString();
+  };
+  return {
+    text: () => take() ?? "",
+    textOrNull: take,
+    number,
+    numberOrNull,
+    instant: () => instantOrNull() ?? "",
+    instantOrNull,
+    json: () => JSON.parse(take() ?? "null"),
+    flag: () => take() === "t",
+  };
+}
+
+const at = (column: string): string => `skein.milliseconds(${column})`;
+
+/** The columns of an event, its body from the blob where it has one. Needs `skein.events e`. */
+export const EVENT_COLUMNS = `e.session_id, e.sequence, e.id, e.event_type, ${at("e.created_at")},
+  case when e.blob is null then e.data::text else (select b.body from skein.blobs b where b.hash = e.blob) end`;
+
+export function eventOf(row: TextRow): Event {
+  // Written out, because this runs once per event of every log that is read.
+  const [session_id, sequence, id, event_type, created_at, data] = row;
+  return {
+    id,
+    session_id,
+    sequence: Number(sequence),
+    event_type,
+    data: JSON.parse(data ?? "null"),
+    created_at: new Date(Number(created_at)).toISOString(),
+  } as Event;
+}
+
+/** The columns of a session. Needs `skein.sessions s` and `skein.heads h`. */
+export const SESSION_COLUMNS = `s.id, s.tenant, s.agent_id, s.agent_version, s.title, to_json(s.tags), s.model, s.model_id,
+  s.working_directory, s.metadata::text, s.status, s.outcome, s.run_id, s.current_step, s.container_id,
+  ${at("s.created_at")}, ${at("h.updated_at")}, ${at("s.started_at")}, ${at("s.finished_at")}, ${at("s.last_run_at")},
+  s.parent_session_id, s.forked_from_sequence, s.subagent_of_session_id, s.subagent_of_tool_use_id, s.total_runs,
+  s.total_turns, s.cost_micros, s.unpriced_calls, s.input_tokens, s.output_tokens, s.cache_creation_input_tokens,
+  s.cache_read_input_tokens, s.last_known_input_tokens, s.last_known_output_tokens`;
+
+export function sessionOf(row: TextRow): Session {
+  const c = columns(row);
+  return {
+    id: c.text(),
+    tenant: c.text(),
+    agent_id: c.text(),
+    agent_version: c.number(),
+    title: c.textOrNull(),
+    tags: c.json() as string[],
+    model: c.text(),
+    model_id: c.textOrNull(),
+    working_directory: c.textOrNull(),
+    metadata: c.json() as JsonObject,
+    status: c.text() as Session["status"],
+    outcome: c.textOrNull() as Session["outcome"],
+    run_id: c.textOrNull(),
+    current_step: c.number(),
+    container_id: c.textOrNull(),
+    created_at: c.instant(),
+    updated_at: c.instant(),
+    started_at: c.instantOrNull(),
+    finished_at: c.instantOrNull(),
+    last_run_at: c.instantOrNull(),
+    parent_session_id: c.textOrNull(),
+    forked_from_sequence: c.numberOrNull(),
+    subagent_of_session_id: c.textOrNull(),
+    subagent_of_tool_use_id: c.textOrNull(),
+    total_runs: c.number(),
+    total_turns: c.number(),
+    cost_micros: c.number(),
+    unpriced_calls: c.number(),
+    usage: usageOf(c),
+    last_known_input_tokens: c.number(),
+    last_known_output_tokens: c.number(),
+  };
+}
+
+/** The columns of a message's row. Needs `skein.messages m`. */
+export const MESSAGE_COLUMNS = `m.id, m.session_id, m.number, m.role, m.content::text, m.tool_call_id, ${at("m.created_at")}`;
+
+export function messageOf(row: TextRow): MessageRow {
+  const c = columns(row);
+  return {
+    id: c.text(),
+    session_id: c.text(),
+    sequence: c.number(),
+    role: c.text() as MessageRow["role"],
+    content: c.json() as JsonObject,
+    tool_call_id: c.textOrNull(),
+    created_at: c.instant(),
+  };
+}
+
+/** The columns of a run, the files it made included. Needs `skein.runs r`. */
+export const RUN_COLUMNS = `r.id, r.session_id, r.number, ${at("r.started_at")}, ${at("r.completed_at")}, r.outcome, r.stop_reason,
+  r.user_message, r.final_response, r.total_steps, r.first_sequence, r.last_sequence, r.model, r.long_context_applied,
+  r.cost_micros, r.unpriced_calls, r.input_tokens, r.output_tokens, r.cache_creation_input_tokens,
+  r.cache_read_input_tokens, r.input_micros, r.output_micros, r.cache_write_micros, r.cache_read_micros,
+  (select coalesce(json_agg(f.shown order by f.place), '[]') from skein.files f
+    where f.run_id = r.id and f.session_id = r.session_id)`;
+
+export function runOf(row: TextRow): Run {
+  const c = columns(row);
+  const run = {
+    id: c.text(),
+    session_id: c.text(),
+    number: c.number(),
+    started_at: c.instant(),
+    completed_at: c.instantOrNull(),
+    outcome: c.textOrNull() as Run["outcome"],
+    stop_reason: c.textOrNull() as Run["stop_reason"],
+    user_message: c.text(),
+    final_response: c.textOrNull(),
+    total_steps: c.number(),
+    first_sequence: c.number(),
+    last_sequence: c.numberOrNull(),
+  };
+  const model = c.text();
+  const longContext = c.flag();
+  const [cost_micros, unpriced_calls] = [c.number(), c.number()];
+  const usage = usageOf(c);
+  const counters: RunCounters = {
+    cost_micros,
+    unpriced_calls,
+    ...usage,
+    input_micros: c.number(),
+    output_micros: c.number(),
+    cache_write_micros: c.number(),
+    cache_read_micros: c.number(),
+  };
+  const cost = costBreakdown(counters, model, longContext);
+  return { ...run, usage, cost, cost_micros, unpriced_calls, generated_files: c.json() as JsonObject[] };
+}
+
+export const AWAIT_COLUMNS = "a.opened::text";
+
+export function awaitOf([opened]: TextRow): Await {
+  return JSON.parse(opened ?? "null");
+}
+
+export const CHECKPOINT_COLUMNS = `c.id, c.session_id, c.user_message_uuid, to_json(c.files_modified), ${at("c.created_at")}`;
+
+export function checkpointOf(row: TextRow): Checkpoint {
+  const c = columns(row);
+  return {
+    id: c.text(),
+    session_id: c.text(),
+    user_message_uuid: c.text(),
+    files_modified: c.json() as string[],
+    created_at: c.instant(),
+  };
+}
+
+function usageOf(c: Columns): UsageTotals {
+  return {
+    input_tokens: c.number(),
+    output_tokens: c.number(),
+    cache_creation_input_tokens: c.number(),
+    cache_read_input_tokens: c.number(),
+  };
+}

