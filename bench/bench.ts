@@ -1,0 +1,33 @@
+/** `npm run bench -- NAME [options]`: runs one benchmark, or says which there are. */
+import { readdirSync } from "node:fs";
+
+interface Bench {
+  /** One line for the list. */
+  readonly summary: string;
+  /** Answers whether every goal was met. */
+  run(args: readonly string[]): Promise<boolean>;
+}
+
+/** What this folder holds that is no benchmark. */
+const PARTS = new Set(["bench.ts", "table.ts"]);
+
+const folder = import.meta.dirname;
+const names = readdirSync(folder)
+  .filter((name) => name.endsWith(".ts") && !PARTS.has(name))
+  .map((name) => name.slice(0, -3));
+
+const load = async (name: string): Promise<Bench> => (await import(`./${name}.ts`)) as Bench;
+
+async function list(): Promise<void> {
+  console.log("npm run bench -- NAME [options]\n\nBenchmarks, each with its own --help:\n");
+  for (const name of names) console.log(`  ${name.padEnd(12)} ${(await load(name)).summary}`);
+  console.log("\nExample: npm run bench -- store --quick");
+}
+
+const [name, ...args] = process.argv.slice(2);
+if (name === undefined || name === "--help" || name === "-h") await list();
+else if (names.includes(name)) process.exitCode = (await (await load(name)).run(args)) ? 0 : 1;
+else {
+  console.error(`There is no benchmark "${name}". There are: ${names.join(", ")}.`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,37 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import type { Result } from "./results.ts";
+
+const DELAY_US = 2000;
+
+/** Said where strace is missing: ordinary disks are then not looked at. */
+export function whyNoStrace(): string | undefined {
+  const works = spawnSync("strace", ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"]);
+  if (works.status === 0) return undefined;
+  if (works.error) return "strace is not there. Install it, for example with: sudo apt-get install strace";
+  return "strace may not trace here (ptrace is not allowed).";
+}
+
+/**
+ * The same benchmark in a child process whose every fsync takes 2 ms longer, because ordinary disks are slower than this one.
+ *
+ * strace follows the children too, so a PostgreSQL server that the benchmark starts is as slow as its own process.
+ */
+export async function onSlowDisk(args: readonly string[], runner: string): Promise<Result[]> {
+  const slow = `inject=fsync,fdatasync:delay_enter=${DELAY_US}`;
+  const child = spawn(
+    "strace",
+    ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", slow].concat(
+      process.execPath,
+      process.execArgv,
+      runner,
+      args,
+    ),
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const exited = once(child, "exit");
+  const output = await text(child.stdout);
+  await exited;
+  return JSON.parse(output) as Result[];
+}
