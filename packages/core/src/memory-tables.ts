@@ -46,9 +46,11 @@ interface RunTable {
 
 /** Refuses changes that break a rule between rows, before anything is changed. */
 export function checkChanges(tables: SessionTables | undefined, changes: Changes): void {
-  for (const { user_message_uuid } of changes.checkpointInserts)
-    if (tables?.checkpoints.some((checkpoint) => checkpoint.user_message_uuid === user_message_uuid))
-      throw duplicateCheckpoint(user_message_uuid);
+  const taken = new Set(tables?.checkpoints.map(({ user_message_uuid }) => user_message_uuid));
+  for (const { user_message_uuid } of changes.checkpointInserts) {
+    if (taken.has(user_message_uuid)) throw duplicateCheckpoint(user_message_uuid);
+    taken.add(user_message_uuid);
+  }
 }
 
 /** Applies the row operations of one append. `tables` is undefined for a session that begins with it. */
