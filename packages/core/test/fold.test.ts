@@ -433,7 +433,7 @@ describe("what follows from several facts", () => {
   test("progress resets the count of fruitless resumes, a resume raises it", () => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     expect(after(...running, resumed, resumed).run?.resumesWithoutProgress).toBe(2);
-    expect(after(...running, resumed, resumed, stepStarted).run?.resumesWithoutProgress).toBe(0);
+    expect(after(...running, resumed, resumed, generated()).run?.resumesWithoutProgress).toBe(0);
   });
 
   test("a call for a title or a compaction costs, and says nothing in the transcript", () => {

@@ -1,0 +1,189 @@
+import { type Event, KnownError } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { createFollowers } from "../src/followers.ts";
+
+const session = "01890000-0000-7000-8000-000000000001";
+const event = (sequence: number): Event => ({
+  id: session,
+  session_id: session,
+  sequence,
+  event_type: "title.generated",
+  data: { title: String(sequence) },
+  created_at: "2026-01-07T12:00:00.000Z",
+});
+const events = (from: number, to: number): Event[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
+
+/** Followers of one log that the test writes, with or without telling them. */
+function bench() {
+  const log: Event[] = [];
+  let reads = 0;
+  const followers = createFollowers({
+    read: async (_, after, limit) => {
+      reads += 1;
+      return log.slice(after, after + limit);
+    },
+  });
+  return {
+    followers,
+    reads: () => reads,
+    silently: (...added: Event[]) => void log.push(...added),
+    append(...added: Event[]) {
+      log.push(...added);
+      followers.deliver(session, added);
+    },
+  };
+}
+
+/** Follows until so many events came. */
+async function take(iterable: AsyncIterable<Event>, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const { sequence } of iterable) if (seen.push(sequence) === count) break;
+  return seen;
+}
+
+const numbers = (from: number, to: number): number[] => events(from, to).map(({ sequence }) => sequence);
+const never = new AbortController().signal;
+
+test("what is there comes first, then what is appended, without gap or repeat", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 3));
+  const followed = take(followers.follow(session, 0, never), 6);
+  await Promise.resolve();
+  append(event(4));
+  append(event(5), event(6));
+  expect(await followed).toEqual(numbers(1, 6));
+});
+
+test("an event appended between subscribing and reading comes once", async () => {
+  const log = events(1, 2);
+  const followers = createFollowers({
+    read: async (_, after) => {
+      const page = log.slice(after);
+      // The append lands while the read is on its way: once in the queue, once on the page or not.
+      if (log.length === 2) {
+        log.push(event(3));
+        followers.deliver(session, [event(3)]);
+      }
+      return page;
+    },
+  });
+  expect(await take(followers.follow(session, 0, never), 3)).toEqual([1, 2, 3]);
+});
+
+test("a follower starts after the number it names", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 10));
+  expect(await take(followers.follow(session, 7, never), 3)).toEqual([8, 9, 10]);
+});
+
+test("a gap in what was delivered is read from the store", async () => {
+  const { followers, append, silently } = bench();
+  append(event(1));
+  const followed = take(followers.follow(session, 0, never), 4);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  silently(event(2), event(3));
+  append(event(4));
+  expect(await followed).toEqual([1, 2, 3, 4]);
+});
+
+test("a poke makes followers read what another process wrote", async () => {
+  const { followers, append, silently } = bench();
+  append(event(1));
+  const followed = take(followers.follow(session, 0, never), 2);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  silently(event(2));
+  followers.poke(session);
+  expect(await followed).toEqual([1, 2]);
+});
+
+test("a log longer than a page is followed page by page", async () => {
+  const { followers, append, reads } = bench();
+  append(...events(1, 2500));
+  expect(await take(followers.follow(session, 0, never), 2500)).toEqual(numbers(1, 2500));
+  expect(reads()).toBe(3);
+});
+
+test("a follower that does not keep up holds no growing queue and misses nothing", async () => {
+  const { followers, append } = bench();
+  append(event(1));
+  const seen: number[] = [];
+  for await (const { sequence } of followers.follow(session, 0, never)) {
+    seen.push(sequence);
+    if (sequence === 1) for (let n = 2; n <= 5000; n++) append(event(n));
+    if (sequence === 5000) break;
+  }
+  expect(seen).toEqual(numbers(1, 5000));
+});
+
+test("an abort ends a follower that waits, and one that is in the middle of a page", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 5));
+  const waiting = new AbortController();
+  const followed = take(followers.follow(session, 5, waiting.signal), 1);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  waiting.abort();
+  expect(await followed).toEqual([]);
+
+  const reading = new AbortController();
+  const seen: number[] = [];
+  for await (const { sequence } of followers.follow(session, 0, reading.signal)) {
+    seen.push(sequence);
+    if (sequence === 2) reading.abort();
+  }
+  expect(seen).toEqual([1, 2]);
+  expect(await take(followers.follow(session, 0, AbortSignal.abort()), 1)).toEqual([]);
+});
+
+test("followers that have left are forgotten", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 2));
+  const follow = followers.follow(session, 0, never);
+  expect(followers.followed()).toEqual([]);
+  for await (const _event of follow) {
+    expect(followers.followed()).toEqual([session]);
+    break;
+  }
+  expect(followers.followed()).toEqual([]);
+});
+
+test("the end of a session and the closing of the store end followers", async () => {
+  const { followers, append } = bench();
+  append(event(1));
+  const followed = take(followers.follow(session, 1, never), 1);
+  const other = take(followers.follow(session, 1, never), 1);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  followers.end(session);
+  expect(await followed).toEqual([]);
+  followers.close();
+  expect(await other).toEqual([]);
+});
+
+test("a session that is gone at the next read ends its follower; one that never was is an error", async () => {
+  const followers = createFollowers({
+    read: async () => {
+      throw new KnownError("not_found", "gone");
+    },
+  });
+  expect(await take(followers.follow(session, 5, never), 1)).toEqual([]);
+  await expect(take(followers.follow(session, 0, never), 1)).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("listeners hear of every append and poke until they leave", () => {
+  const { followers, append } = bench();
+  const heard: string[] = [];
+  const leave = followers.onNews((sessionId) => heard.push(sessionId));
+  append(event(1));
+  followers.poke("other");
+  leave();
+  append(event(2));
+  expect(heard).toEqual([session, "other"]);
+});
+
+test("a thousand followers all see everything", async () => {
+  const { followers, append } = bench();
+  const following = Array.from({ length: 1000 }, () => take(followers.follow(session, 0, never), 20));
+  await Promise.resolve();
+  for (let n = 1; n <= 20; n++) append(event(n));
+  for (const seen of await Promise.all(following)) expect(seen).toEqual(numbers(1, 20));
+});
