@@ -33,7 +33,8 @@ export class QueryError extends Error {
   override readonly name = "QueryError";
 }
 
-export const isSessionNotFoundError = (error: unknown): error is SessionNotFoundError => hasName(error, "SessionNotFoundError");
+export const isSessionNotFoundError = (error: unknown): error is SessionNotFoundError =>
+  hasName(error, "SessionNotFoundError");
 export const isWorkspaceNotFoundError = (error: unknown): error is WorkspaceNotFoundError =>
   hasName(error, "WorkspaceNotFoundError");
 export const isDataNotFoundError = (error: unknown): error is DataNotFoundError => hasName(error, "DataNotFoundError");

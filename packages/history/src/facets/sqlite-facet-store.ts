@@ -42,7 +42,9 @@ function open(path: string): DatabaseSync {
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     const row = database.prepare("PRAGMA user_version").get();
     if (row?.["user_version"] !== layoutVersion) {
-      database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS facets; ${schema} PRAGMA user_version = ${layoutVersion}; COMMIT;`);
+      database.exec(
+        `BEGIN IMMEDIATE; DROP TABLE IF EXISTS facets; ${schema} PRAGMA user_version = ${layoutVersion}; COMMIT;`,
+      );
     }
     return database;
   } catch (error) {

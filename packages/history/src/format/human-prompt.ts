@@ -46,7 +46,8 @@ function typedText(content: unknown): string | undefined {
   for (const block of content as unknown[]) {
     if (!isObject(block)) continue;
     if (block["type"] === "tool_result") return undefined;
-    const part = block["type"] === "text" && typeof block["text"] === "string" ? withoutWrappers(block["text"]) : undefined;
+    const part =
+      block["type"] === "text" && typeof block["text"] === "string" ? withoutWrappers(block["text"]) : undefined;
     if (part !== undefined) parts.push(part);
   }
   return parts.length > 0 ? parts.join("\n") : undefined;

@@ -30,37 +30,54 @@ export function newFound(wanted: Keys): Found {
   return new Int32Array(wanted.names.length * 2).fill(-1);
 }
 
+/** Like `findKeys`, but walks the whole object and answers the place behind it; -1 when there is none. */
+// oxlint-disable-next-line max-params
+export function readObject(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): number {
+  return walkObject(bytes, at, end, { wanted, found, isAll: true });
+}
+
 /**
  * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops as soon as all are
  * there. Where a key is repeated the last one counts, as it does for `JSON.parse`, unless the walk stopped before.
  * False when the bytes are not an object.
  */
+// oxlint-disable-next-line max-params
 export function findKeys(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): boolean {
+  return walkObject(bytes, at, end, { wanted, found, isAll: false }) >= 0;
+}
+
+interface Wish {
+  readonly wanted: Keys;
+  readonly found: Found;
+  readonly isAll: boolean;
+}
+
+function walkObject(bytes: Uint8Array, at: number, end: number, { wanted, found, isAll }: Wish): number {
   found.fill(-1);
   let missing = wanted.names.length;
   let i = skipSpace(bytes, at, end);
-  if (bytes[i] !== OPEN_BRACE) return false;
+  if (bytes[i] !== OPEN_BRACE) return -1;
   i = skipSpace(bytes, i + 1, end);
   while (i < end && bytes[i] === QUOTE) {
     const keyEnd = skipString(bytes, i, end);
-    if (keyEnd < 0) return false;
+    if (keyEnd < 0) return -1;
     let value = skipSpace(bytes, keyEnd, end);
-    if (bytes[value] !== COLON) return false;
+    if (bytes[value] !== COLON) return -1;
     value = skipSpace(bytes, value + 1, end);
     const valueEnd = skipValue(bytes, value, end);
-    if (valueEnd < 0) return false;
+    if (valueEnd < 0) return -1;
     const which = indexOfKey(bytes, i + 1, keyEnd - 1, wanted);
     if (which >= 0) {
       if (found[which * 2] === -1) missing -= 1;
       found[which * 2] = value;
       found[which * 2 + 1] = valueEnd;
-      if (missing === 0) return true;
+      if (missing === 0 && !isAll) return valueEnd;
     }
     i = skipSpace(bytes, valueEnd, end);
     if (bytes[i] !== COMMA) break;
     i = skipSpace(bytes, i + 1, end);
   }
-  return bytes[i] === CLOSE_BRACE;
+  return bytes[i] === CLOSE_BRACE ? i + 1 : -1;
 }
 
 /** The place behind a string that starts at `at`, or -1. */

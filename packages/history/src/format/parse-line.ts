@@ -37,11 +37,7 @@ export interface LinePlace {
  * The object or objects of one line, and what was wrong with it. Text that is cut is reported; a whole record that
  * stands on the same line is still found, because one broken write must not hide the next one.
  */
-export function parseLine(
-  bytes: Buffer,
-  place: LinePlace,
-  onDamage: (damage: Damage) => void,
-): readonly ParsedLine[] {
+export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Damage) => void): readonly ParsedLine[] {
   const { start, end } = withoutByteOrderMark(bytes, place);
   if (isBlank(bytes, start, end)) return [];
   const report = (kind: DamageKind, message: string): void => onDamage({ line: place.line, kind, message });

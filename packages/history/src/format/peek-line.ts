@@ -19,7 +19,13 @@ export interface Peek {
   versionEnd: number;
   branchStart: number;
   branchEnd: number;
+  uuidStart: number;
+  uuidEnd: number;
+  requestIdStart: number;
+  requestIdEnd: number;
   isSidechain: boolean;
+  /** Behind the last nested value, where plain pairs follow up to the end. */
+  tailAt: number;
   /** The first nested value: its key and where it starts. Usually the message. */
   nestedKeyStart: number;
   nestedKeyEnd: number;
@@ -38,7 +44,12 @@ export function newPeek(): Peek {
     versionEnd: -1,
     branchStart: -1,
     branchEnd: -1,
+    uuidStart: -1,
+    uuidEnd: -1,
+    requestIdStart: -1,
+    requestIdEnd: -1,
     isSidechain: false,
+    tailAt: -1,
     nestedKeyStart: -1,
     nestedKeyEnd: -1,
     nestedAt: -1,
@@ -69,7 +80,8 @@ export function findTimestamp(bytes: Buffer, start: number, end: number): string
 function reset(peek: Peek): void {
   peek.typeStart = peek.typeEnd = peek.timestampStart = peek.timestampEnd = -1;
   peek.cwdStart = peek.cwdEnd = peek.versionStart = peek.versionEnd = -1;
-  peek.branchStart = peek.branchEnd = -1;
+  peek.branchStart = peek.branchEnd = peek.uuidStart = peek.uuidEnd = -1;
+  peek.requestIdStart = peek.requestIdEnd = peek.tailAt = -1;
   peek.nestedKeyStart = peek.nestedKeyEnd = peek.nestedAt = -1;
   peek.isSidechain = false;
 }
@@ -135,8 +147,15 @@ function noteString(
     peek.versionStart = valueStart;
     peek.versionEnd = valueEnd;
   } else if (length === 9 && first === 0x67) {
+    if (bytes[keyStart + 3] !== 0x42) return;
     peek.branchStart = valueStart;
     peek.branchEnd = valueEnd;
+  } else if (length === 4 && first === 0x75) {
+    peek.uuidStart = valueStart;
+    peek.uuidEnd = valueEnd;
+  } else if (length === 9 && first === 0x72 && bytes[keyStart + 7] === 0x49) {
+    peek.requestIdStart = valueStart;
+    peek.requestIdEnd = valueEnd;
   }
 }
 
@@ -145,6 +164,7 @@ function walkTail(bytes: Buffer, start: number, end: number, peek: Peek): void {
   let i = end - 1;
   while (i > start && isSpace(bytes[i])) i -= 1;
   if (bytes[i] !== 0x7d) return;
+  peek.tailAt = i;
   i -= 1;
   for (;;) {
     const valueEnd = i + 1;
@@ -156,6 +176,8 @@ function walkTail(bytes: Buffer, start: number, end: number, peek: Peek): void {
     i = beforeString(bytes, keyEnd, start);
     if (i <= start || bytes[i] !== 0x2c) return;
     if (isString) noteString(bytes, i + 2, keyEnd, valueStart + 1, valueEnd - 1, peek);
+    else if (bytes[valueStart] === 0x74 && keyEnd - i - 2 === 11 && bytes[i + 4] === 0x53) peek.isSidechain = true;
+    peek.tailAt = i;
     i -= 1;
   }
 }

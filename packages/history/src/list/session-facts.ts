@@ -94,7 +94,8 @@ function foldUser(state: SessionFacts, bytes: Buffer, start: number, end: number
   if (state.firstPrompt !== null) return;
   const line = parse(bytes, start, end);
   // In a subagent's file everything is on the side; there the first user line is the task it was given.
-  const prompt = line && (humanPrompt(line) ?? humanPrompt({ ...line, isSidechain: peek.isSidechain && state.lines > 0 }));
+  const prompt =
+    line && (humanPrompt(line) ?? humanPrompt({ ...line, isSidechain: peek.isSidechain && state.lines > 0 }));
   if (prompt !== undefined) state.firstPrompt = oneLine(prompt);
 }
 

@@ -9,12 +9,7 @@ import type { SessionFacts } from "./session-facts.ts";
  */
 export function titleOf(file: DataFile, facts: SessionFacts): string | null {
   return (
-    facts.customTitle ??
-    titleBeside(file) ??
-    facts.aiTitle ??
-    facts.summary ??
-    facts.lastPrompt ??
-    facts.firstPrompt
+    facts.customTitle ?? titleBeside(file) ?? facts.aiTitle ?? facts.summary ?? facts.lastPrompt ?? facts.firstPrompt
   );
 }
 

@@ -32,7 +32,10 @@ let pool: string[] | undefined;
 export function toolOutput(random: Random, length: number, poolRandom: () => Random): string {
   if (!pool) {
     const own = poolRandom();
-    pool = Array.from({ length: 400 }, (_, i) => `${i}\tconst ${own.pick(ordinary)}_${own.hex(4)} = "${prose(own, 60)}";\n`);
+    pool = Array.from(
+      { length: 400 },
+      (_, i) => `${i}\tconst ${own.pick(ordinary)}_${own.hex(4)} = "${prose(own, 60)}";\n`,
+    );
   }
   let text = "";
   while (text.length < length) text += random.pick(pool);

@@ -19,7 +19,10 @@ export function createRandom(seed: number): Random {
   const integer = (below: number): number => Math.floor(next() * below);
   const hex = (digits: number): string => {
     let text = "";
-    while (text.length < digits) text += Math.floor(next() * 0x1_0000_0000).toString(16).padStart(8, "0");
+    while (text.length < digits)
+      text += Math.floor(next() * 0x1_0000_0000)
+        .toString(16)
+        .padStart(8, "0");
     return text.slice(0, digits);
   };
   return {

@@ -125,7 +125,8 @@ function assistantMessage(line: ParsedLine, base: MessageBase, answers: Map<stri
   const message = objectOf(line.value["message"]);
   const id = stringOf(message["id"]);
   const { content } = message;
-  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : arrayOf(content).map(assistantContent);
+  const blocks =
+    typeof content === "string" ? [{ type: "text", text: content }] : arrayOf(content).map(assistantContent);
   const open = id === null ? undefined : answers.get(`${id}${base.isSidechain ? " side" : ""}`);
   if (open) {
     open.content.push(...blocks);
@@ -172,7 +173,17 @@ function largest(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-const otherContent = ["content", "summary", "snapshot", "attachment", "data", "backup", "customTitle", "aiTitle", "lastPrompt"];
+const otherContent = [
+  "content",
+  "summary",
+  "snapshot",
+  "attachment",
+  "data",
+  "backup",
+  "customTitle",
+  "aiTitle",
+  "lastPrompt",
+];
 
 function contentOfOther(value: Value): unknown {
   for (const field of otherContent) if (value[field] !== undefined) return value[field];

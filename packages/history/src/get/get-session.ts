@@ -1,0 +1,81 @@
+import type { LibraryConfig } from "../config.ts";
+import type { DataFile } from "../discover/data-file.ts";
+import { SessionNotFoundError } from "../errors.ts";
+import type { FacetStore } from "../facets/facet.ts";
+import { agentsBySession } from "../list/agent-files.ts";
+import { orderSessions, readFacts, summaryOf, withStore, type SessionOrder } from "../list/sessions.ts";
+import type { Message, Session } from "../model/types.ts";
+import { thread } from "../thread/thread.ts";
+import { firstPromptOf } from "./agent-prompt.ts";
+import { linkAgents } from "./link-agents.ts";
+import { readTranscript } from "./read-transcript.ts";
+
+export interface GetSessionOptions extends LibraryConfig {
+  /** Only the active thread: no rewound branches, no side chains, nothing from before a compaction. */
+  readonly activeOnly?: boolean;
+}
+
+/** A whole session by its index in the list, its id, or the beginning of its id. */
+export async function getSession(idOrIndex: number | string, config: GetSessionOptions = {}): Promise<Session> {
+  return await withStore(config, async (store) => {
+    const { file, order } = await findSession(idOrIndex, config, store);
+    return await readSession(file, order, config, store);
+  });
+}
+
+export interface FoundSession {
+  readonly file: DataFile;
+  readonly order: SessionOrder;
+}
+
+/** The file of a session. An id that several sessions begin with is not found, because a guess may be the wrong one. */
+export async function findSession(
+  idOrIndex: number | string,
+  config: LibraryConfig,
+  store: FacetStore,
+): Promise<FoundSession> {
+  const order = await orderSessions(config, store);
+  if (typeof idOrIndex === "number") {
+    const file = order.files[idOrIndex];
+    if (!file)
+      throw new SessionNotFoundError(idOrIndex, `There is no session with this index (0 to ${order.files.length - 1})`);
+    return { file, order };
+  }
+  const wanted = idOrIndex.trim().toLowerCase();
+  const exact = order.files.find((file) => file.sessionId?.toLowerCase() === wanted);
+  if (exact) return { file: exact, order };
+  const matches = wanted === "" ? [] : order.files.filter((file) => file.sessionId?.toLowerCase().startsWith(wanted));
+  const [file, other] = matches;
+  if (file && other && file.sessionId !== other.sessionId) {
+    throw new SessionNotFoundError(idOrIndex, `${matches.length} sessions begin with this id`);
+  }
+  if (file) return { file, order };
+  throw new SessionNotFoundError(idOrIndex);
+}
+
+export async function readSession(
+  file: DataFile,
+  order: SessionOrder,
+  config: GetSessionOptions,
+  store: FacetStore,
+): Promise<Session> {
+  if (!order.facts.has(file)) await readFacts([file], order.facts, config, store);
+  const facts = order.facts.get(file);
+  if (!facts) throw new SessionNotFoundError(file.sessionId ?? "", "The session cannot be read");
+  const agentFiles = agentsBySession(order.discovered.files, [file]).get(file) ?? [];
+  const transcript = readTranscript(file.path, new Date(file.mtimeMs));
+  const threaded = thread(transcript.messages);
+  const agents = linkAgents(file.sessionId ?? "", transcript.messages, agentFiles, firstPromptOf);
+  return {
+    ...summaryOf(file, facts, agentFiles),
+    agentIds: agents.map(({ agentId }) => agentId),
+    messages: config.activeOnly ? threaded.messages.filter(isActive) : threaded.messages,
+    agents,
+    branches: threaded.branches,
+    damage: transcript.damage,
+  };
+}
+
+function isActive(message: Message): boolean {
+  return message.isActive;
+}

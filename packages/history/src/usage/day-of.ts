@@ -1,0 +1,19 @@
+/** Days of a time zone. Asking the calendar is slow, so it is asked once per hour of the data. */
+export function createDayOf(timeZone: string): (time: number) => string {
+  const calendar = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+  const known = new Map<number, string>();
+  // Some zones are off by a quarter of an hour.
+  const step = 15 * 60_000;
+  return (time) => {
+    const at = Math.floor(time / step);
+    const day = known.get(at);
+    if (day !== undefined) return day;
+    const found = calendar.format(at * step);
+    known.set(at, found);
+    return found;
+  };
+}
+
+export function localTimeZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,138 @@
+/**
+ * What one file says about usage: its model calls, each once, and what stands beside them.
+ *
+ * One call is written as one line per content block, early lines with placeholders, and again by resumes and forks.
+ * Most bytes are never looked at: only lines with `"usage":` are walked, and only their counters are read.
+ */
+import type { Facet } from "../facets/facet.ts";
+import type { Region } from "../format/line-splitter.ts";
+import type { ByteSearch, Needle } from "../scan/byte-search.ts";
+import { readAnyAnswer } from "./any-answer.ts";
+import { readPlainAnswer } from "./plain-answer.ts";
+import { addCall, decodeTable, encodeTable, newCall, newTable, type UsageTable } from "./usage-table.ts";
+
+export interface FileUsage {
+  readonly table: UsageTable;
+  /** Searches that only their results tell of, by the line's uuid. */
+  readonly searches: Map<string, { readonly time: number; readonly count: number }>;
+  cwd: string;
+  /** The session that the lines name; for a subagent the parent. */
+  sessionId: string;
+  /** The session's own total, as last written. */
+  costStateUsd: number | null;
+}
+
+export const usageFacet: Facet<FileUsage> = {
+  name: "usage",
+  version: 1,
+  start: () => ({ table: newTable(), searches: new Map(), cwd: "", sessionId: "", costStateUsd: null }),
+  fold(state, region, search) {
+    const needles = needlesOf(search);
+    eachLineWith(region, search, needles.usage, (start, end, hit) => {
+      // More than one in a line: a tool was called with something of that name, and only a full walk tells which is which.
+      const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
+      if (!isOnly || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
+        readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
+      }
+      if (state.cwd === "") notePlace(state, region.bytes, start, end);
+    });
+    eachLineWith(region, search, needles.searchCount, (start, end) => readSearchCount(state, region.bytes, start, end));
+    eachLineWith(region, search, needles.costState, (start, end) => readCostState(state, region.bytes, start, end));
+  },
+  encode(state) {
+    const { text, numbers } = encodeTable(state.table);
+    const { cwd, sessionId, costStateUsd } = state;
+    const searches = [...state.searches].map(([uuid, { time, count }]) => [uuid, time, count]);
+    const header = Buffer.from(JSON.stringify({ cwd, sessionId, costStateUsd, searches, ...text }));
+    const length = Buffer.alloc(8);
+    length.writeUInt32LE(numbers.length);
+    return Buffer.concat([length, numbers, header]);
+  },
+  decode(data) {
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+    const numbersEnd = 8 + bytes.readUInt32LE(0);
+    const header = JSON.parse(bytes.toString("utf8", numbersEnd)) as Header;
+    return {
+      table: decodeTable(header, bytes.subarray(8, numbersEnd)),
+      searches: new Map(header.searches.map(([uuid, time, count]) => [uuid, { time, count }])),
+      cwd: header.cwd,
+      sessionId: header.sessionId,
+      costStateUsd: header.costStateUsd,
+    };
+  },
+};
+
+interface Header {
+  readonly cwd: string;
+  readonly sessionId: string;
+  readonly costStateUsd: number | null;
+  readonly searches: readonly (readonly [string, number, number])[];
+  readonly ids: string;
+  readonly requestIds: string;
+  readonly models: string[];
+}
+
+const call = newCall();
+
+interface Needles {
+  readonly usage: Needle;
+  readonly searchCount: Needle;
+  readonly costState: Needle;
+}
+
+const prepared = new WeakMap<ByteSearch, Needles>();
+
+function needlesOf(search: ByteSearch): Needles {
+  const known = prepared.get(search);
+  if (known) return known;
+  const needles = {
+    usage: search.needle(Buffer.from('"usage":')),
+    searchCount: search.needle(Buffer.from('"searchCount":')),
+    costState: search.needle(Buffer.from('"cost-state"')),
+  };
+  prepared.set(search, needles);
+  return needles;
+}
+
+type OnHit = (start: number, end: number, hit: number) => void;
+
+function eachLineWith(region: Region, search: ByteSearch, needle: Needle, onLine: OnHit): void {
+  const { bytes } = region;
+  let at = region.start;
+  for (let hit = search.find(needle, at, region.end); hit >= 0; hit = search.find(needle, at, region.end)) {
+    const start = bytes.lastIndexOf(0x0a, hit) + 1;
+    let end = bytes.indexOf(0x0a, hit);
+    if (end < 0 || end > region.end) end = region.end;
+    onLine(start, end, hit);
+    at = end + 1;
+  }
+}
+
+function notePlace(state: FileUsage, bytes: Buffer, start: number, end: number): void {
+  const { cwd, sessionId } = parse(bytes, start, end) ?? {};
+  if (typeof cwd === "string") state.cwd = cwd;
+  if (typeof sessionId === "string") state.sessionId = sessionId;
+}
+
+function readSearchCount(state: FileUsage, bytes: Buffer, start: number, end: number): void {
+  const line = parse(bytes, start, end);
+  const result = line?.["toolUseResult"] as { searchCount?: unknown } | undefined;
+  const { uuid, timestamp } = line ?? {};
+  if (typeof result?.searchCount !== "number" || typeof uuid !== "string") return;
+  const time = typeof timestamp === "string" ? Date.parse(timestamp) || 0 : 0;
+  state.searches.set(uuid, { time, count: result.searchCount });
+}
+
+function readCostState(state: FileUsage, bytes: Buffer, start: number, end: number): void {
+  const line = parse(bytes, start, end);
+  if (line?.["type"] !== "cost-state" || typeof line["totalCostUSD"] !== "number") return;
+  state.costStateUsd = Math.max(state.costStateUsd ?? 0, line["totalCostUSD"]);
+}
+
+function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(bytes.toString("utf8", start, end)) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+/** The last report, kept as long as no file has changed: asking again costs a look at the folders and nothing else. */
+import { createHash } from "node:crypto";
+import { PRICES_VERSION } from "@skein/protocol";
+import type { DataFile } from "../discover/data-file.ts";
+import type { FacetStore } from "../facets/facet.ts";
+import { usageFacet } from "./file-usage.ts";
+import type { UsageReport } from "./usage-report.ts";
+
+const snapshot = { name: "usage-report", version: 1 };
+
+/** Everything that a report without filters depends on. */
+export function fingerprint(files: readonly DataFile[], timeZone: string): string {
+  const hash = createHash("sha256");
+  hash.update(`${PRICES_VERSION}\n${timeZone}\n${usageFacet.version}\n`);
+  for (const { path, size, mtimeMs, inode } of files) hash.update(`${path}\0${size}\0${mtimeMs}\0${inode}\n`);
+  return hash.digest("hex");
+}
+
+export function loadReport(store: FacetStore, roots: readonly string[], check: string): UsageReport | undefined {
+  const row = store.load(snapshot).get(roots.join("\0"));
+  if (row?.check !== check) return undefined;
+  return JSON.parse(Buffer.from(row.data).toString(), revive) as UsageReport;
+}
+
+export function saveReport(store: FacetStore, roots: readonly string[], check: string, report: UsageReport): void {
+  const data = Buffer.from(JSON.stringify(report));
+  store.save(snapshot, [{ path: roots.join("\0"), size: 0, mtimeMs: 0, inode: 0, offset: 0, check, data }]);
+}
+
+function revive(key: string, value: unknown): unknown {
+  return key.endsWith("At") && typeof value === "string" ? new Date(value) : value;
+}

@@ -1,0 +1,67 @@
+/** What a usage report says. All costs come from the price table; nothing is taken over from Claude Code's own totals. */
+
+export interface UsageTotals {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheCreationInputTokens: number;
+  /** The part of the cache writes that lives for an hour and costs twice the input. */
+  readonly cacheCreation1hInputTokens: number;
+  readonly cacheReadInputTokens: number;
+  readonly webSearchRequests: number;
+  /** Model calls, each counted once. */
+  readonly calls: number;
+  /** The cost of all calls whose model has a price. */
+  readonly costUsd: number;
+  readonly costMicros: number;
+  /** Calls that are in no cost, because their model has no price. */
+  readonly unpricedCalls: number;
+}
+
+export interface DayUsage extends UsageTotals {
+  readonly date: string;
+}
+
+export interface ModelUsage extends UsageTotals {
+  readonly model: string;
+  readonly isPriced: boolean;
+}
+
+export interface ProjectUsage extends UsageTotals {
+  readonly projectPath: string;
+}
+
+export interface SessionUsage extends UsageTotals {
+  readonly sessionId: string;
+  readonly projectPath: string;
+  readonly firstActivityAt: Date;
+  readonly lastActivityAt: Date;
+  /**
+   * What Claude Code itself last noted as the session's cost, as a check. It includes calls that are in no transcript
+   * (titles, searches), and there is none for sessions before August 2026 or without a terminal.
+   */
+  readonly costStateUsd: number | null;
+}
+
+/** Five hours of activity. An estimate: the real limits are not in the files. */
+export interface UsageBlock extends UsageTotals {
+  readonly isEstimate: true;
+  readonly isGap: boolean;
+  readonly startsAt: Date;
+  readonly endsAt: Date;
+  readonly lastActivityAt: Date | null;
+}
+
+export interface UsageReport {
+  readonly totals: UsageTotals;
+  readonly byDay: readonly DayUsage[];
+  readonly byModel: readonly ModelUsage[];
+  readonly byProject: readonly ProjectUsage[];
+  readonly bySession: readonly SessionUsage[];
+  readonly blocks: readonly UsageBlock[];
+  readonly unpricedModels: readonly string[];
+  readonly pricesVersion: string;
+  /** The day boundaries used. */
+  readonly timeZone: string;
+  /** Files that could not be read: the totals lack them. */
+  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+}

@@ -1,0 +1,135 @@
+/**
+ * Model calls of one file as columns: tens of thousands of calls are read, saved and added up without an object each.
+ */
+
+/** The numbers of a row, in this order. */
+export const column = {
+  input: 0,
+  output: 1,
+  cacheWrite: 2,
+  cacheRead: 3,
+  cacheWrite5m: 4,
+  cacheWrite1h: 5,
+  searches: 6,
+  /** 1: fast. 2: written in a side chain, where a copy of a parent's message has another request id. */
+  flags: 7,
+  /** Milliseconds, when the call was first written; 0 if unknown. */
+  time: 8,
+  model: 9,
+} as const;
+
+const width = 10;
+/** The columns of which the largest value counts: early lines of an answer carry placeholders. */
+const counters = 7;
+
+export interface UsageTable {
+  /** `message.id`, or the line's uuid where there is none. */
+  readonly ids: string[];
+  readonly requestIds: string[];
+  readonly models: string[];
+  readonly numbers: number[];
+  /** The first row of an id, and the next row with the same id and another request. */
+  readonly rows: Map<string, number>;
+  readonly next: Map<number, number>;
+}
+
+/** A call as read from a line. One object is used for all of them. */
+export interface Call {
+  id: string;
+  requestId: string;
+  model: string;
+  readonly numbers: Float64Array;
+}
+
+export function newTable(): UsageTable {
+  return { ids: [], requestIds: [], models: [], numbers: [], rows: new Map(), next: new Map() };
+}
+
+export function newCall(): Call {
+  return { id: "", requestId: "", model: "", numbers: new Float64Array(width) };
+}
+
+export function valueOf(table: UsageTable, row: number, which: number): number {
+  return table.numbers[row * width + which] ?? 0;
+}
+
+/** Adds a call, or raises the counters of the row that is the same call. Answers the row. */
+export function addCall(table: UsageTable, call: Call): number {
+  const first = table.rows.get(call.id);
+  let last = -1;
+  for (let row = first; row !== undefined; row = table.next.get(row)) {
+    if (isSameCall(table, row, call.requestId, call.numbers[column.flags] ?? 0)) {
+      raise(table, row, call.numbers);
+      return row;
+    }
+    last = row;
+  }
+  const row = table.ids.length;
+  if (first === undefined) table.rows.set(call.id, row);
+  else table.next.set(last, row);
+  let model = table.models.indexOf(call.model);
+  if (model < 0) model = table.models.push(call.model) - 1;
+  call.numbers[column.model] = model;
+  table.ids.push(call.id);
+  table.requestIds.push(call.requestId);
+  for (let i = 0; i < width; i += 1) table.numbers.push(call.numbers[i] ?? 0);
+  return row;
+}
+
+/** Raises the counters of a row to those of another record of the same call; the earlier time stays. */
+export function raise(table: UsageTable, row: number, numbers: Float64Array): void {
+  const from = row * width;
+  for (let i = 0; i < counters; i += 1) {
+    const value = numbers[i] ?? 0;
+    if (value > (table.numbers[from + i] ?? 0)) table.numbers[from + i] = value;
+  }
+  table.numbers[from + column.flags] = (table.numbers[from + column.flags] ?? 0) | ((numbers[column.flags] ?? 0) & 1);
+  const time = numbers[column.time] ?? 0;
+  const known = table.numbers[from + column.time] ?? 0;
+  if (time > 0 && (known === 0 || time < known)) table.numbers[from + column.time] = time;
+}
+
+/** The numbers of a row, copied, to raise those of another table with. */
+export function numbersOf(table: UsageTable, row: number, into: Float64Array): Float64Array {
+  for (let i = 0; i < width; i += 1) into[i] = table.numbers[row * width + i] ?? 0;
+  return into;
+}
+
+/** The same id and the same request, or one of the two does not say which, or one is a copy in a side chain. */
+export function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
+  const known = table.requestIds[row] ?? "";
+  if (known === requestId || known === "" || requestId === "") return true;
+  return (valueOf(table, row, column.flags) & 2) !== (flags & 2);
+}
+
+export function encodeTable(table: UsageTable): { readonly text: object; readonly numbers: Buffer } {
+  return {
+    text: { ids: table.ids.join("\n"), requestIds: table.requestIds.join("\n"), models: table.models },
+    numbers: Buffer.from(Float64Array.from(table.numbers).buffer),
+  };
+}
+
+export function decodeTable(
+  text: { readonly ids: string; readonly requestIds: string; readonly models: string[] },
+  numbers: Buffer,
+): UsageTable {
+  const count = numbers.length / 8 / width;
+  const table: UsageTable = {
+    ids: count === 0 ? [] : text.ids.split("\n"),
+    requestIds: count === 0 ? [] : text.requestIds.split("\n"),
+    models: [...text.models],
+    numbers: [...new Float64Array(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.length))],
+    rows: new Map(),
+    next: new Map(),
+  };
+  for (const [row, id] of table.ids.entries()) {
+    let last = table.rows.get(id);
+    if (last === undefined) {
+      table.rows.set(id, row);
+      continue;
+    }
+    for (let next = table.next.get(last); next !== undefined; next = table.next.get(last)) last = next;
+    table.next.set(last, row);
+  }
+  return table;
+}
