@@ -8,6 +8,9 @@
  *   same millisecond, so that ordering by time is the order of the log.
  */
 export const tables = /* sql */ `
+-- Which text the views of the seeds were made from; they are made anew when it changes.
+create table skein.views (hash text not null);
+
 create table skein.heads (
   session_id uuid primary key,
   tenant text not null check (tenant <> '' and length(tenant) <= 100),

@@ -1,0 +1,11 @@
+import { createHash } from "node:crypto";
+import { agent } from "./agent.ts";
+import { api } from "./api.ts";
+import { functions } from "./functions.ts";
+import { platform } from "./platform.ts";
+
+/** The schemas of the seeds. They hold no data, so they are made anew whenever their text has changed. */
+export const VIEWS = [functions, platform, agent, api].join("\n");
+
+/** Which text the views in a database were made from. */
+export const VIEWS_HASH = createHash("sha256").update(VIEWS).digest("hex");

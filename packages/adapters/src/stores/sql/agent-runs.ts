@@ -1,0 +1,69 @@
+import { type ActionRow, DIALECTS, FACTS, type FactType } from "@skein/protocol";
+
+/** How a database says what the rows of agent_runs are made of. Everything is about one event, called `e`. */
+export interface ActionSql {
+  /** The unique number of the event's nth action. */
+  readonly logId: (n: number) => string;
+  readonly timestamp: string;
+  /** A JSON value out of the event's data, by one key or two. */
+  readonly pick: (path: readonly string[]) => string;
+  /** A number out of the event's data, as an integer or null. */
+  readonly integer: (key: string) => string;
+  /** Whether the data has this value under this key. Never null. */
+  readonly has: (key: string, value: string | boolean) => string;
+  /** JSON of a condition, a constant text, an object. */
+  readonly boolean: (condition: string) => string;
+  readonly text: (text: string) => string;
+  readonly object: (members: readonly (readonly [key: string, value: string])[]) => string;
+  /** What the model was shown when the event happened, as JSON. */
+  readonly shownMessages: string;
+  /** Null of the type that messages_snapshot and numbers have. */
+  readonly noMessages: string;
+  readonly noInteger: string;
+  readonly actionType: (action: string) => string;
+}
+
+/** Actions of one fact are told apart by this many places in `log_id`. */
+export const ACTIONS_PER_EVENT = 8;
+
+/**
+ * Seed 002's agent_runs: one branch per action, made from the same table that serialisers use.
+ *
+ * A branch has its type of fact and its type of action as constants, so that a query for one action reads only the
+ * facts it comes from, through the index on (event_type, created_at), already in the order of time.
+ */
+export function agentRunsSelect(sql: ActionSql): string {
+  const types = Object.keys(DIALECTS) as FactType[];
+  return types
+    .flatMap((type) => DIALECTS[type].actions.map((row, n) => branch(sql, type, row, n)))
+    .join("\nunion all\n");
+}
+
+function branch(sql: ActionSql, type: FactType, row: ActionRow, n: number): string {
+  const keys = Object.keys(FACTS[type].shape);
+  const integer = (...candidates: readonly string[]): string => {
+    const key = candidates.find((candidate) => keys.includes(candidate));
+    return key === undefined ? sql.noInteger : sql.integer(key);
+  };
+  const sent = row.action === "api_call_started";
+  const members = Object.entries(row.data).map(([key, pick]) => [key, picked(sql, pick)] as const);
+  const data = sql.object(sent ? [...members, ["messages_sent", sql.shownMessages]] : members);
+  const condition = row.when ? ` and ${sql.has(...row.when)}` : "";
+  return `select ${sql.logId(n)} as log_id, e.session_id as agent_uuid, e.run_id as run_id,
+  ${sql.timestamp} as timestamp,
+  ${keys.includes("step") ? sql.integer("step") : "0"} as step_number,
+  ${sql.actionType(row.action)} as action_type,
+  ${data} as action_data,
+  ${sent ? sql.shownMessages : sql.noMessages} as messages_snapshot,
+  ${integer("messages_count", "messages_after_count")} as messages_count,
+  ${integer("estimated_tokens", "tokens_after")} as estimated_tokens,
+  ${integer("duration_ms", "waited_ms")} as duration_ms
+from events e where e.event_type = '${type}'${condition}`;
+}
+
+function picked(sql: ActionSql, pick: string): string {
+  if (pick === "=true") return sql.boolean("true");
+  if (pick.startsWith("=")) return sql.text(pick.slice(1));
+  if (pick.startsWith("!")) return sql.boolean(`not ${sql.has(pick.slice(1), true)}`);
+  return sql.pick(pick.split("."));
+}
