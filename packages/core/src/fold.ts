@@ -1,6 +1,7 @@
 import {
   type Content,
   type Event,
+  type Failure,
   KnownError,
   NO_USAGE,
   type Usage,
@@ -9,6 +10,7 @@ import {
   isFactType,
   isToolUse,
 } from "@skein/protocol";
+import { estimateTokens } from "./estimate-tokens.ts";
 import type { Snapshot } from "./store.ts";
 import { type CallState, type RunState, type SessionState, emptyState } from "./state.ts";
 
@@ -84,6 +86,7 @@ function apply(state: SessionState, event: Event): void {
       return;
     case "message.copied":
       state.transcript.push({ id: event.data.message_id, role: event.data.role, content: event.data.content });
+      state.contextTokens += estimateTokens(event.data.content);
       return;
     case "prompt.accepted":
       state.queue.push(event.data);
@@ -96,7 +99,7 @@ function apply(state: SessionState, event: Event): void {
         run.cancelRequested = true;
         run.cancelReason = reason;
       }
-      state.queue = state.queue.filter((prompt) => prompt.run_id !== run_id || prompt.mode === "steer");
+      state.queue = state.queue.filter((prompt) => prompt.run_id !== run_id);
       return;
     }
     case "session.started":
@@ -118,8 +121,9 @@ function apply(state: SessionState, event: Event): void {
       return;
     case "await.answered": {
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
-      // The first answer counts; a second one, or one for a call that is over, changes nothing.
-      if (call?.phase === "waiting" && !call.answer) call.answer = event.data;
+      // The first answer counts; a second one, or one for a call that is over, changes nothing. A quick subagent may
+      // answer before its caller has written down that it waits.
+      if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
       return;
     }
     default:
@@ -147,9 +151,17 @@ type RunEvent = Exclude<
   }
 >;
 
-/** Facts of the driver inside a run. Everything but a resume is progress. */
+/** What opens a call, and what closes one that a dead worker left open: a run that kills every worker writes these for ever. */
+const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
+  "run.resumed",
+  "step.started",
+  "step.abandoned",
+  "tool.started",
+]);
+
+/** Facts of the driver inside a run. */
 function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
-  if (event.event_type !== "run.resumed") run.resumesWithoutProgress = 0;
+  if (!NO_PROGRESS.has(event.event_type)) run.resumesWithoutProgress = 0;
   switch (event.event_type) {
     case "run.resumed":
       run.fence = event.data.fence;
@@ -160,6 +172,7 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
       run.call = event.data;
       run.callUnder = run.fence;
       run.retryAt = null;
+      if (event.data.purpose === "step" || event.data.purpose === "summary") run.stepDone = false;
       return;
     case "step.retried":
       run.call = null;
@@ -167,8 +180,7 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
       run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
       return;
     case "step.error":
-      run.call = null;
-      run.attempts = 0;
+      failCall(run, event.data.error);
       return;
     case "step.abandoned":
       run.call = null;
@@ -180,13 +192,17 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
       run.attempts = 0;
       if (data.container_id !== null) state.containerId = data.container_id;
       countCall(state, run, data);
+      if (data.purpose === "title") run.titleTried = true;
       if (data.purpose === "title" || data.purpose === "compaction") return;
       run.stopReason = data.stop_reason;
       run.lastPurpose = data.purpose;
       run.answerValid = false;
       run.compactionChecked = false;
       run.files.push(...generatedFiles(data.content, data.step));
-      state.measured = { tokens: contextTokens(data.usage), messages: state.transcript.length + 1 };
+      run.stepDone = true;
+      run.replyId = data.message_id;
+      run.repaired = false;
+      state.contextTokens = contextTokens(data.usage);
       state.pending[data.message_id] = { role: "assistant", content: data.content };
       run.resultsMessageId = data.results_message_id;
       run.calls = callsIn(data.content);
@@ -236,7 +252,7 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
       return;
     case "compaction.checked":
       run.compactionChecked = true;
-      if (event.data.applied) state.measured = { tokens: event.data.tokens_after, messages: state.transcript.length };
+      if (event.data.applied) state.contextTokens = event.data.tokens_after;
       if (event.data.messages)
         state.compacted = {
           until: state.transcript.length,
@@ -253,10 +269,15 @@ function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
     case "file.stored":
       registerFile(state, run, event);
       return;
+    case "parent.informed":
+      run.parentInformed = true;
+      return;
+    case "transcript.repaired":
+      run.repaired = true;
+      return;
     case "file.failed":
       run.files = run.files.filter(({ fileId }) => fileId !== event.data.file_id);
       return;
-    case "transcript.repaired":
     case "memory.saved":
     case "memory.restored":
     case "file.generated":
@@ -282,6 +303,12 @@ function newRun(
     prompt,
     step: 0,
     call: null,
+    stepDone: true,
+    replyId: null,
+    failure: null,
+    titleTried: false,
+    parentInformed: false,
+    repaired: false,
     callUnder: 0,
     attempts: 0,
     retryAt: null,
@@ -314,6 +341,7 @@ function enter(state: SessionState, messageId: string): void {
   if (run && messageId === run.resultsMessageId) {
     const content = run.calls.map(toolResult);
     state.transcript.push({ id: messageId, role: "user", content });
+    state.contextTokens += estimateTokens(content);
     run.calls = [];
     run.resultsMessageId = null;
     return;
@@ -328,6 +356,19 @@ function enter(state: SessionState, messageId: string): void {
   // A prompt that steers enters while another one's run goes on.
   state.queue = state.queue.filter(({ message_id }) => message_id !== messageId);
   state.transcript.push({ id: messageId, ...pending });
+  // A reply was measured by the model that made it; everything else is estimated until the next call measures it.
+  if (run?.replyId === messageId) run.replyId = null;
+  else state.contextTokens += estimateTokens(pending.content);
+}
+
+/** Only the call that a run lives on can fail it; a title or a compaction that fails is gone without. */
+function failCall(run: RunState, error: Failure): void {
+  const purpose = run.call?.purpose ?? "step";
+  run.call = null;
+  run.attempts = 0;
+  if (purpose === "title") run.titleTried = true;
+  else if (purpose === "compaction") run.compactionChecked = true;
+  else run.failure = error;
 }
 
 function toolResult(call: CallState): { type: string; [key: string]: unknown } {

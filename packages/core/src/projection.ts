@@ -275,6 +275,7 @@ function projectEvent(draft: Draft, event: Event): void {
     case "step.error":
     case "tool.started":
     case "await.answered":
+    case "parent.informed":
     case "answer.validated":
     case "transcript.repaired":
     case "memory.retrieved":

@@ -2,6 +2,7 @@ import {
   type AgentConfig,
   type Content,
   type FactData,
+  type Failure,
   type JsonObject,
   type Message,
   NO_USAGE,
@@ -42,6 +43,15 @@ export interface RunState {
   step: number;
   /** The model call that is open, if one is. */
   call: FactData<"step.started"> | null;
+  /** The current step has its reply; the next model call opens the next one. */
+  stepDone: boolean;
+  /** A reply whose message has not entered the transcript yet. */
+  replyId: string | null;
+  /** Why the run cannot go on. */
+  failure: Failure | null;
+  titleTried: boolean;
+  parentInformed: boolean;
+  repaired: boolean;
   /** Under which fence the open model call was started. */
   callUnder: number;
   /** Failed attempts of this step so far, and when the next one may start. */
@@ -104,8 +114,8 @@ export interface SessionState {
   runs: number;
   outcome: Outcome | null;
   containerId: string | null;
-  /** Tokens of the conversation as the model last measured them, and how many messages that covered. */
-  measured: { readonly tokens: number; readonly messages: number };
+  /** Tokens of what the model is shown: as it last measured them, plus an estimate of what came since. */
+  contextTokens: number;
   usage: UsageTotals;
   costMicros: number;
   unpricedCalls: number;
@@ -148,7 +158,7 @@ export function emptyState(sessionId: string): SessionState {
     runs: 0,
     outcome: null,
     containerId: null,
-    measured: { tokens: 0, messages: 0 },
+    contextTokens: 0,
     usage: NO_USAGE,
     costMicros: 0,
     unpricedCalls: 0,

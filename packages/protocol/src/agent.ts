@@ -54,6 +54,12 @@ export const AgentConfig = z.object({
   memory_store_type: MemoryStoreType.default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
   base_delay: z.number().nonnegative().default(1),
+  /** Have the model write a title after the first answer. It is a call of its own, and counted. */
+  generate_title: z.boolean().default(false),
+  /** How many tool calls of one step run side by side. */
+  max_parallel_tool_calls: z.int().min(1).max(100).default(8),
+  /** Tokens of context above which the compactor works. */
+  compaction_threshold: z.int().positive().default(160_000),
   max_cost_micros: z.int().nonnegative().nullable().default(null),
   extras: JsonObject.default({}),
 });

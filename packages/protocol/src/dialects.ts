@@ -165,6 +165,7 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
     actions: [{ action: "frontend_tools_completed", data: same("tool_use_id", "resolution", "waited_ms") }],
     frames: [],
   },
+  "parent.informed": none,
   "answer.validated": {
     actions: [
       { action: "final_answer_validation", data: same("passed", "reason") },

@@ -5,5 +5,6 @@ export * from "./draft.ts";
 export * from "./error.ts";
 export * from "./event.ts";
 export * from "./ids.ts";
+export * from "./prices.ts";
 export * from "./session.ts";
 export * from "./usage.ts";

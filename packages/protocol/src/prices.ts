@@ -4,6 +4,7 @@
  * A model that is not in the table is *unpriced*: `priceCall` then answers `undefined`, never 0, because a
  * silent zero would make a total look complete that is not.
  */
+import type { CallCost } from "./usage.ts";
 
 /** The day on which the figures were last compared with the published list. */
 export const PRICES_VERSION = "2026-11-15";
@@ -32,24 +33,14 @@ export interface ModelPrice {
 export interface TokenUsage {
   input_tokens: number;
   output_tokens: number;
-  cache_creation_input_tokens?: number | null;
-  cache_read_input_tokens?: number | null;
-  cache_creation?: { ephemeral_5m_input_tokens?: number; ephemeral_1h_input_tokens?: number } | null;
-  server_tool_use?: { web_search_requests?: number } | null;
-  speed?: string | null;
-}
-
-/** Every part is rounded once, and the total is the sum of the rounded parts. */
-export interface CallCost {
-  /** The family whose rates were used. */
-  model: string;
-  input_micros: number;
-  output_micros: number;
-  cache_write_micros: number;
-  cache_read_micros: number;
-  server_tool_micros: number;
-  total_micros: number;
-  long_context_applied: boolean;
+  cache_creation_input_tokens?: number | null | undefined;
+  cache_read_input_tokens?: number | null | undefined;
+  cache_creation?:
+    | { ephemeral_5m_input_tokens?: number | undefined; ephemeral_1h_input_tokens?: number | undefined }
+    | null
+    | undefined;
+  server_tool_use?: { web_search_requests?: number | undefined } | null | undefined;
+  speed?: string | null | undefined;
 }
 
 /** $10 for a thousand searches. */

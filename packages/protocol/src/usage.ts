@@ -47,6 +47,7 @@ export const CallCost = z.object({
   total_micros: Micros,
   long_context_applied: z.boolean(),
 });
+export type CallCost = z.infer<typeof CallCost>;
 
 /** The cost of a run as seed 002 shows it: dollars, and token totals in which input includes what was cached. */
 export const CostBreakdown = z.object({

@@ -85,6 +85,8 @@ export const stepFacts = {
     resolution: z.enum(["answered", "timed_out", "cancelled"]),
     waited_ms: Count,
   }),
+  /** A subagent has told the session that called it what came of it. */
+  "parent.informed": z.object({ ...inStep, session_id: Uuid, tool_use_id: z.string() }),
   /** The final answer was checked by the agent's own rule. */
   "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable() }),
   /** Broken pairs of tool_use and tool_result were mended before a model call. */

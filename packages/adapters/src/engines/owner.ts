@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+
+/** This process as an owner of leases: host, process, and when the process began, since numbers are used again. */
+export function thisOwner(): string {
+  return `${hostname()}/${process.pid}/${startOf(process.pid) ?? "?"}`;
+}
+
+/** Whether an owner was a process of this host that is gone. Of other hosts nothing is known here. */
+export function isDeadOwner(owner: string): boolean {
+  const [host, pid, start] = owner.split("/");
+  if (host !== hostname() || pid === undefined) return false;
+  try {
+    process.kill(Number(pid), 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+  const running = startOf(Number(pid));
+  return running !== undefined && start !== "?" && running !== start;
+}
+
+/** When a process began, in ticks since the machine did. Only Linux says so. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may hold spaces; what follows it does not.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,189 @@
+import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
+import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
+import type { ContentBlock, Usage } from "@skein/protocol";
+
+export interface AnthropicModelOptions {
+  readonly apiKey: string;
+  /** Another place that speaks the Messages API: the simulator, a gateway. */
+  readonly baseUrl?: string;
+  /** A call that is silent for longer is given up. */
+  readonly timeoutMs?: number;
+}
+
+/** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
+export function createAnthropicModel({ apiKey, baseUrl, timeoutMs = 600_000 }: AnthropicModelOptions): Model {
+  const client = new Anthropic({
+    apiKey,
+    maxRetries: 0,
+    timeout: timeoutMs,
+    ...(baseUrl !== undefined && { baseURL: baseUrl }),
+  });
+
+  return {
+    async call({ body, betas }, onEvent, signal) {
+      try {
+        const stream = await client.messages.create(
+          { ...body, stream: true } as unknown as Anthropic.MessageCreateParamsStreaming,
+          {
+            signal,
+            ...(betas.length > 0 && { headers: { "anthropic-beta": betas.join(",") } }),
+          },
+        );
+        const reply = createReply();
+        for await (const event of stream) {
+          reply.add(event as unknown as ModelStreamEvent);
+          onEvent(event as unknown as ModelStreamEvent);
+        }
+        return reply.end();
+      } catch (error) {
+        throw asFailure(error);
+      }
+    },
+    async download(fileId, signal) {
+      try {
+        const headers = { "anthropic-beta": "files-api-2025-04-14" };
+        const meta = await client.beta.files.retrieveMetadata(fileId, {}, { signal, headers });
+        const content = await client.beta.files.download(fileId, {}, { signal, headers });
+        return {
+          filename: meta.filename,
+          mimeType: meta.mime_type,
+          bytes: new Uint8Array(await content.arrayBuffer()),
+        };
+      } catch (error) {
+        throw asFailure(error);
+      }
+    },
+  };
+}
+
+interface Block {
+  block: ContentBlock;
+  json: string;
+}
+
+/** Puts a message together from its stream. */
+function createReply() {
+  const blocks: Block[] = [];
+  let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
+  let stopReason: string | null = null;
+  let usage: Usage = { input_tokens: 0, output_tokens: 0 };
+  let containerId: string | null = null;
+  let ended = false;
+
+  return {
+    add(event: ModelStreamEvent): void {
+      const index = Number(event["index"] ?? 0);
+      switch (event.type) {
+        case "message_start":
+          message = event["message"] as typeof message;
+          usage = { ...(message?.usage ?? usage) };
+          containerId = message?.container?.id ?? null;
+          return;
+        case "content_block_start":
+          blocks[index] = { block: { ...(event["content_block"] as ContentBlock) }, json: "" };
+          return;
+        case "content_block_delta":
+          addDelta(blocks[index], event["delta"] as Record<string, unknown>);
+          return;
+        case "content_block_stop":
+          finishBlock(blocks[index]);
+          return;
+        case "message_delta": {
+          const delta = event["delta"] as { stop_reason?: string | null; container?: { id?: string } | null };
+          stopReason = delta.stop_reason ?? stopReason;
+          containerId = delta.container?.id ?? containerId;
+          usage = { ...usage, ...withoutNulls(event["usage"] as Partial<Usage> | undefined) };
+          return;
+        }
+        case "message_stop":
+          ended = true;
+      }
+    },
+    end(): ModelReply {
+      if (!message || !ended)
+        throw new ModelFailure(
+          { code: "stream_cut", message: "The model's answer broke off before its end." },
+          { retryable: true },
+        );
+      return { content: blocks.map(({ block }) => block), stopReason, usage, model: message.model ?? "", containerId };
+    },
+  };
+}
+
+function addDelta(target: Block | undefined, delta: Record<string, unknown>): void {
+  if (!target) return;
+  const { block } = target;
+  switch (delta["type"]) {
+    case "text_delta":
+      block["text"] = `${String(block["text"] ?? "")}${String(delta["text"])}`;
+      return;
+    case "thinking_delta":
+      block["thinking"] = `${String(block["thinking"] ?? "")}${String(delta["thinking"])}`;
+      return;
+    case "signature_delta":
+      block["signature"] = delta["signature"];
+      return;
+    case "input_json_delta":
+      target.json += String(delta["partial_json"]);
+      return;
+    case "citations_delta":
+      block["citations"] = [...((block["citations"] as unknown[] | null) ?? []), delta["citation"]];
+  }
+}
+
+function finishBlock(target: Block | undefined): void {
+  if (!target || target.json === "") return;
+  try {
+    target.block["input"] = JSON.parse(target.json);
+  } catch {
+    // The tool is told by its schema that the input does not fit; the text is kept so that people can see what came.
+    target.block["input"] = { unparsable: target.json };
+  }
+}
+
+function withoutNulls(usage: Partial<Usage> | undefined): Partial<Usage> {
+  return Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** What went wrong, as a fact can tell it. Nothing of our own key or headers is in it. */
+function asFailure(error: unknown): unknown {
+  if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
+  if (error instanceof APIConnectionError)
+    return new ModelFailure(
+      { code: "connection_error", message: "The model could not be reached, or the connection broke." },
+      { retryable: true },
+    );
+  if (error instanceof APIError) {
+    const body = error.error as { error?: { type?: string; message?: string } } | undefined;
+    const { status } = error as { status?: number };
+    const code = contextExceeded(body?.error?.message) ? "context_window_exceeded" : (body?.error?.type ?? "api_error");
+    return new ModelFailure(
+      { code, message: body?.error?.message ?? error.message, ...(status !== undefined && { status }) },
+      { retryable: isRetryable(status, code), retryAfterMs: retryAfter(error.headers) },
+    );
+  }
+  // A stream that is no stream: the body ended, or was not what it should be.
+  if (
+    error instanceof Error &&
+    (error.name === "TypeError" || error.name === "SyntaxError" || error.name === "AnthropicError")
+  )
+    return new ModelFailure(
+      { code: "stream_broken", message: `The model's answer could not be read: ${error.message}` },
+      { retryable: true },
+    );
+  return error;
+}
+
+function contextExceeded(message: string | undefined): boolean {
+  return /prompt is too long|context window|context limit/i.test(message ?? "");
+}
+
+function isRetryable(status: number | undefined, code: string): boolean {
+  if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+function retryAfter(headers: Headers | undefined): number | undefined {
+  const seconds = Number(headers?.get("retry-after"));
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}

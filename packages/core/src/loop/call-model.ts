@@ -1,0 +1,120 @@
+import {
+  type ContentBlock,
+  type Fact,
+  type FactData,
+  type Failure,
+  type Ids,
+  isToolUse,
+  priceCall,
+  textOf,
+} from "@skein/protocol";
+import type { Live } from "../live.ts";
+import { textDelta } from "../live.ts";
+import { type Model, ModelFailure, type ModelReply } from "../model.ts";
+import type { RunState, SessionState } from "../state.ts";
+import { compactedBySummary } from "./compaction.ts";
+import { requestOf } from "./request.ts";
+
+export interface CallDeps {
+  readonly model: Model;
+  readonly live: Live;
+  readonly now: () => number;
+  readonly ids: Ids;
+  readonly random: () => number;
+}
+
+/** Makes the open model call and says what came of it: a reply, a retry later, or the end. */
+export async function callModel(
+  state: SessionState,
+  current: RunState,
+  deps: CallDeps,
+  signal: AbortSignal,
+): Promise<readonly Fact[]> {
+  const call = current.call as FactData<"step.started">;
+  const started = deps.now();
+  const messageId = deps.ids();
+  try {
+    const request = requestOf(state, call.purpose, call.max_tokens);
+    const reply = await deps.model.call(request, publisher(state, call, messageId, deps), signal);
+    return replied(state, call, { reply, messageId, durationMs: Math.max(0, deps.now() - started) }, deps);
+  } catch (error) {
+    if (signal.aborted) return [];
+    return [failure(state, current, error, { ...deps, durationMs: Math.max(0, deps.now() - started) })];
+  } finally {
+    deps.live.clear(state.sessionId);
+  }
+}
+
+/** Passes the model's stream on to whoever watches. Only the text of the conversation is shown, not of titles and summaries. */
+function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
+  let offset = 0;
+  const shown = call.purpose === "step" || call.purpose === "summary";
+  return (event: Parameters<Parameters<Model["call"]>[1]>[0]): void => {
+    if (!shown) return;
+    const { run_id, step, attempt } = call;
+    live.publish({ session_id: state.sessionId, run_id, step, attempt, message_id: messageId, offset, event });
+    offset += textDelta(event)?.length ?? 0;
+  };
+}
+
+function replied(
+  state: SessionState,
+  call: FactData<"step.started">,
+  { reply, messageId, durationMs }: { reply: ModelReply; messageId: string; durationMs: number },
+  { ids }: CallDeps,
+): readonly Fact[] {
+  const content = [...reply.content] as ContentBlock[];
+  const generated: Fact = {
+    event_type: "step.generated",
+    data: {
+      run_id: call.run_id,
+      step: call.step,
+      purpose: call.purpose,
+      message_id: messageId,
+      results_message_id: content.some(isToolUse) ? ids() : null,
+      content,
+      model: reply.model,
+      stop_reason: reply.stopReason,
+      usage: reply.usage,
+      cost: priceCall(reply.model, reply.usage) ?? null,
+      container_id: reply.containerId,
+      duration_ms: durationMs,
+    },
+  };
+  if (call.purpose === "title") {
+    const title = titleFrom(textOf(content));
+    return title === "" ? [generated] : [generated, { event_type: "title.generated", data: { title } }];
+  }
+  if (call.purpose === "compaction") return [generated, compactedBySummary(state, textOf(content), durationMs)];
+  return [generated];
+}
+
+function titleFrom(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ")
+    .replaceAll(/^[\s"'#*]+|[\s"'*.]+$/g, "")
+    .slice(0, 255);
+}
+
+/** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */
+function failure(
+  state: SessionState,
+  current: RunState,
+  error: unknown,
+  { random, durationMs }: { random: () => number; durationMs: number },
+): Fact {
+  const inStep = { run_id: current.runId, step: current.step };
+  const known = error instanceof ModelFailure ? error : undefined;
+  const said: Failure = known?.failure ?? {
+    code: "internal",
+    message: error instanceof Error ? error.message : String(error),
+  };
+  const attempt = current.attempts + 1;
+  const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
+  if (!known?.retryable || attempt > max_retries)
+    return { event_type: "step.error", data: { ...inStep, error: said, duration_ms: durationMs } };
+  const backoff = base_delay * 2 ** (attempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
+  const delay = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
+  return { event_type: "step.retried", data: { ...inStep, attempt, error: said, delay_ms: delay } };
+}

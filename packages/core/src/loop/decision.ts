@@ -1,0 +1,42 @@
+import type { Fact } from "@skein/protocol";
+import type { Tool } from "../tool.ts";
+
+/** What a driver knows besides the log. */
+export interface View {
+  /** The fence of the lease it drives under. */
+  readonly fence: number;
+  /** The run that this driver started itself: it needs no resuming. */
+  readonly startedHere: string | null;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Whether the agent's code checks final answers, and how often it may send one back. */
+  readonly validates: boolean;
+  readonly maxValidationFailures: number;
+  readonly remembers: boolean;
+}
+
+/** Something that should be going on. Its key tells it from others, so that it is started once. */
+export type Effect = { readonly key: string } & (
+  | { readonly kind: "call-model" }
+  | { readonly kind: "run-tool"; readonly toolUseId: string }
+  | { readonly kind: "start-subagent"; readonly toolUseId: string }
+  | { readonly kind: "inform-parent" }
+  | { readonly kind: "store-file"; readonly fileId: string }
+  | { readonly kind: "retrieve-memory" }
+  | { readonly kind: "update-memory" }
+  | { readonly kind: "compact" }
+  | { readonly kind: "validate" }
+  | { readonly kind: "wait"; readonly until: number }
+);
+
+export interface Decision {
+  /** To be written down before anything else happens, as one intent: refused if the log has moved. */
+  readonly facts: readonly Fact[];
+  /** What should be running when that is done; everything else should not. */
+  readonly effects: readonly Effect[];
+  /** Nothing can go on here: give the session back until then, or until something arrives. */
+  readonly sleep: { readonly dueAt: number | null } | null;
+}
+
+export const write = (...facts: readonly Fact[]): Decision => ({ facts, effects: [], sleep: null });
+export const run = (...effects: readonly Effect[]): Decision => ({ facts: [], effects, sleep: null });
+export const sleep = (dueAt: number | null): Decision => ({ facts: [], effects: [], sleep: { dueAt } });

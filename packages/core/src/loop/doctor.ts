@@ -1,0 +1,58 @@
+import { type ContentBlock, type JsonObject, type Message, blocksOf, isToolUse } from "@skein/protocol";
+
+type Turn = Omit<Message, "id">;
+
+const MISSING = "No result returned for this tool call.";
+
+/**
+ * Mends what no model would accept: a call without its result in the next message, a result without its call.
+ *
+ * Transcripts of our own are whole; imported, forked and compacted ones may not be.
+ */
+export function repaired(messages: readonly Turn[]): {
+  readonly messages: readonly Turn[];
+  readonly repairs: readonly JsonObject[];
+} {
+  const repairs: JsonObject[] = [];
+  const mended: Turn[] = [];
+  for (const [index, message] of messages.entries()) {
+    const calls = index > 0 ? callIds(messages[index - 1]) : [];
+    if (message.role !== "user") {
+      if (calls.length > 0) mended.push({ role: "user", content: calls.map((id) => missing(id, repairs)) });
+      mended.push(message);
+      continue;
+    }
+    mended.push(withResults(message, calls, repairs));
+  }
+  const open = callIds(messages.at(-1));
+  if (open.length > 0) mended.push({ role: "user", content: open.map((id) => missing(id, repairs)) });
+  return repairs.length === 0 ? { messages, repairs } : { messages: mended, repairs };
+}
+
+/** The message with exactly one result per call before it, results first, in the order of the calls. */
+function withResults(message: Turn, calls: readonly string[], repairs: JsonObject[]): Turn {
+  const blocks = blocksOf(message.content);
+  const results = blocks.filter(({ type }) => type === "tool_result");
+  if (results.length === 0 && calls.length === 0) return message;
+  const byCall = new Map(results.map((block) => [String(block["tool_use_id"]), block]));
+  for (const id of byCall.keys()) if (!calls.includes(id)) repairs.push({ dropped_result: id });
+  const ordered = calls.map((id) => byCall.get(id) ?? missing(id, repairs));
+  const others = blocks.filter(({ type }) => type !== "tool_result");
+  const content = [...ordered, ...others];
+  return {
+    role: "user",
+    content: content.length > 0 ? content : [{ type: "text", text: "(nothing left of this message)" }],
+  };
+}
+
+function callIds(message: Turn | undefined): readonly string[] {
+  if (message?.role !== "assistant") return [];
+  return blocksOf(message.content)
+    .filter(isToolUse)
+    .map(({ id }) => id);
+}
+
+function missing(id: string, repairs: JsonObject[]): ContentBlock {
+  repairs.push({ added_result: id });
+  return { type: "tool_result", tool_use_id: id, content: MISSING, is_error: true };
+}

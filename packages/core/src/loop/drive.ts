@@ -1,0 +1,188 @@
+import { type Event, type Fact, type NewEvent, isKnownError } from "@skein/protocol";
+import { fold } from "../fold.ts";
+import type { Claimed, Runtime } from "../runtime.ts";
+import type { SessionState } from "../state.ts";
+import type { StateCache } from "../state-cache.ts";
+import type { Store } from "../store.ts";
+import type { Tool } from "../tool.ts";
+import { decide } from "./decide.ts";
+import type { Decision, View } from "./decision.ts";
+import { type PerformDeps, perform } from "./perform.ts";
+import { createRunning } from "./running.ts";
+
+/** The code that an agent's data names: its tools, its check of answers, its memory. */
+export interface AgentCode {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly validate: PerformDeps["validate"];
+  readonly memory: PerformDeps["memory"];
+}
+
+export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory"> {
+  readonly store: Store;
+  readonly states: StateCache;
+  /** The code behind the agent of a session. */
+  readonly codeOf: (state: SessionState) => AgentCode;
+  /** Told about what should never happen. */
+  readonly report: (error: unknown, sessionId: string) => void;
+}
+
+const MAX_VALIDATION_FAILURES = 3;
+/** A store that does not answer is asked again until the lease is over. */
+const RETRY_MS = 50;
+
+/** The loop as a runtime: fold, decide, perform, append; again. */
+export function createLoop(deps: LoopDeps): Runtime {
+  return {
+    async drive(claimed, signal) {
+      try {
+        await driveSession(claimed, deps, signal);
+      } catch (error) {
+        // The lease is left to run out: whoever takes the session up then counts it against the run.
+        if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error, claimed.lease.sessionId);
+      }
+    },
+  };
+}
+
+async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSignal): Promise<void> {
+  const { lease } = claimed;
+  const { sessionId } = lease;
+  let state = await deps.states.take(sessionId, claimed.lastSequence);
+  let startedHere: string | null = null;
+  // Who the agent is and what code it has is settled when the session is created.
+  const code = deps.codeOf(state);
+  const running = createRunning((effect, stop) =>
+    perform(effect, state, { ...deps, ...code }, stop).catch((error) => crashed(error)),
+  );
+  const crashed = (error: unknown): readonly Fact[] => {
+    deps.report(error, sessionId);
+    running.abortAll();
+    failure = error;
+    running.nudge();
+    return [];
+  };
+  let failure: unknown;
+  let heard = state.sequence;
+  const stopListening = deps.store.onNews((id, events) => {
+    if (id !== sessionId) return;
+    heard = Math.max(heard, events?.at(-1)?.sequence ?? Number.POSITIVE_INFINITY);
+    running.nudge();
+  });
+  const stopping = (): void => running.nudge();
+  signal.addEventListener("abort", stopping);
+
+  const view = (): View => ({
+    fence: lease.fence,
+    startedHere,
+    tools: code.tools,
+    validates: code.validate !== undefined,
+    maxValidationFailures: MAX_VALIDATION_FAILURES,
+    remembers: code.memory !== undefined,
+  });
+
+  /** What happened and is not stored yet. It survives a conflict: an outcome is never refused. */
+  let outcomes: NewEvent[] = [];
+  try {
+    for (;;) {
+      const base = state.sequence;
+      const batch: NewEvent[] = [...outcomes];
+      foldAhead(state, outcomes, deps.now());
+      const decision = settle(state, batch, view, deps, (runId) => (startedHere = runId));
+      const stop = signal.aborted && !decision.sleep ? { ...decision, sleep: { dueAt: deps.now() } } : decision;
+
+      const stored = await store(batch, { base, decision: stop, claimed, deps });
+      if (stored === "moved") {
+        state = await deps.states.load(sessionId);
+        heard = state.sequence;
+        continue;
+      }
+      outcomes = [];
+      if (stop.sleep) {
+        if (stored === "released") deps.states.put(state);
+        return;
+      }
+
+      if (deps.now() > claimed.clock.validUntil) return;
+      running.match(decision.effects);
+      for (;;) {
+        await running.changed();
+        if (failure !== undefined) throw failure;
+        const facts = running.take();
+        if (facts) {
+          outcomes = facts.map((fact) => ({ ...fact, id: deps.ids() }));
+          break;
+        }
+        if (heard > state.sequence) {
+          const news = await deps.store.read(sessionId, { after: state.sequence });
+          heard = state.sequence + news.length;
+          fold(state, news);
+          break;
+        }
+        if (signal.aborted) break;
+      }
+    }
+  } finally {
+    signal.removeEventListener("abort", stopping);
+    stopListening();
+    running.abortAll();
+  }
+}
+
+/** Lets decisions follow each other until something has to run, collecting what they write down. */
+function settle(
+  state: SessionState,
+  batch: NewEvent[],
+  view: () => View,
+  deps: LoopDeps,
+  started: (runId: string) => void,
+): Decision {
+  for (let rounds = 0; rounds < 1000; rounds++) {
+    const decision = decide(state, deps.now(), view());
+    if (decision.facts.length === 0) return decision;
+    const events = decision.facts.map((fact): NewEvent => ({ ...fact, id: deps.ids() }));
+    foldAhead(state, events, deps.now());
+    batch.push(...events);
+    for (const fact of decision.facts) if (fact.event_type === "session.started") started(fact.data.run_id);
+  }
+  throw new Error(`Session ${state.sessionId}: the decisions do not come to an end.`);
+}
+
+/** Folds events that are about to be stored. If they are refused, the state is read anew. */
+function foldAhead(state: SessionState, events: readonly NewEvent[], now: number): void {
+  const created_at = new Date(now).toISOString();
+  const first = state.sequence + 1;
+  fold(
+    state,
+    events.map(
+      (event, index) => ({ ...event, session_id: state.sessionId, sequence: first + index, created_at }) as Event,
+    ),
+  );
+}
+
+/** Writes a batch, and gives the lease back with it if nothing is left to do. */
+async function store(
+  batch: readonly NewEvent[],
+  { base, decision, claimed, deps }: { base: number; decision: Decision; claimed: Claimed; deps: LoopDeps },
+): Promise<"stored" | "released" | "moved"> {
+  const { lease, clock } = claimed;
+  for (;;) {
+    const asked = deps.now();
+    try {
+      if (batch.length > 0)
+        await deps.store.append(lease.sessionId, batch, {
+          lease,
+          expect: base,
+          ...(decision.sleep && { release: decision.sleep }),
+        });
+      else if (decision.sleep) await deps.store.release(lease, { seen: base, dueAt: decision.sleep.dueAt });
+      clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
+      return decision.sleep ? "released" : "stored";
+    } catch (error) {
+      if (isKnownError(error, "conflict")) return "moved";
+      const again = isKnownError(error, "store_unavailable", "disk_full") && deps.now() < clock.validUntil;
+      if (!again) throw error;
+      // The same ids again: if the answer was lost and not the commit, the store says so.
+      await deps.timers.sleep(RETRY_MS, new AbortController().signal);
+    }
+  }
+}

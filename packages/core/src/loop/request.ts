@@ -1,0 +1,81 @@
+import { type AgentConfig, type ContentBlock, type JsonObject, type Message, blocksOf, textOf } from "@skein/protocol";
+import type { ModelRequest } from "../model.ts";
+import { type SessionState, contextOf } from "../state.ts";
+import { repaired } from "./doctor.ts";
+
+type Purpose = "step" | "summary" | "title" | "compaction";
+
+const SUMMARY =
+  "You have reached the limit of steps for this task. Without using any tool, summarise what you have done, what you found and what is left to do.";
+const TITLE = "Write a title of at most six words for this conversation. Answer with the title alone.";
+const COMPACTION =
+  "Summarise this conversation so that it can go on from your summary alone: the task, what was decided and why, what was done and found, names of files and values that matter, and what is left to do.";
+
+/** What the model is sent for a call, computed from the state before it: the same now and whenever it is asked again. */
+export function requestOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelRequest {
+  const agent = state.agent as AgentConfig;
+  const model = modelOf(state);
+  if (purpose === "title") return titleRequest(state, model);
+  const messages = repaired(contextOf(state).map(({ role, content }) => ({ role, content }))).messages;
+  const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
+  const tools = [...agent.tool_schemas, ...agent.server_tools];
+  const system = systemBlocks(agent, state.run?.memories ?? []);
+  const body: JsonObject = {
+    ...agent.api_kwargs,
+    model,
+    max_tokens: maxTokens,
+    ...(system.length > 0 && { system }),
+    messages: withBreakpoints(closing ? [...messages, { role: "user", content: closing }] : messages),
+    ...(tools.length > 0 && { tools }),
+    // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
+    ...(closing && tools.length > 0 && { tool_choice: { type: "none" } }),
+    ...(agent.thinking_tokens > 0 && { thinking: { type: "enabled", budget_tokens: agent.thinking_tokens } }),
+    ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
+  };
+  return { body, betas: agent.beta_headers };
+}
+
+/** The model of a run: the prompt's own, else the session's agent's. */
+export function modelOf(state: SessionState): string {
+  return state.run?.prompt.model ?? state.agent?.model ?? "";
+}
+
+function titleRequest(state: SessionState, model: string): ModelRequest {
+  const [first] = state.transcript;
+  const text = first ? textOf(first.content).slice(0, 2000) : "";
+  return {
+    body: { model, max_tokens: 64, system: TITLE, messages: [{ role: "user", content: text || "(no text)" }] },
+    betas: [],
+  };
+}
+
+function systemBlocks(agent: AgentConfig, memories: readonly string[]): ContentBlock[] {
+  const blocks: ContentBlock[] = [];
+  if (agent.system_prompt !== "")
+    blocks.push({ type: "text", text: agent.system_prompt, cache_control: { type: "ephemeral" } });
+  if (memories.length > 0)
+    blocks.push({
+      type: "text",
+      text: `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`,
+    });
+  return blocks;
+}
+
+/** Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it. */
+function withBreakpoints(messages: readonly Omit<Message, "id">[]): readonly JsonObject[] {
+  const users = messages.flatMap(({ role }, index) => (role === "user" ? [index] : [])).slice(-2);
+  return messages.map((message, index) =>
+    users.includes(index) ? { role: message.role, content: marked(blocksOf(message.content)) } : { ...message },
+  );
+}
+
+function marked(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+  const last = blocks.at(-1);
+  // An empty text block may not carry a breakpoint.
+  if (!last || (last.type === "text" && last["text"] === "")) return blocks;
+  return [...blocks.slice(0, -1), { ...last, cache_control: { type: "ephemeral" } }];
+}
+
+function usesContainer(agent: AgentConfig): boolean {
+  return agent.server_tools.some((tool) => String(tool["type"]).startsWith("code_execution"));
+}

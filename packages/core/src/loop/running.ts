@@ -1,0 +1,64 @@
+import type { Fact } from "@skein/protocol";
+import type { Effect } from "./decision.ts";
+
+/** The effects that are going on. Each is started once; what is no longer wanted is aborted. */
+export interface Running {
+  /** Starts what is missing and aborts what is not wanted any more. */
+  match(wanted: readonly Effect[]): void;
+  /** Facts of the effects that have ended since, in the order in which they did. */
+  take(): readonly Fact[] | undefined;
+  /** Resolves when an effect has ended or something outside has happened. */
+  changed(): Promise<void>;
+  /** Something outside has happened. */
+  nudge(): void;
+  abortAll(): void;
+}
+
+export function createRunning(start: (effect: Effect, signal: AbortSignal) => Promise<readonly Fact[]>): Running {
+  const running = new Map<string, AbortController>();
+  const ended: (readonly Fact[])[] = [];
+  let nudged = false;
+  let wake = (): void => {};
+
+  function begin(effect: Effect): void {
+    const stop = new AbortController();
+    running.set(effect.key, stop);
+    const over = (facts: readonly Fact[]): void => {
+      // An effect that was aborted has no say: its run or its step is over.
+      if (running.get(effect.key) !== stop) return;
+      running.delete(effect.key);
+      ended.push(facts);
+      wake();
+    };
+    void start(effect, stop.signal).then(over);
+  }
+
+  return {
+    match(wanted) {
+      const keys = new Set(wanted.map(({ key }) => key));
+      for (const [key, stop] of running) {
+        if (keys.has(key)) continue;
+        running.delete(key);
+        stop.abort();
+      }
+      for (const effect of wanted) if (!running.has(effect.key)) begin(effect);
+    },
+    take: () => ended.shift(),
+    changed: () =>
+      new Promise<void>((resolve) => {
+        wake = resolve;
+        if (ended.length > 0 || nudged) resolve();
+      }).then(() => {
+        nudged = false;
+        wake = () => {};
+      }),
+    nudge() {
+      nudged = true;
+      wake();
+    },
+    abortAll() {
+      for (const stop of running.values()) stop.abort();
+      running.clear();
+    },
+  };
+}

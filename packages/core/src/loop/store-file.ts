@@ -1,0 +1,63 @@
+import type { Fact, Failure } from "@skein/protocol";
+import type { Model } from "../model.ts";
+import type { FileStore } from "../ports.ts";
+import type { RunState, SessionState } from "../state.ts";
+
+/** Fetches a file that code execution made and keeps it. A failure is recorded, and the run goes on. */
+export async function storeFile(
+  state: SessionState,
+  current: RunState,
+  fileId: string,
+  deps: { readonly model: Model; readonly files: FileStore | undefined; readonly now: () => number },
+  signal: AbortSignal,
+): Promise<readonly Fact[]> {
+  const step = current.files.find((file) => file.fileId === fileId)?.step ?? current.step;
+  const inStep = { run_id: current.runId, step };
+  const failed = (error: Failure, filename: string | null): Fact => ({
+    event_type: "file.failed",
+    data: { ...inStep, file_id: fileId, filename, error },
+  });
+  if (!deps.files)
+    return [failed({ code: "no_file_store", message: "No place for generated files is configured." }, null)];
+  let filename: string | null = null;
+  try {
+    const started = deps.now();
+    const file = await deps.model.download(fileId, signal);
+    filename = file.filename;
+    const downloadMs = Math.max(0, deps.now() - started);
+    const stored = await deps.files.put({
+      sessionId: state.sessionId,
+      fileId,
+      filename: file.filename,
+      bytes: file.bytes,
+    });
+    return [
+      { event_type: "file.generated", data: { ...inStep, file_id: fileId, filename: file.filename } },
+      {
+        event_type: "file.downloaded",
+        data: {
+          ...inStep,
+          file_id: fileId,
+          filename: file.filename,
+          size: file.bytes.byteLength,
+          duration_ms: downloadMs,
+        },
+      },
+      {
+        event_type: "file.stored",
+        data: {
+          ...inStep,
+          file_id: fileId,
+          filename: file.filename,
+          storage_path: stored.storagePath,
+          size: file.bytes.byteLength,
+          mime_type: file.mimeType,
+          duration_ms: Math.max(0, deps.now() - started - downloadMs),
+        },
+      },
+    ];
+  } catch (error) {
+    if (signal.aborted) return [];
+    return [failed({ code: "file_error", message: error instanceof Error ? error.message : String(error) }, filename)];
+  }
+}

@@ -1,0 +1,55 @@
+import type { ContentBlock, Failure, JsonObject, Usage } from "@skein/protocol";
+
+/** What is sent to a model: the body of a Messages API call, and the betas it needs. */
+export interface ModelRequest {
+  readonly body: JsonObject;
+  readonly betas: readonly string[];
+}
+
+export interface ModelReply {
+  readonly content: readonly ContentBlock[];
+  readonly stopReason: string | null;
+  readonly usage: Usage;
+  readonly model: string;
+  readonly containerId: string | null;
+}
+
+/** An event of the model's own stream, passed on as it came. */
+export type ModelStreamEvent = JsonObject & { readonly type: string };
+
+/**
+ * A model behind an API. Rules:
+ *
+ * - `call` makes exactly one request and never repeats it: retries are facts of the loop.
+ * - What the API refuses or breaks off is a `ModelFailure`; the signal ends the request at once.
+ */
+export interface Model {
+  call(request: ModelRequest, onEvent: (event: ModelStreamEvent) => void, signal: AbortSignal): Promise<ModelReply>;
+  /** A file that code execution made. */
+  download(fileId: string, signal: AbortSignal): Promise<DownloadedFile>;
+}
+
+export interface DownloadedFile {
+  readonly filename: string;
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a model's API said instead of an answer. */
+export class ModelFailure extends Error {
+  readonly failure: Failure;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    failure: Failure,
+    { retryable, retryAfterMs }: { retryable: boolean; retryAfterMs?: number | undefined },
+  ) {
+    super(failure.message);
+    this.name = "ModelFailure";
+    this.failure = failure;
+    this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
+  }
+}

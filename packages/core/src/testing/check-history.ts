@@ -1,0 +1,46 @@
+import { checkAuthority } from "./check-history/authority.ts";
+import { checkEffects } from "./check-history/effects.ts";
+import type { History, Report, Violation } from "./check-history/history.ts";
+import { checkLogs } from "./check-history/logs.ts";
+import { checkOperations } from "./check-history/operations.ts";
+import { checkRows } from "./check-history/rows.ts";
+import { checkStreams } from "./check-history/streams.ts";
+import { checkTranscripts } from "./check-history/transcripts.ts";
+
+export type * from "./check-history/history.ts";
+
+/**
+ * What a history breaks of the invariants that apply to the log. Empty: nothing.
+ *
+ * | id  | invariant | where |
+ * |-----|-----------|-------|
+ * | I1  | no acknowledged operation is lost | operations |
+ * | I2  | no prompt is stored twice, no event either | operations, logs |
+ * | I3  | sequences are 1..n, of events and of messages | logs, rows |
+ * | I4  | a reader never sees n+1 before n | streams |
+ * | I5  | at most one commit authority: fences never decrease in what was accepted | authority |
+ * | I6  | at most one run at a time in a session | logs, rows |
+ * | I7  | a run ends exactly once and never changes afterwards | logs, rows |
+ * | I8  | effects: at most once for `once`, at least once where success is recorded, none without a stored intent | effects |
+ * | I9  | every tool_use has one tool_result in the next message | transcripts |
+ * | I10 | a stream, and every row, equals the log | streams, rows |
+ * | I11 | resuming at any place yields exactly the rest | streams |
+ * | I12 | every model call is counted once | logs, effects, rows |
+ * | I13 | a cancelled run begins nothing new | logs |
+ * | I14 | a fork copies a prefix, its parent stays as it was | transcripts |
+ * | I16 | after the faults everything accepted ends (only with `mustFinish`) | logs |
+ * | bug | somebody met an error that nobody expects | here |
+ */
+export function checkHistory(history: History): readonly Violation[] {
+  const violations: Violation[] = [];
+  const report: Report = (invariant, sentence, evidence) => violations.push({ invariant, sentence, evidence });
+  for (const error of history.errors) report("bug", `Unexpected error: ${error}`, {});
+  checkOperations(history, report);
+  checkLogs(history, report);
+  checkRows(history, report);
+  checkAuthority(history, report);
+  checkEffects(history, report);
+  checkTranscripts(history, report);
+  checkStreams(history, report);
+  return violations;
+}

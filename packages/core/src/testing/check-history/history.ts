@@ -1,0 +1,112 @@
+import type { Event, Message, MessageRow, Run, Session, Usage } from "@skein/protocol";
+
+/** Everything that is known about what happened: plain data, so that any rig can write it to a file and check it later. */
+export interface History {
+  /** What clients asked for and what they were told. */
+  readonly operations: readonly Operation[];
+  /** The store at the end, one entry per session that exists. */
+  readonly sessions: readonly StoredSession[];
+  /** Who was allowed to write, in the order of the commits. Rigs that see no claims give the appends only. */
+  readonly acts: readonly Act[];
+  /** What tools did to the world, counted outside and without any dedupe. Null: nobody counted. */
+  readonly effects: readonly Effect[] | null;
+  /** What the model was asked. Null: nobody counted. */
+  readonly modelCalls: readonly ModelCall[] | null;
+  readonly streams: readonly Stream[];
+  /** Errors that nobody expects, such as a log that cannot be folded. */
+  readonly errors: readonly string[];
+  /** The faults stopped long ago: every accepted prompt must have had its answer. */
+  readonly mustFinish: boolean;
+}
+
+/** One operation of a client. `unknown`: no answer came, so it may have happened or not, or may still happen. */
+export interface Operation {
+  readonly client: string;
+  readonly kind: "create" | "prompt" | "cancel" | "edit" | "fork" | "delete";
+  outcome: "ok" | "refused" | "unknown";
+  /** The idempotency key. Without one the client tries only once. */
+  readonly key: string | null;
+  /** A text that no other operation of this kind has: the prompt, or the title. */
+  readonly text: string | null;
+  /** Null until it is known, for a session that is being created. */
+  sessionId: string | null;
+  messageId: string | null;
+  /** Where the log has the fact, as the client was told. */
+  sequence: number | null;
+}
+
+export interface StoredSession {
+  readonly sessionId: string;
+  readonly events: readonly Event[];
+  readonly session: Session;
+  /** Oldest first. */
+  readonly runs: readonly Run[];
+  readonly messages: readonly MessageRow[];
+}
+
+/** Something that the store granted or accepted. `until`: how long the lease lasts after it. */
+export interface Act {
+  readonly kind: "claim" | "append" | "renew" | "release" | "free";
+  readonly at: number;
+  readonly sessionId: string;
+  readonly owner: string;
+  readonly fence: number;
+  readonly until: number;
+  /** The first and last sequence of an append. */
+  readonly first?: number;
+  readonly last?: number;
+}
+
+export interface Effect {
+  readonly at: number;
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly policy: "once" | "repeatable";
+  readonly by: string;
+}
+
+export interface ModelCall {
+  readonly at: number;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly messages: readonly Omit<Message, "id">[];
+  /** Null: it gave no answer. */
+  usage: Usage | null;
+}
+
+/** What one reader received of one log, from the place where it asked to begin. */
+export interface Stream {
+  readonly reader: string;
+  readonly sessionId: string;
+  readonly after: number;
+  readonly events: Event[];
+  /** The reader was there until the end, so the last event must have reached it. */
+  complete: boolean;
+}
+
+export type Invariant =
+  | "I1"
+  | "I2"
+  | "I3"
+  | "I4"
+  | "I5"
+  | "I6"
+  | "I7"
+  | "I8"
+  | "I9"
+  | "I10"
+  | "I11"
+  | "I12"
+  | "I13"
+  | "I14"
+  | "I16"
+  | "bug";
+
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly sentence: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
+}
+
+export type Report = (invariant: Invariant, sentence: string, evidence: Violation["evidence"]) => void;

@@ -1,0 +1,196 @@
+import { type Event, NO_USAGE, type UsageTotals, addUsage } from "@skein/protocol";
+import type { History, Report, StoredSession } from "./history.ts";
+
+/** I2, I3, I6, I7, I12, I13 and I16, as far as the log of one session tells. */
+export function checkLogs(history: History, report: Report): void {
+  for (const session of history.sessions) {
+    checkNumbers(session, report);
+    const end = walk(session, report);
+    if (!history.mustFinish) continue;
+    if (end.open !== null)
+      report("I16", `Run ${end.open} of session ${session.sessionId} has not ended.`, { session: session.sessionId });
+    for (const messageId of end.waiting)
+      report("I16", `Prompt ${messageId} of session ${session.sessionId} was accepted and never read.`, { messageId });
+  }
+}
+
+function checkNumbers({ events, sessionId }: StoredSession, report: Report): void {
+  const ids = new Set<string>();
+  for (const [index, event] of events.entries()) {
+    if (event.sequence !== index + 1) {
+      const sentence = `Session ${sessionId}: event ${event.sequence} stands at place ${index + 1}.`;
+      report("I3", sentence, { event });
+      break;
+    }
+    if (event.session_id !== sessionId)
+      report("I3", `An event of session ${event.session_id} stands in the log of ${sessionId}.`, { event });
+  }
+  for (const event of events) {
+    if (ids.has(event.id)) report("I2", `Session ${sessionId}: event ${event.id} is stored twice.`, { event });
+    ids.add(event.id);
+  }
+}
+
+/** What is known while the log of one session is read from its start. */
+interface Walk {
+  readonly sessionId: string;
+  readonly report: Report;
+  open: string | null;
+  readonly started: Set<string>;
+  readonly ended: Set<string>;
+  /** Runs that were cancelled or interrupted: by which run's prompt or cancel, and at which sequence. */
+  readonly stopped: Map<string, Map<string, number>>;
+  /** Accepted prompts that have not entered the transcript: message id by run id. */
+  readonly waiting: Map<string, string>;
+  callsOpen: number;
+  usage: UsageTotals;
+  costMicros: number;
+}
+
+function walk(session: StoredSession, report: Report): { open: string | null; waiting: readonly string[] } {
+  const state: Walk = {
+    sessionId: session.sessionId,
+    report,
+    open: null,
+    started: new Set(),
+    ended: new Set(),
+    stopped: new Map(),
+    waiting: new Map(),
+    callsOpen: 0,
+    usage: NO_USAGE,
+    costMicros: 0,
+  };
+  for (const event of session.events) take(state, event);
+  return { open: state.open, waiting: [...state.waiting.values()] };
+}
+
+function take(state: Walk, event: Event): void {
+  const { report, sessionId } = state;
+  switch (event.event_type) {
+    case "prompt.accepted":
+      state.waiting.set(event.data.run_id, event.data.message_id);
+      if (event.data.mode === "interrupt" && state.open !== null) stop(state, state.open, event);
+      return;
+    case "cancel.requested": {
+      const { run_id } = event.data;
+      if (!state.ended.has(run_id)) stop(state, run_id, event);
+      if (state.started.has(run_id)) return;
+      state.waiting.delete(run_id);
+      // An interrupt that is taken back before it was read interrupts nothing.
+      if (state.open !== null && state.open !== run_id) state.stopped.get(state.open)?.delete(run_id);
+      return;
+    }
+    case "session.started":
+      startRun(state, event);
+      return;
+    case "message.created":
+      for (const [run, message] of state.waiting) if (message === event.data.message_id) state.waiting.delete(run);
+      checkRun(state, event, event.data.run_id);
+      return;
+    case "session.completed":
+    case "session.failed":
+      endRun(state, event);
+      return;
+    case "step.started":
+      checkRun(state, event, event.data.run_id);
+      checkNotStopped(state, event, event.data.run_id);
+      state.callsOpen += 1;
+      return;
+    case "step.retried":
+    case "step.error":
+      checkRun(state, event, event.data.run_id);
+      state.callsOpen -= 1;
+      return;
+    case "step.generated":
+    case "step.abandoned":
+      checkRun(state, event, event.data.run_id);
+      if (state.callsOpen < 1)
+        report("I12", `Session ${sessionId}: event ${event.sequence} counts a model call that was counted before.`, {
+          event,
+        });
+      state.callsOpen = Math.max(0, state.callsOpen - 1);
+      state.usage = addUsage(state.usage, event.data.usage);
+      state.costMicros += event.data.cost?.total_micros ?? 0;
+      return;
+    case "tool.started":
+      checkRun(state, event, event.data.run_id);
+      checkNotStopped(state, event, event.data.run_id);
+      return;
+    default:
+      if ("run_id" in event.data && typeof event.data.run_id === "string") checkRun(state, event, event.data.run_id);
+  }
+}
+
+function stop(
+  { stopped }: Walk,
+  runId: string,
+  event: Extract<Event, { event_type: "cancel.requested" | "prompt.accepted" }>,
+): void {
+  const reasons = stopped.get(runId) ?? new Map<string, number>();
+  stopped.set(runId, reasons.set(event.data.run_id, event.sequence));
+}
+
+function stoppedAt({ stopped }: Walk, runId: string): number | undefined {
+  return stopped.get(runId)?.values().next().value;
+}
+
+function startRun(state: Walk, event: Extract<Event, { event_type: "session.started" }>): void {
+  const { run_id } = event.data;
+  const { sessionId, report } = state;
+  if (state.open !== null && !state.ended.has(run_id))
+    report("I6", `Session ${sessionId}: run ${run_id} starts while ${state.open} is under way.`, { event });
+  if (state.started.has(run_id)) report("I7", `Session ${sessionId}: run ${run_id} starts twice.`, { event });
+  if (stoppedAt(state, run_id) !== undefined)
+    report("I13", `Session ${sessionId}: run ${run_id} starts although it was cancelled in the queue.`, {
+      event,
+      cancelledAt: stoppedAt(state, run_id),
+    });
+  state.started.add(run_id);
+  state.open = run_id;
+  state.callsOpen = 0;
+  state.usage = NO_USAGE;
+  state.costMicros = 0;
+}
+
+function endRun(
+  state: Walk,
+  event: Extract<Event, { event_type: "session.completed" }> | Extract<Event, { event_type: "session.failed" }>,
+): void {
+  const { run_id, usage, cost_micros } = event.data;
+  const { sessionId, report } = state;
+  if (state.ended.has(run_id)) report("I7", `Session ${sessionId}: run ${run_id} ends twice.`, { event });
+  else if (state.open !== run_id)
+    report("I7", `Session ${sessionId}: run ${run_id} ends and was not under way.`, { event });
+  if (event.event_type === "session.completed") checkNotStopped(state, event, run_id);
+  state.ended.add(run_id);
+  if (state.open !== run_id) return;
+  state.open = null;
+  const same = cost_micros === state.costMicros && JSON.stringify(usage) === JSON.stringify(state.usage);
+  if (!same)
+    report("I12", `Session ${sessionId}: run ${run_id} says at its end another total than its calls add up to.`, {
+      said: { usage, cost_micros },
+      counted: { usage: state.usage, cost_micros: state.costMicros },
+    });
+}
+
+/** A fact about a run stands between its start and its end. */
+function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId: string): void {
+  if (open === runId) return;
+  const state = ended.has(runId) ? "has ended" : "is not under way";
+  report(
+    "I7",
+    `Session ${sessionId}: ${event.event_type} (${event.sequence}) speaks of run ${runId}, which ${state}.`,
+    {
+      event,
+    },
+  );
+}
+
+/** What begins something new, or calls it a success, carries `expect` and so cannot follow a cancel. */
+function checkNotStopped(state: Walk, event: Event, runId: string): void {
+  const { sessionId, report } = state;
+  const since = stoppedAt(state, runId);
+  if (since === undefined) return;
+  const sentence = `Session ${sessionId}: ${event.event_type} (${event.sequence}) in a run that was cancelled at ${since}.`;
+  report("I13", sentence, { event, cancelledAt: since });
+}

@@ -1,0 +1,64 @@
+import { applyChanges, pageOfMessages, pageOfRuns } from "../../memory-tables.ts";
+import { project } from "../../projection.ts";
+import type { History, Report, StoredSession } from "./history.ts";
+
+/** I3, I6, I7, I10 and I12 in the rows: each equals what its log says. */
+export function checkRows(history: History, report: Report): void {
+  for (const stored of history.sessions) {
+    const { sessionId, messages, runs, session } = stored;
+    for (const [index, row] of messages.entries())
+      if (row.sequence !== index + 1) {
+        const sentence = `Session ${sessionId}: message ${row.sequence} stands at place ${index + 1}.`;
+        report("I3", sentence, { row });
+        break;
+      }
+    const running = runs.filter(({ outcome }) => outcome === null);
+    if (running.length > 1)
+      report("I6", `Session ${sessionId} has ${running.length} runs under way.`, { runs: running.map(({ id }) => id) });
+    if ((running[0]?.id ?? null) !== session.run_id)
+      report("I7", `Session ${sessionId} names run ${session.run_id} as under way, its runs ${running[0]?.id}.`, {});
+    if (isWhole(stored)) compare(stored, report);
+  }
+}
+
+/** Numbers that are wrong are reported elsewhere; rows cannot be derived from such a log. */
+function isWhole({ events }: StoredSession): boolean {
+  return events[0]?.event_type === "session.created" && events.every((event, index) => event.sequence === index + 1);
+}
+
+/** The rows of the whole log at once are the rows that the store made append by append. */
+function compare({ sessionId, events, session, runs, messages }: StoredSession, report: Report): void {
+  const tables = applyChanges(undefined, project(events));
+  const all = { limit: Number.POSITIVE_INFINITY };
+  const pairs = [
+    ["session", tables.session, session],
+    ["runs", pageOfRuns(tables, all).items.toReversed(), runs],
+    ["messages", pageOfMessages(tables, all).items, messages],
+  ] as const;
+  for (const [name, expected, actual] of pairs)
+    if (canonical(expected) !== canonical(actual))
+      report(
+        moneyDiffers(name, expected, actual) ? "I12" : "I10",
+        `Session ${sessionId}: the ${name} differ from the log.`,
+        {
+          expected,
+          actual,
+        },
+      );
+}
+
+function moneyDiffers(name: string, expected: unknown, actual: unknown): boolean {
+  if (name === "messages") return false;
+  const money = (value: unknown): string =>
+    canonical([value].flat().map((row) => (row as { usage: unknown; cost_micros: number }).cost_micros));
+  return money(expected) !== money(actual);
+}
+
+/** Text that does not depend on the order of keys, which a store may choose in its rows. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

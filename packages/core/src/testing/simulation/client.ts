@@ -1,0 +1,161 @@
+import { type Ids, isKnownError } from "@skein/protocol";
+import { createSessions } from "../../sessions.ts";
+import type { Store } from "../../store.ts";
+import type { Operation, Stream } from "../check-history.ts";
+import { scriptedAgent } from "../script.ts";
+import type { Faults } from "./faults.ts";
+import { createFaultyStore } from "./faulty-store.ts";
+import { POISON } from "./outside.ts";
+import type { Process, World } from "./world.ts";
+
+const AGENT = {
+  id: "01890000-0000-7000-8000-000000000001",
+  version: 1,
+  status: "active",
+  config: scriptedAgent,
+} as const;
+
+export interface ClientDeps {
+  readonly world: World;
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly faults: () => Faults;
+  /** How many operations it still has to do, over all its lives. */
+  readonly operations: number;
+  readonly history: { readonly operations: Operation[]; readonly streams: Stream[] };
+  /** Sessions that somebody knows of. */
+  readonly known: string[];
+  readonly report: (error: unknown) => void;
+}
+
+export interface Client {
+  done(): boolean;
+}
+
+/** Somebody who creates sessions, prompts, cancels, edits, forks and deletes, and writes down what they were told. */
+export function startClient(name: string, deps: ClientDeps): Client {
+  const { world } = deps;
+  let left = deps.operations;
+  let busy = false;
+  let births = 0;
+
+  function begin(): void {
+    const process = world.process(`${name}.${(births += 1)}`, {
+      onTurn(self) {
+        if (world.random.chance(deps.faults().crash / 3)) self.kill("crash");
+      },
+      onKilled: () => void world.turn(`${name} is started again`, 100).then(begin),
+    });
+    void live(process);
+  }
+
+  async function live(process: Process): Promise<void> {
+    const operate = createOperations(name, process, deps);
+    try {
+      while (left > 0) {
+        left -= 1;
+        busy = true;
+        await process.turn(`${process.name} thinks`, world.random.pick([0, 10, 300, 3000]));
+        await operate();
+      }
+    } catch (error) {
+      deps.report(error);
+    }
+    busy = false;
+  }
+
+  begin();
+  return { done: () => left === 0 && !busy };
+}
+
+function createOperations(name: string, process: Process, deps: ClientDeps): () => Promise<void> {
+  const { world, known, history, ids } = deps;
+  const { random } = world;
+  const store = createFaultyStore({ world, store: deps.store, process, faults: deps.faults });
+  const sessions = createSessions({ store, now: world.now, ids });
+
+  /** Tries once, or with a key until there is an answer. Without an answer the outcome stays unknown. */
+  async function attempt(operation: Operation, ask: () => Promise<Partial<Operation>>): Promise<void> {
+    history.operations.push(operation);
+    for (let tries = operation.key === null ? 1 : random.between(1, 4); tries > 0; tries--) {
+      try {
+        Object.assign(operation, await ask(), { outcome: "ok" });
+        return;
+      } catch (error) {
+        if (!isKnownError(error)) throw error;
+        if (error.code !== "store_unavailable") {
+          // An earlier try may have arrived although this one was refused: a deleted session refuses everything.
+          operation.outcome = tries === 1 && operation.key === null ? "refused" : "unknown";
+          return;
+        }
+        await process.turn(`${process.name} tries again`, random.pick([0, 50, 1000]));
+      }
+    }
+  }
+
+  function operation(kind: Operation["kind"], sessionId: string | null, keyed = false): Operation {
+    const text = `${kind} ${name} ${history.operations.length + 1}`;
+    return {
+      client: name,
+      kind,
+      outcome: "unknown",
+      key: keyed ? text : null,
+      text,
+      sessionId,
+      messageId: null,
+      sequence: null,
+    };
+  }
+
+  const keyOf = ({ key }: Operation) => (key === null ? undefined : { id: key, fingerprint: key });
+
+  async function create(): Promise<void> {
+    const op = operation("create", null, random.chance(0.7));
+    await attempt(op, async () => ({ sessionId: (await sessions.create(AGENT, { title: op.text }, keyOf(op))).id }));
+    if (op.sessionId !== null) known.push(op.sessionId);
+  }
+
+  async function prompt(sessionId: string): Promise<void> {
+    const op = operation("prompt", sessionId, random.chance(0.7));
+    const mode = random.pick(["queue", "queue", "steer", "interrupt"] as const);
+    const content = random.chance(0.04) ? `${op.text} ${POISON}` : (op.text ?? "");
+    await attempt({ ...op, text: content }, () => sessions.prompt(sessionId, { content, mode }, keyOf(op)));
+  }
+
+  async function cancel(sessionId: string): Promise<void> {
+    await attempt(operation("cancel", sessionId), async () => {
+      const queued = random.chance(0.3) ? (await sessions.state(sessionId)).queue.at(-1)?.run_id : undefined;
+      const { sequence } = await sessions.cancel(sessionId, queued === undefined ? {} : { runId: queued });
+      return { sequence };
+    });
+  }
+
+  async function fork(sessionId: string): Promise<void> {
+    const op = operation("fork", sessionId);
+    await attempt(op, async () => {
+      // What the parent said before the fork is kept as a stream: the checker finds it unchanged afterwards, or not.
+      const events = [...(await sessions.events(sessionId))];
+      history.streams.push({ reader: `${process.name} before its fork`, sessionId, after: 0, events, complete: false });
+      const messages = await sessions.transcript(sessionId);
+      const at = messages.length > 0 && random.chance(0.7) ? { messageId: random.pick(messages).id } : {};
+      const { id } = await sessions.fork(sessionId, at);
+      known.push(id);
+      return { sessionId: id };
+    });
+  }
+
+  return async () => {
+    if (known.length === 0) return create();
+    const sessionId = random.pick(known);
+    const dice = random.next();
+    if (dice < 0.08) return create();
+    if (dice < 0.68) return prompt(sessionId);
+    if (dice < 0.84) return cancel(sessionId);
+    if (dice < 0.9) return fork(sessionId);
+    if (dice < 0.97) {
+      const op = operation("edit", sessionId);
+      return attempt(op, () => sessions.edit(sessionId, { tags: ["edited"] }).then(() => ({})));
+    }
+    return attempt(operation("delete", sessionId), () => sessions.delete(sessionId).then(() => ({})));
+  };
+}

@@ -1,0 +1,39 @@
+import type { Random } from "./random.ts";
+
+/** How often what goes wrong. Probabilities per occasion, times in virtual milliseconds. */
+export interface Faults {
+  /** A worker or client dies at one of its turns. */
+  readonly crash: number;
+  /** A worker stops for longer than its lease and goes on as if nothing had happened. */
+  readonly freeze: number;
+  /** A call to the store fails before the commit. */
+  readonly unavailable: number;
+  /** The commit happens and the answer is lost. */
+  readonly lostAnswer: number;
+  /** The caller is told that the store is away, and the request arrives all the same, later. */
+  readonly late: number;
+  /** News of an append does not arrive. */
+  readonly lostNews: number;
+  /** A stream breaks between two events. */
+  readonly cutStream: number;
+  /** The model refuses a call. */
+  readonly modelFails: number;
+  /** Latency of one way to or from the store. */
+  readonly latencyMs: number;
+}
+
+/** The faults of one seed. Each kind is off, rare or frequent by itself, so that seeds differ in kind and not only in number. */
+export function drawFaults(random: Random): Faults {
+  const rate = (often: number): number => random.pick([0, often / 5, often]);
+  return {
+    crash: rate(0.015),
+    freeze: rate(0.008),
+    unavailable: rate(0.08),
+    lostAnswer: rate(0.08),
+    late: rate(0.05),
+    lostNews: rate(0.5),
+    cutStream: rate(0.1),
+    modelFails: rate(0.2),
+    latencyMs: random.pick([0, 3, 20, 120]),
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * Bugs that are planted on purpose, to show that the simulation would find them.
+ *
+ * They live here and in the parts of the simulation that they change, never in the product.
+ */
+export const MUTANTS = {
+  "no-fence": "the store takes the driver's facts from a worker that has lost its lease",
+  "max-plus-one": "sequences come from MAX()+1, read before the insert",
+  "lost-wake-up": "a release puts the session to sleep without looking at what its worker has not seen",
+  "duplicate-terminal": "the end of a run whose answer was lost is written again as a new fact",
+  "event-before-commit": "followers are told before a commit that then fails",
+  "no-idempotency-key": "the store ignores idempotency keys",
+  "repeated-ids": "an append with ids that are there already is stored again",
+  "effect-before-intent": "a tool runs before its start is stored",
+  "no-orphan-repair": "a resumed run goes on without results for the calls of the worker that died",
+  "once-runs-again": "a tool that may run once is run again after a crash",
+  "loser-renews": "a lease is prolonged for a worker that has lost it",
+  "usage-on-resume": "a resume counts the last answered model call again",
+  "cancel-ignored": "a worker that takes up a run does not look whether it was cancelled",
+  "release-without-owner": "a worker that has lost its lease releases the lease of the next one",
+  "read-skips": "a read now and then skips the first event after its place",
+  "acknowledged-not-stored": "a prompt is answered and now and then not stored",
+  "two-leases": "a session that is driven is given to a second worker",
+  "two-runs": "an interrupt starts its run before the current one has ended",
+  "intent-without-expect": "intents are written without looking whether the log has moved",
+  "fork-drops-a-message": "a fork leaves out the first message of its parent",
+  "fork-forgets-open-calls": "a fork copies calls without closing them",
+  "no-poison": "a run that kills every worker is taken up for ever",
+} as const;
+
+export type Mutant = keyof typeof MUTANTS;
+
+export function isMutant(name: string): name is Mutant {
+  return Object.hasOwn(MUTANTS, name);
+}

@@ -1,0 +1,42 @@
+import type { Lease, Store } from "../../store.ts";
+import type { Act } from "../check-history.ts";
+
+/** A store that writes down whom it allowed to do what, at the moment of the commit. */
+export function createRecordingStore(store: Store, acts: Act[], now: () => number): Store {
+  const record = (kind: Act["kind"], lease: Lease, place: Pick<Act, "first" | "last"> = {}): void => {
+    const { sessionId, owner, fence, leaseMs } = lease;
+    acts.push({ kind, at: now(), sessionId, owner, fence, until: now() + leaseMs, ...place });
+  };
+
+  return {
+    ...store,
+    async append(sessionId, events, options = {}) {
+      const appended = await store.append(sessionId, events, options);
+      const { lease, release } = options;
+      if (!lease || appended.repeated) return appended;
+      const [first, last] = [appended.events[0]?.sequence ?? 0, appended.events.at(-1)?.sequence ?? 0];
+      record("append", lease, { first, last });
+      if (release) record("release", lease);
+      return appended;
+    },
+    async claim(options) {
+      const claimed = await store.claim(options);
+      if (claimed.kind === "leased") record("claim", claimed.lease);
+      return claimed;
+    },
+    async renew(leases) {
+      const lost = await store.renew(leases);
+      for (const lease of leases) if (!lost.includes(lease)) record("renew", lease);
+      return lost;
+    },
+    async release(lease, next) {
+      await store.release(lease, next);
+      record("release", lease);
+    },
+    async free(owner) {
+      await store.free(owner);
+      const sessions = new Set(acts.filter((act) => act.owner === owner).map(({ sessionId }) => sessionId));
+      for (const sessionId of sessions) record("free", { sessionId, owner, fence: 0, leaseMs: 0 });
+    },
+  };
+}

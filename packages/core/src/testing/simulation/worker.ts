@@ -1,0 +1,124 @@
+import { type Ids, isKnownError } from "@skein/protocol";
+import type { Claim, Store } from "../../store.ts";
+import type { CreateDriver } from "./driver.ts";
+import type { Faults } from "./faults.ts";
+import { createFaultyStore } from "./faulty-store.ts";
+import type { Outside } from "./outside.ts";
+import type { Process, World } from "./world.ts";
+
+const LEASE_MS = 4000;
+const POLL_MS = 1000;
+
+export interface WorkerDeps {
+  readonly world: World;
+  readonly store: Store;
+  readonly outside: Outside;
+  readonly ids: Ids;
+  readonly createDriver: CreateDriver;
+  readonly faults: () => Faults;
+  readonly report: (error: unknown) => void;
+}
+
+/** A worker that is started again whenever it dies, each time as a new owner. */
+export interface Worker {
+  /** How often in a row it found nothing to do, now or later. */
+  idleFor(): number;
+}
+
+export function startWorker(name: string, deps: WorkerDeps): Worker {
+  const { world, faults } = deps;
+  let births = 0;
+  let idle = 0;
+
+  function onTurn(process: Process): void {
+    const { crash, freeze } = faults();
+    if (world.random.chance(crash)) process.kill("crash");
+    else if (world.random.chance(freeze)) process.freeze(world.random.between(LEASE_MS / 2, LEASE_MS * 3));
+  }
+
+  function begin(dead: string | null): void {
+    const owner = `${name}.${(births += 1)}`;
+    const process: Process = world.process(owner, {
+      onTurn,
+      onKilled() {
+        idle = 0;
+        void world.turn(`${owner} is started again`, world.random.pick([10, 500, 6000])).then(() => begin(owner));
+      },
+    });
+    void work({ ...deps, process, dead, found: (claim) => (idle = hasNothing(claim) ? idle + 1 : 0) });
+  }
+
+  begin(null);
+  return { idleFor: () => idle };
+}
+
+function hasNothing(claim: Claim): boolean {
+  return claim.kind === "none" && claim.nextAt === null;
+}
+
+interface Work extends WorkerDeps {
+  readonly process: Process;
+  /** Who this worker was before it died. */
+  readonly dead: string | null;
+  readonly found: (claim: Claim) => void;
+}
+
+async function work({ world, process, dead, found, ...deps }: Work): Promise<void> {
+  const store = createFaultyStore({ world, store: deps.store, process, faults: deps.faults });
+  let wake = (): void => {};
+  store.onNews(() => wake());
+  const sleep = (ms: number): Promise<void> => process.turn(`${process.name} has slept`, ms);
+  const driver = deps.createDriver({
+    store,
+    sleep,
+    now: world.now,
+    ids: deps.ids,
+    random: () => world.random.next(),
+    model: deps.outside.modelFor(process),
+    tools: deps.outside.toolsFor(process),
+    report: deps.report,
+  });
+
+  /** Until there is news, and at the latest when the next session is due. */
+  const idle = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      wake = resolve;
+      void sleep(ms).then(resolve);
+    });
+
+  if (dead !== null && world.random.chance(0.5)) await freeDead(store, dead);
+  for (;;) {
+    try {
+      const claim = await store.claim({ owner: process.name, leaseMs: LEASE_MS });
+      found(claim);
+      if (claim.kind === "leased") {
+        await driver.drive(claim.lease, stopSoon(world));
+        continue;
+      }
+      const next = claim.kind === "none" ? (claim.nextAt ?? Infinity) : claim.until;
+      await idle(Math.max(1, Math.min(POLL_MS, next - world.now())));
+    } catch (error) {
+      if (!isKnownError(error, "store_unavailable")) {
+        deps.report(error);
+        return;
+      }
+      await sleep(50);
+    }
+  }
+}
+
+/** On start an engine frees what its own dead workers held. */
+async function freeDead(store: Store, owner: string): Promise<void> {
+  try {
+    if ((await store.owners()).includes(owner)) await store.free(owner);
+  } catch (error) {
+    if (!isKnownError(error, "store_unavailable")) throw error;
+  }
+}
+
+/** Now and then a worker is asked to stop in the middle of its work. */
+function stopSoon(world: World): AbortSignal {
+  return world.random.chance(0.05) ? AbortSignal.abort() : NEVER.signal;
+}
+
+const NEVER = new AbortController();
