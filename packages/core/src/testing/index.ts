@@ -1,5 +1,7 @@
 export type * from "./bench.ts";
+export * from "./check-history.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";
 export * from "./script.ts";
+export * from "./simulation/index.ts";
 export * from "./store-contract.ts";

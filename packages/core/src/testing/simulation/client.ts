@@ -55,7 +55,6 @@ export function startClient(name: string, deps: ClientDeps): Client {
       while (left > 0) {
         left -= 1;
         busy = true;
-        await process.turn(`${process.name} thinks`, world.random.pick([0, 10, 300, 3000]));
         await operate();
       }
     } catch (error) {
@@ -73,6 +72,18 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   const { random } = world;
   const store = createFaultyStore({ world, store: deps.store, process, faults: deps.faults });
   const sessions = createSessions({ store, now: world.now, ids });
+  let hear = (_sessionId: string | null): void => {};
+  store.onNews((sessionId, events) => {
+    if (events?.some(({ event_type }) => event_type === "session.completed")) hear(sessionId);
+  });
+
+  /** A while, or until a run has ended: people answer at once, and that is when a worker lets go of the session. */
+  const thought = (): Promise<string | null> =>
+    new Promise((resolve) => {
+      if (random.chance(0.5)) hear = resolve;
+      const pause = random.pick([0, 10, 300, 3000]);
+      void process.turn(`${process.name} has thought`, pause).then(() => resolve(null));
+    });
 
   /** Tries once, or with a key until there is an answer. Without an answer the outcome stays unknown. */
   async function attempt(operation: Operation, ask: () => Promise<Partial<Operation>>): Promise<void> {
@@ -145,8 +156,9 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   }
 
   return async () => {
+    const news = await thought();
     if (known.length === 0) return create();
-    const sessionId = random.pick(known);
+    const sessionId = news ?? random.pick(known);
     const dice = random.next();
     if (dice < 0.08) return create();
     if (dice < 0.68) return prompt(sessionId);
