@@ -23,4 +23,5 @@ export * from "./sessions.ts";
 export * from "./state-cache.ts";
 export * from "./state.ts";
 export * from "./store.ts";
+export * from "./subagents.ts";
 export * from "./tool.ts";

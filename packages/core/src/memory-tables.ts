@@ -108,7 +108,7 @@ function applyMessages(target: SessionTables, changes: Changes): void {
   target.messageCount += changes.messagesEntered;
 }
 
-export function listSessions(all: Iterable<SessionTables>, query: SessionQuery): Page<Session> {
+export function listSessions(all: Iterable<Pick<SessionTables, "session">>, query: SessionQuery): Page<Session> {
   const matching: Session[] = [];
   for (const { session } of all) if (matches(session, query)) matching.push(session);
   matching.sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));

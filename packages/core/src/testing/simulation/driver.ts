@@ -1,15 +1,13 @@
 import type { ContentBlock, Ids, Message, Usage } from "@skein/protocol";
-import type { Lease, Store } from "../../store.ts";
+import type { Runtime } from "../../runtime.ts";
+import type { Store } from "../../store.ts";
 
-/** What turns a claimed session into facts. The scripted one stands here until a real loop is plugged in. */
-export interface Driver {
-  /**
-   * Drives one session under this lease until it sleeps, waits or is lost, and gives the lease back if it can.
-   *
-   * Never throws; may be killed at any await and called again by somebody else. `stop` asks it to end soon.
-   */
-  drive(lease: Lease, stop: AbortSignal): Promise<void>;
-}
+/**
+ * What turns a claimed session into facts: a `Runtime`, such as the loop. The scripted one is the default.
+ *
+ * It may be killed at any await and called again by somebody else. The worker prolongs the lease in `claimed.clock`.
+ */
+export type Driver = Runtime;
 
 export type CreateDriver = (deps: DriverDeps) => Driver;
 

@@ -1,7 +1,7 @@
-import { type Fact, KnownError, type NewEvent, isKnownError } from "@skein/protocol";
+import { type Fact, type NewEvent, isKnownError } from "@skein/protocol";
 import { fold, restore, snapshotOf } from "../../fold.ts";
 import { type RunState, type SessionState, contextOf, emptyState } from "../../state.ts";
-import type { Lease } from "../../store.ts";
+import type { Claimed } from "../../runtime.ts";
 import type { Driver, DriverDeps, ModelReply } from "./driver.ts";
 import type { Mutant } from "./mutants.ts";
 import {
@@ -27,29 +27,22 @@ class LeftAlone extends Error {}
 /** A small driver that keeps every rule of the log. With a mutant it breaks one of them. */
 export function createScriptedDriver(deps: DriverDeps, mutant: Mutant | null = null): Driver {
   return {
-    async drive(lease, stop) {
-      const drive = createDrive(deps, lease, mutant);
-      void drive.keepLease();
+    async drive(claimed, stop) {
       try {
-        await drive.run(stop);
+        await createDrive(deps, claimed, mutant)(stop);
       } catch (error) {
         const expected =
           error instanceof LeftAlone || isKnownError(error, "lease_lost", "not_found", "store_unavailable");
         if (!expected) deps.report(error);
-      } finally {
-        drive.end();
       }
     },
   };
 }
 
-function createDrive(deps: DriverDeps, lease: Lease, mutant: Mutant | null) {
+function createDrive(deps: DriverDeps, { lease, clock }: Claimed, mutant: Mutant | null) {
   const { store, now, sleep, ids, model, tools, random } = deps;
   const { sessionId, fence } = lease;
   let state: SessionState = emptyState(sessionId);
-  /** Until when nobody else can have this session. Counted from before the request that prolonged it. */
-  let deadline = now() + lease.leaseMs;
-  let over = false;
   let released = false;
   let resumedHere = false;
 
@@ -60,7 +53,7 @@ function createDrive(deps: DriverDeps, lease: Lease, mutant: Mutant | null) {
         return await ask();
       } catch (error) {
         if (!isKnownError(error, "store_unavailable")) throw error;
-        if (over || tries === 8 || now() > deadline) throw new LeftAlone();
+        if (tries === 8 || now() > clock.validUntil) throw new LeftAlone();
         await sleep(20 * tries);
       }
     }
@@ -94,7 +87,7 @@ function createDrive(deps: DriverDeps, lease: Lease, mutant: Mutant | null) {
               { lease },
             )
           : store.append(sessionId, events, { lease, ...expect, ...(release && { release: { dueAt: null } }) }));
-        deadline = Math.max(deadline, sentAt + lease.leaseMs);
+        clock.validUntil = Math.max(clock.validUntil, sentAt + lease.leaseMs);
         return appended;
       });
       if (release) {
@@ -175,7 +168,7 @@ function createDrive(deps: DriverDeps, lease: Lease, mutant: Mutant | null) {
   /** Asks the model about the step that this drive has just opened. */
   async function answer(): Promise<void> {
     const { run } = state;
-    if (!run?.call || over) return;
+    if (!run?.call) return;
     checkDeadline();
     const { runId, step } = run;
     const messages = [...contextOf(state)];
@@ -236,7 +229,7 @@ function createDrive(deps: DriverDeps, lease: Lease, mutant: Mutant | null) {
   }
 
   function checkDeadline(): void {
-    if (over || now() >= deadline) throw new LeftAlone();
+    if (now() >= clock.validUntil) throw new LeftAlone();
   }
 
   /** A short wait is slept through under the lease, a long one is left to the store. */
@@ -253,36 +246,14 @@ function createDrive(deps: DriverDeps, lease: Lease, mutant: Mutant | null) {
     return false;
   }
 
-  return {
-    async run(stop: AbortSignal): Promise<void> {
-      await load();
-      while (state.run && !(await resume(state.run)));
-      while (!released && (await step())) {
-        if (over) throw new LeftAlone();
-        if (stop.aborted && !released) {
-          await giveBack(now());
-          return;
-        }
-      }
-    },
-    /** Appends renew the lease; this covers the time in which nothing is appended. */
-    async keepLease(): Promise<void> {
-      while (!over) {
-        await sleep(Math.floor(lease.leaseMs / 3));
-        if (over || released) return;
-        const sentAt = now();
-        try {
-          const lost = await store.renew([lease]);
-          if (lost.length > 0) over = true;
-          else deadline = Math.max(deadline, sentAt + lease.leaseMs);
-        } catch (error) {
-          if (!(error instanceof KnownError)) throw error;
-        }
-      }
-    },
-    end(): void {
-      over = true;
-    },
+  return async (stop: AbortSignal): Promise<void> => {
+    await load();
+    while (state.run && !(await resume(state.run)));
+    while (!released && (await step())) {
+      if (!stop.aborted || released) continue;
+      await giveBack(now());
+      return;
+    }
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Ids, isKnownError } from "@skein/protocol";
+import type { Claimed } from "../../runtime.ts";
 import type { Claim, Store } from "../../store.ts";
 import type { CreateDriver } from "./driver.ts";
 import type { Faults } from "./faults.ts";
@@ -89,10 +90,18 @@ async function work({ world, process, dead, found, ...deps }: Work): Promise<voi
   if (dead !== null && world.random.chance(0.5)) await freeDead(store, dead);
   for (;;) {
     try {
+      const asked = world.now();
       const claim = await store.claim({ owner: process.name, leaseMs: LEASE_MS });
       found(claim);
       if (claim.kind === "leased") {
-        await driver.drive(claim.lease, stopSoon(world));
+        const held = { over: false };
+        const claimed: Claimed = { ...claim, clock: { validUntil: asked + LEASE_MS } };
+        const stop = new AbortController();
+        // Now and then a worker is asked to stop in the middle of its work.
+        if (world.random.chance(0.05)) stop.abort();
+        void keepLease({ store, claimed, held, stop, now: world.now, sleep });
+        await driver.drive(claimed, stop.signal);
+        held.over = true;
         continue;
       }
       const next = claim.kind === "none" ? (claim.nextAt ?? Infinity) : claim.until;
@@ -116,9 +125,31 @@ async function freeDead(store: Store, owner: string): Promise<void> {
   }
 }
 
-/** Now and then a worker is asked to stop in the middle of its work. */
-function stopSoon(world: World): AbortSignal {
-  return world.random.chance(0.05) ? AbortSignal.abort() : NEVER.signal;
+interface Keeping {
+  readonly store: Store;
+  readonly claimed: Claimed;
+  readonly held: { over: boolean };
+  readonly stop: AbortController;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
-const NEVER = new AbortController();
+/** Appends renew a lease; this covers the time in which nothing is appended. */
+async function keepLease({ store, claimed: { lease, clock }, held, stop, now, sleep }: Keeping): Promise<void> {
+  for (;;) {
+    await sleep(Math.floor(lease.leaseMs / 3));
+    if (held.over) return;
+    const asked = now();
+    try {
+      const lost = await store.renew([lease]);
+      if (lost.length > 0) {
+        clock.validUntil = 0;
+        stop.abort();
+        return;
+      }
+      clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
+    } catch (error) {
+      if (!isKnownError(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { type Fact, type Ids, type NewEvent, isKnownError } from "@skein/protocol";
+import type { Subagents } from "./ports.ts";
+import type { SessionAgent } from "./sessions.ts";
+import type { Store } from "./store.ts";
+
+export interface SubagentsDeps {
+  readonly store: Store;
+  /** The agents that a subagent tool may name. */
+  readonly agentNamed: (name: string) => SessionAgent | undefined;
+  readonly now: () => number;
+  readonly ids: Ids;
+}
+
+/** Sessions that work for a call of another session. Whatever is repeated after a crash finds what is there. */
+export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps): Subagents {
+  const event = (fact: Fact, id = ids()): NewEvent => ({ ...fact, id });
+
+  return {
+    async start({ state, toolUseId, agent: name, input }) {
+      const agent = agentNamed(name);
+      if (!agent) return { problem: `There is no agent named "${name}".` };
+      const task = taskOf(input);
+      if (task === undefined) return { problem: 'The call needs a "prompt" that says what to do.' };
+      const sessionId = derivedId("subagent", state.sessionId, toolUseId);
+      const created = event({
+        event_type: "session.created",
+        data: {
+          tenant: state.tenant,
+          agent_id: agent.id,
+          agent_version: agent.version,
+          agent: agent.config,
+          title: null,
+          tags: [],
+          model_id: null,
+          working_directory: state.workingDirectory,
+          metadata: {},
+          parent: null,
+          subagent_of: { session_id: state.sessionId, tool_use_id: toolUseId },
+        },
+      });
+      const prompt = event({
+        event_type: "prompt.accepted",
+        data: { message_id: ids(), run_id: ids(), mode: "queue", content: task, model: null, max_cost_micros: null },
+      });
+      try {
+        await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
+      } catch (error) {
+        // It was begun before a crash: then it goes on by itself.
+        if (!isKnownError(error, "conflict")) throw error;
+      }
+      return { sessionId };
+    },
+    async inform({ session_id, tool_use_id }, { content, isError }) {
+      const id = derivedId("answer", session_id, tool_use_id);
+      const answered = event({ event_type: "await.answered", data: { tool_use_id, content, is_error: isError } }, id);
+      try {
+        await store.append(session_id, [answered], { dueAt: now() });
+      } catch (error) {
+        // The parent was deleted: nobody waits any more.
+        if (!isKnownError(error, "not_found")) throw error;
+      }
+    },
+  };
+}
+
+/** A UUID (version 8) made from names, so that the same call always leads to the same session. */
+export function derivedId(...names: readonly string[]): string {
+  const bytes = createHash("sha256").update(JSON.stringify(names)).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+function taskOf(input: unknown): string | undefined {
+  const { prompt, task } = (input ?? {}) as { prompt?: unknown; task?: unknown };
+  const text = typeof prompt === "string" ? prompt : task;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}

@@ -1,0 +1,102 @@
+import { createLocalEngine, timers } from "@skein/adapters/engines/local";
+import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
+import {
+  type AgentCode,
+  type Engine,
+  type FileStore,
+  type Live,
+  type MemoryStore,
+  type Model,
+  type SessionAgent,
+  type Sessions,
+  type Store,
+  type Tool,
+  type Validate,
+  createLoop,
+  createMemoryLive,
+  createSessions,
+  createStateCache,
+  createSubagents,
+} from "@skein/core";
+import { createIds } from "@skein/protocol";
+
+/** An agent with the code that its data names. */
+export interface RegisteredAgent {
+  readonly agent: SessionAgent;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly validate?: Validate | undefined;
+  readonly memory?: MemoryStore | undefined;
+}
+
+export interface HostOptions {
+  readonly store: Store;
+  readonly model: Model;
+  readonly agents: readonly RegisteredAgent[];
+  readonly files?: FileStore | undefined;
+  readonly tenant?: string;
+  readonly concurrency?: number;
+  readonly leaseMs?: number;
+  readonly report?: (error: unknown) => void;
+}
+
+/** A process that drives sessions: a store, a model, agents and an engine put together. */
+export interface Host {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly live: Live;
+  readonly engine: Engine;
+  register(agent: RegisteredAgent): void;
+  /** Stops driving; the store stays open. */
+  stop(): Promise<void>;
+}
+
+const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
+
+export function createHost(options: HostOptions): Host {
+  const { store, model, files, tenant = "default", report = () => {} } = options;
+  const now = Date.now;
+  const ids = createIds();
+  const live = createMemoryLive();
+  const states = createStateCache({ store });
+  const agents = new Map(options.agents.map((registered) => [registered.agent.config.name, registered]));
+  const loop = createLoop({
+    store,
+    states,
+    model,
+    live,
+    files,
+    subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
+    codeOf(state) {
+      const registered = agents.get(state.agent?.name ?? "");
+      return registered
+        ? { tools: registered.tools, validate: registered.validate, memory: registered.memory }
+        : NO_CODE;
+    },
+    timers,
+    now,
+    ids,
+    random: Math.random,
+    report,
+  });
+  const engine = createLocalEngine({
+    store,
+    runtime: loop,
+    owner: thisOwner(),
+    isDead: isDeadOwner,
+    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+    report,
+  });
+  engine.start();
+  return {
+    store,
+    sessions: createSessions({ store, tenant, now, ids }),
+    live,
+    engine,
+    register: (registered) => void agents.set(registered.agent.config.name, registered),
+    async stop() {
+      await engine.stop();
+      states.close();
+    },
+  };
+}

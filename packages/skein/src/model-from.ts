@@ -1,0 +1,31 @@
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import type { Model } from "@skein/core";
+import type { Config } from "./config.ts";
+
+/** A model, and how to say which one it is. */
+export interface OpenModel {
+  readonly model: Model;
+  readonly description: string;
+  readonly simulated: boolean;
+  close(): Promise<void>;
+}
+
+/** Claude if there is a key or another address, else the simulator in this process, which says that it is one. */
+export async function modelFrom(config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl">): Promise<OpenModel> {
+  const { anthropicApiKey: apiKey, anthropicBaseUrl: baseUrl } = config;
+  if (apiKey !== undefined || baseUrl !== undefined)
+    return {
+      model: createAnthropicModel({ apiKey: apiKey ?? "none", ...(baseUrl !== undefined && { baseUrl }) }),
+      description: baseUrl === undefined ? "Claude" : `the Messages API at ${baseUrl}`,
+      simulated: false,
+      close: async () => {},
+    };
+  const { createSimulator } = await import("@skein/simulator");
+  const simulator = await createSimulator();
+  return {
+    model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url }),
+    description: "a simulation (no ANTHROPIC_API_KEY is set)",
+    simulated: true,
+    close: () => simulator.close(),
+  };
+}

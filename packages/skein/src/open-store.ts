@@ -1,0 +1,38 @@
+import { resolve } from "node:path";
+import { type Store, createMemoryStore } from "@skein/core";
+import { KnownError } from "@skein/protocol";
+
+/** Opens a store by its address. Drivers are loaded only when they are asked for. */
+export async function openStore(url: string): Promise<Store> {
+  const [scheme = "", ...rest] = url.split(":");
+  const place = rest.join(":");
+  switch (scheme) {
+    case "memory":
+      return createMemoryStore();
+    case "sqlite": {
+      const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
+      return createSqliteStore({ file: resolve(pathIn(url, place)) });
+    }
+    case "file": {
+      const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
+      return createFilesystemStore({ folder: resolve(pathIn(url, place)) });
+    }
+    case "postgres":
+    case "postgresql": {
+      const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
+      return createPostgresStore({ url });
+    }
+    default:
+      throw new KnownError(
+        "invalid",
+        `"${url}" is no store. Expected memory:, sqlite:FILE, file:FOLDER or postgres://USER@HOST/DATABASE.`,
+      );
+  }
+}
+
+/** `file:///a/b` and `file:a/b` mean the same place. */
+function pathIn(url: string, place: string): string {
+  const path = place.startsWith("//") ? place.slice(2) : place;
+  if (path === "") throw new KnownError("invalid", `"${url}" names no place. For example: sqlite:./skein.db`);
+  return path;
+}

@@ -1,0 +1,52 @@
+import { draftOf } from "@skein/core";
+import type { Draft, Event } from "@skein/protocol";
+import { type Watched, isSettled } from "./result.ts";
+
+/** A run as it happens: facts from the log in order, drafts in between as they are made. */
+export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
+  const { host, sessionId, runId, after, signal } = watched;
+  const stop = new AbortController();
+  const queue: (Event | Draft)[] = [];
+  let over = false;
+  let failure: unknown;
+  let wake = (): void => {};
+  const push = (item: Event | Draft): void => {
+    queue.push(item);
+    wake();
+  };
+  const unsubscribe = host.live.subscribe(sessionId, (frame) => {
+    const draft = draftOf(frame);
+    if (draft) push(draft);
+  });
+  const cancel = (): void =>
+    void host.sessions.cancel(sessionId, { runId, reason: "The caller aborted." }).catch(() => undefined);
+  signal?.addEventListener("abort", cancel, { once: true });
+  const reading = (async () => {
+    for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
+      push(event);
+      if (await isSettled(host, event, runId)) return;
+    }
+  })()
+    .catch((error: unknown) => (failure = error))
+    .finally(() => {
+      over = true;
+      wake();
+    });
+  try {
+    for (;;) {
+      const item = queue.shift();
+      if (item) yield item;
+      else if (failure !== undefined) throw failure;
+      else if (over) return;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    stop.abort();
+    unsubscribe();
+    signal?.removeEventListener("abort", cancel);
+    await reading;
+  }
+}

@@ -1,0 +1,40 @@
+import { defineTool } from "skein";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+
+const add = defineTool({
+  name: "add",
+  description: "Adds two numbers.",
+  input: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => a + b,
+});
+
+test("answers a prompt in one step", async () => {
+  const { agent } = await simulatedAgent();
+  const result = await agent.run(scripted("How much is 2+2?", [{ text: "The answer is 4" }]));
+  expect(result).toMatchObject({ finalAnswer: "The answer is 4", stopReason: "end_turn", totalSteps: 1, error: null });
+  expect(result.conversationHistory.map(({ role }) => role)).toEqual(["user", "assistant"]);
+});
+
+test("runs a tool and hands its result to the model", async () => {
+  const { agent, simulator } = await simulatedAgent({ tools: [add] });
+  const result = await agent.run(
+    scripted("Add", [{ text: "Adding.", tools: [{ name: "add", input: { a: 2, b: 2 } }] }, { text: "It is $LAST" }]),
+  );
+  expect(result).toMatchObject({ finalAnswer: "It is 4", totalSteps: 2, stopReason: "end_turn" });
+  expect(result.agentLogs.map(({ actionType }) => actionType)).toEqual([
+    "run_started",
+    "context_transformation",
+    "api_call_started",
+    "api_response_received",
+    "context_transformation",
+    "tool_execution",
+    "context_transformation",
+    "api_call_started",
+    "api_response_received",
+    "context_transformation",
+    "run_completed",
+  ]);
+  expect(simulator.ledger.totals().calls).toBe(2);
+});
