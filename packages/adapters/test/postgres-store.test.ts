@@ -1,12 +1,17 @@
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
-import { describeStore } from "@skein/core/testing";
-import { inject } from "vitest";
-import { createDatabase } from "../../../scripts/postgres.ts";
+import { type Store, foldAll } from "@skein/core";
+import { createScript, describeStore } from "@skein/core/testing";
+import { type Event, createIds } from "@skein/protocol";
+import pg from "pg";
+import { afterEach, describe, expect, inject, test } from "vitest";
+import { createDatabase, startPostgres } from "../../../scripts/postgres.ts";
 
-const { url: server, template } = inject("postgres");
+const server = inject("postgres");
+const ids = createIds();
+const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 
 describeStore("postgres", async () => {
-  const { url, drop } = await createDatabase(server, { template });
+  const { url, drop } = await createDatabase(server.url, { template: server.template });
   const open = () => createPostgresStore({ url, poolSize: 6 });
   let store = await open();
   return {
@@ -19,4 +24,260 @@ describeStore("postgres", async () => {
     another: open,
     cleanup: drop,
   };
+});
+
+describe("postgres: what can go wrong", () => {
+  const cleanups: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  async function database(template = server.template): Promise<string> {
+    const { url, drop } = await createDatabase(server.url, { template });
+    cleanups.push(drop);
+    return url;
+  }
+
+  async function opened(url: string): Promise<Store> {
+    const store = await createPostgresStore({ url, poolSize: 4 });
+    cleanups.push(() => store.close());
+    return store;
+  }
+
+  async function connected(url: string): Promise<pg.Client> {
+    const client = new pg.Client(url);
+    await client.connect();
+    cleanups.push(() => client.end());
+    return client;
+  }
+
+  test("many stores may migrate an empty database at once", async () => {
+    const url = await database("template1");
+    const stores = await Promise.all(Array.from({ length: 4 }, () => opened(url)));
+    const script = createScript({ store: stores[0] as Store, ids });
+    await script.create();
+    expect(await stores[3]?.read(script.sessionId)).toHaveLength(1);
+    const client = await connected(url);
+    const { rows } = await client.query("select number from skein.migrations order by number");
+    expect(rows).toEqual(rows.map((_, i) => ({ number: i + 1 })));
+  });
+
+  test("a database of a newer Skein is refused with a sentence", async () => {
+    const url = await database();
+    const client = await connected(url);
+    await client.query("insert into skein.migrations (number, name) values (999, 'from the future')");
+    const opening = createPostgresStore({ url });
+    await expect(opening).rejects.toMatchObject({ code: "store_too_new", message: expect.stringContaining("999") });
+  });
+
+  test("a session with facts of a newer version is left to a newer worker", async () => {
+    const url = await database();
+    const store = await opened(url);
+    const script = createScript({ store, ids });
+    await script.create();
+    await script.prompt("hi");
+    const client = await connected(url);
+    await client.query("update skein.heads set fact_version = 99");
+    expect(await store.claim({ owner: "w", leaseMs: 1000 })).toEqual({ kind: "none", nextAt: null });
+    const named = store.claim({ owner: "w", leaseMs: 1000, sessionId: script.sessionId });
+    await expect(named).rejects.toMatchObject({ code: "unreadable" });
+  });
+
+  test("a row that is not a fact is read as it is, and only the fold refuses it", async () => {
+    const url = await database();
+    const store = await opened(url);
+    const script = createScript({ store, ids });
+    await script.create();
+    await script.append([edited]);
+    const client = await connected(url);
+    await client.query(
+      `update skein.events set event_type = 'from.elsewhere', data = '"not an object"' where sequence = 2`,
+    );
+    const events = await store.read(script.sessionId);
+    expect(events[1]).toMatchObject({ event_type: "from.elsewhere", data: "not an object" });
+    expect(() => foldAll(script.sessionId, events)).toThrow(expect.objectContaining({ code: "unreadable" }));
+  });
+
+  test("ids that are no ids do not exist", async () => {
+    const store = await opened(await database());
+    const script = createScript({ store, ids, sessionId: "'; drop table skein.events; --" });
+    await expect(script.append([edited])).rejects.toMatchObject({ code: "not_found" });
+    await expect(store.read("nope")).rejects.toMatchObject({ code: "not_found" });
+    await expect(store.claim({ owner: "w", leaseMs: 1, sessionId: "nope" })).rejects.toMatchObject({
+      code: "not_found",
+    });
+    expect(await store.get("nope")).toBeUndefined();
+    expect(await store.readSnapshot("nope")).toBeUndefined();
+    await expect(store.delete("nope")).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("a cursor and a date that are none are refused", async () => {
+    const store = await opened(await database());
+    const listed = (query: object) => store.list({ tenant: "default", ...query });
+    await expect(listed({ cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
+    await expect(listed({ createdAfter: "yesterday-ish" })).rejects.toMatchObject({ code: "invalid" });
+    const script = createScript({ store, ids });
+    await script.create();
+    await expect(store.messages(script.sessionId, { cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
+  });
+
+  test("what cannot be written as JSON is refused, and nothing of it is kept", async () => {
+    const store = await opened(await database());
+    const script = createScript({ store, ids });
+    await script.create();
+    const metadata: Record<string, unknown> = {};
+    metadata["itself"] = metadata;
+    const circular = script.append([{ event_type: "session.edited", data: { metadata } }]);
+    await expect(circular).rejects.toMatchObject({ code: "invalid" });
+    expect(await store.read(script.sessionId)).toHaveLength(1);
+  });
+
+  test("a database that takes no writes says so", async () => {
+    const url = await database();
+    const store = await opened(url);
+    const script = createScript({ store, ids });
+    await script.create();
+    const readOnly = await opened(`${url}?options=${encodeURIComponent("-c default_transaction_read_only=on")}`);
+    expect(await readOnly.read(script.sessionId)).toHaveLength(1);
+    const append = readOnly.append(script.sessionId, [script.event(edited)]);
+    await expect(append).rejects.toMatchObject({ code: "read_only" });
+  });
+
+  test("a blob is kept while a session refers to it, and not longer", async () => {
+    const url = await database();
+    const store = await opened(url);
+    const client = await connected(url);
+    const count = async () => Number((await client.query("select count(*) from skein.blobs")).rows[0].count);
+    const metadata = { text: "x".repeat(300_000) };
+    const scripts = [createScript({ store, ids }), createScript({ store, ids })];
+    for (const script of scripts) {
+      await script.create();
+      await script.append([{ event_type: "session.edited", data: { metadata } }]);
+    }
+    expect(await count()).toBe(1);
+    await store.delete(scripts[0]?.sessionId ?? "");
+    const [, kept] = await store.read(scripts[1]?.sessionId ?? "");
+    expect(kept?.data).toEqual({ metadata });
+    await store.delete(scripts[1]?.sessionId ?? "");
+    expect(await count()).toBe(0);
+  });
+
+  test("deleting leaves nothing of a session in any table", async () => {
+    const url = await database();
+    const store = await opened(url);
+    const script = createScript({ store, ids });
+    await script.create();
+    await script.toolTurn("hi");
+    await store.append(script.sessionId, [script.event(edited)], {
+      tenant: "default",
+      key: { id: "k", fingerprint: "f" },
+    });
+    await store.writeSnapshot(script.sessionId, { sequence: 1, version: 1, state: "{}" });
+    await store.delete(script.sessionId);
+    const client = await connected(url);
+    for (const table of [
+      "heads",
+      "events",
+      "sessions",
+      "runs",
+      "messages",
+      "awaits",
+      "checkpoints",
+      "files",
+      "snapshots",
+      "keys",
+    ]) {
+      const { rows } = await client.query(`select count(*)::integer as left from skein.${table}`);
+      expect([table, rows[0].left]).toEqual([table, 0]);
+    }
+  });
+
+  test("a key or a field that is longer than an index takes is still a key and a field", async () => {
+    const store = await opened(await database());
+    const script = createScript({ store, ids });
+    await script.create();
+    const key = { id: "\0k".repeat(5000), fingerprint: "f" };
+    const append = () => store.append(script.sessionId, [script.event(edited)], { tenant: "default", key });
+    expect([(await append()).repeated, (await append()).repeated]).toEqual([false, true]);
+    const long = "v".repeat(10_000);
+    await store.records.put([{ tenant: "t", kind: "k", id: "i", value: 1, fields: { name: long } }]);
+    const found = await store.records.list({ tenant: "t", kind: "k", field: { name: "name", value: long } });
+    expect(found.items).toHaveLength(1);
+  });
+
+  test("a repeated creation, however many at once, makes one session", async () => {
+    const url = await database();
+    const stores = [await opened(url), await opened(url)];
+    const script = createScript({ store: stores[0] as Store, ids });
+    await script.create();
+    const [created] = (await stores[0]?.read(script.sessionId)) as [Extract<Event, { event_type: "session.created" }>];
+    const data = { ...created.data };
+    const key = { id: "create", fingerprint: "f" };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (stores[i % 2] as Store).append(ids(), [script.event({ event_type: "session.created", data })], {
+          expect: 0,
+          key,
+        }),
+      ),
+    );
+    expect(new Set(answers.map(({ events }) => events[0]?.session_id)).size).toBe(1);
+    const sessionId = ids();
+    const event = script.event({ event_type: "session.created", data });
+    const same = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => (stores[i % 2] as Store).append(sessionId, [event], { expect: 0 })),
+    );
+    expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
+  });
+
+  test("a server that goes away and comes back: a known error, nothing lost, and followers go on", async () => {
+    const own = await startPostgres();
+    cleanups.push(own.stop);
+    const store = await opened(own.url);
+    const other = await opened(own.url);
+    const script = createScript({ store, ids });
+    await script.create();
+    const seen: number[] = [];
+    const stop = new AbortController();
+    const following = (async () => {
+      for await (const { sequence } of store.follow(script.sessionId, {}, stop.signal)) seen.push(sequence);
+    })();
+    await expect.poll(() => seen).toEqual([1]);
+
+    await own.crash();
+    await expect(script.append([edited])).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(store.read(script.sessionId)).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(createPostgresStore({ url: own.url })).rejects.toMatchObject({ code: "store_unavailable" });
+
+    await own.start();
+    await script.append([edited]);
+    await other.append(script.sessionId, [script.event(edited)]);
+    expect(await store.read(script.sessionId)).toHaveLength(3);
+    await expect.poll(() => seen, { timeout: 5000 }).toEqual([1, 2, 3]);
+    stop.abort();
+    await following;
+  });
+
+  test("a follower finds what nobody announced", async () => {
+    const url = await database();
+    const store = await opened(url);
+    const script = createScript({ store, ids });
+    await script.create();
+    const seen: number[] = [];
+    const stop = new AbortController();
+    const following = (async () => {
+      for await (const { sequence } of store.follow(script.sessionId, {}, stop.signal)) seen.push(sequence);
+    })();
+    await expect.poll(() => seen).toEqual([1]);
+    const client = await connected(url);
+    await client.query(
+      `with head as (update skein.heads set last_sequence = 2 where session_id = $1 returning session_id)
+      insert into skein.events (session_id, sequence, id, v, event_type, data, created_at)
+      select session_id, 2, gen_random_uuid(), 1, 'session.edited', '{"title":"silent"}', now() from head`,
+      [script.sessionId],
+    );
+    await expect.poll(() => seen, { timeout: 5000 }).toEqual([1, 2]);
+    stop.abort();
+    await following;
+  });
 });

@@ -35,7 +35,7 @@ async function rows(text: string, values: unknown[] = []): Promise<Row[]> {
 async function only(text: string, values: unknown[] = []): Promise<Row> {
   const found = await rows(text, values);
   expect(found).toHaveLength(1);
-  return found[0] as Row;
+  return found[0] ?? {};
 }
 
 async function scripted(): Promise<Script> {
