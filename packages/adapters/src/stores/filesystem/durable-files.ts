@@ -1,0 +1,237 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { chmod, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { KnownError } from "@skein/protocol";
+
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+// Windows has no such flag; there a link in the folder is not recognised.
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+const fdatasynced = promisify(fdatasync);
+const fsynced = promisify(fsync);
+
+/** A failure of the disk as an error that the caller can act on; anything else as it came. */
+export function storeError(error: unknown, path: string): unknown {
+  const name = basename(path);
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return new KnownError("disk_full", `There is no space left to write ${name}. Nothing of it was kept.`, {
+        cause: error,
+      });
+    case "EROFS":
+    case "EACCES":
+    case "EPERM":
+      return new KnownError("read_only", `${name} cannot be written: the folder is read-only or belongs to another.`, {
+        cause: error,
+      });
+    case "EIO":
+    case "EMFILE":
+    case "ENFILE":
+    case "ENODEV":
+    case "ELOOP":
+    case "ENXIO":
+      return new KnownError("store_unavailable", `${name} cannot be used now: ${(error as Error).message}.`, {
+        cause: error,
+      });
+    default:
+      return error;
+  }
+}
+
+/** Runs file work with its failures said as known errors. */
+export async function withKnownErrors<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storeError(error, path);
+  }
+}
+
+/** Makes a folder that only its owner can enter, whatever the umask. One that is there keeps its mode. */
+export function makeFolder(path: string): void {
+  const made = mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
+  if (made === undefined) return;
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    fchmodSync(fd, FOLDER_MODE);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export interface Growth {
+  readonly path: string;
+  readonly bytes: Buffer;
+  /** Where the file ends now. 0 = it must not be there yet. */
+  readonly size: number;
+}
+
+/** Appends to files so that an append is there as a whole after a crash, or not at all. */
+export interface Appender {
+  grow(growth: Growth): Promise<void>;
+}
+
+export function createAppender(): Appender {
+  /** Files that may hold bytes of a failed append, because cutting them off failed as well. */
+  const unsure = new Set<string>();
+
+  function opened({ path, size }: Growth): number {
+    const create = size === 0 ? constants.O_CREAT | constants.O_EXCL : 0;
+    const fd = openSync(path, constants.O_WRONLY | constants.O_APPEND | NO_FOLLOW | create, FILE_MODE);
+    if (size === 0) fchmodSync(fd, FILE_MODE);
+    return fd;
+  }
+
+  function checkSize(fd: number, { path, size }: Growth): void {
+    const actual = fstatSync(fd).size;
+    if (actual === size) return;
+    if (!unsure.has(path))
+      throw new KnownError(
+        "store_corrupt",
+        `${basename(path)} has ${actual} bytes instead of ${size}: another program changed it.`,
+      );
+    ftruncateSync(fd, size);
+    unsure.delete(path);
+  }
+
+  function cutBack(fd: number, { path, size }: Growth): void {
+    try {
+      ftruncateSync(fd, size);
+      fdatasyncSync(fd);
+      if (size === 0) rmSync(path, { force: true });
+    } catch {
+      unsure.add(path);
+    }
+  }
+
+  return {
+    async grow(growth) {
+      try {
+        const fd = opened(growth);
+        try {
+          checkSize(fd, growth);
+          try {
+            writeAll(fd, growth.bytes);
+            await fdatasynced(fd);
+          } catch (error) {
+            cutBack(fd, growth);
+            throw error;
+          }
+        } finally {
+          closeSync(fd);
+        }
+      } catch (error) {
+        throw storeError(error, growth.path);
+      }
+    },
+  };
+}
+
+/** One write is enough, except where a disk takes a part of it before it says that it is full. */
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+}
+
+/**
+ * Makes entries of a folder durable. Calls that arrive while one is at work share the next: a sync that has begun may
+ * have missed their entry.
+ */
+export function createFolderSync(folder: string): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  async function sync(): Promise<void> {
+    try {
+      await syncFolder(folder);
+    } finally {
+      running = undefined;
+    }
+  }
+
+  return () => {
+    if (!running) return (running = sync());
+    next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        return (running = sync());
+      });
+    return next;
+  };
+}
+
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const fd = openSync(folder, constants.O_RDONLY);
+  try {
+    await fsynced(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Replaces a file as a whole: readers see the old or the new one. Durable only where it must be, because that costs. */
+export async function replaceFile(path: string, text: string | Buffer, durable: boolean): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+  try {
+    const file = await open(temporary, "wx", FILE_MODE);
+    try {
+      await file.writeFile(text);
+      if (durable) await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await chmod(temporary, FILE_MODE);
+    await rename(temporary, path);
+    if (durable) await syncFolder(dirname(path));
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** Adds to a file that need not survive a power cut. */
+export async function addToFile(path: string, text: string): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW, FILE_MODE);
+  try {
+    const { size } = await file.stat();
+    if (size === 0) await file.chmod(FILE_MODE);
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The bytes of a file from one place to another, or all of them. A link or a pipe is refused, not followed. */
+export async function readBytes(path: string, from = 0, to?: number): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
+  try {
+    const length = (to ?? (await file.stat()).size) - from;
+    const bytes = Buffer.allocUnsafe(length);
+    let filled = 0;
+    while (filled < length) {
+      const { bytesRead } = await file.read(bytes, filled, length - filled, from + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return bytes.subarray(0, filled);
+  } finally {
+    await file.close();
+  }
+}

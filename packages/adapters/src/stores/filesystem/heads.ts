@@ -1,0 +1,196 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { sessionNotFound } from "@skein/core";
+import { type Event, KnownError, type Session } from "@skein/protocol";
+import { withKnownErrors } from "./durable-files.ts";
+import { type KeptKey, type LineHead, type LoadedLog, loadLog, readStretch } from "./session-log.ts";
+
+/** What the documents of a session show, and how many there are. */
+export interface Documented {
+  /** The last event they show; -1 if nothing is known about them. */
+  readonly sequence: number;
+  readonly config: boolean;
+  readonly conversations: number;
+  readonly runs: number;
+}
+
+export const NOT_DOCUMENTED: Documented = { sequence: -1, config: false, conversations: 0, runs: 0 };
+
+/** What is known of every session without reading its log. */
+export interface Head {
+  readonly id: string;
+  readonly session: Session | undefined;
+  readonly last: number;
+  /** Where the acknowledged part of the log ends. */
+  readonly bytes: number;
+  readonly fence: number;
+  readonly owner: string | null;
+  readonly leasedUntil: number;
+  readonly dueAt: number | null;
+  /** What a restart would find of fence and due time. */
+  readonly kept: LineHead;
+  readonly keys: readonly KeptKey[];
+  readonly damage: KnownError | undefined;
+  readonly documents: Documented;
+}
+
+type Changing = { -readonly [Key in keyof Head]: Head[Key] } & { readonly keys: KeptKey[] };
+
+export interface HeadsDeps {
+  readonly folder: string;
+  /** Whether a log must stay in memory, because somebody works on it. */
+  readonly pinned: (head: Head) => boolean;
+  /** The session's file is gone, though nobody deleted the session. */
+  readonly onGone: (sessionId: string) => void;
+}
+
+/** Every session of the store: its head always, its log while it is used. */
+export interface Heads {
+  all(): Iterable<Head>;
+  count(): number;
+  find(sessionId: string): Head | undefined;
+  /** The head, or `not_found`, or `store_corrupt` with the place of the damage. */
+  of(sessionId: string, tenant?: string): Head;
+  due(): Iterable<Head>;
+  keyed(key: string): { readonly head: Head; readonly kept: KeptKey } | undefined;
+  log(head: Head): Promise<LoadedLog>;
+  /** The log if it is in memory. */
+  inMemory(head: Head): LoadedLog | undefined;
+  read(head: Head, after: number, limit?: number): Promise<readonly Event[]>;
+  add(head: Head, log?: LoadedLog): Head;
+  change(head: Head, changes: Partial<Omit<Head, "keys">>): void;
+  /** A key that an append of this session brought. */
+  keepKey(head: Head, kept: KeptKey): void;
+  remove(sessionId: string): void;
+  path(sessionId: string): string;
+}
+
+/** Logs in memory are let go when they weigh more than this on disk, the one that was not used for longest first. */
+const MEMORY_LIMIT = 64 * 1024 * 1024;
+
+export function logName(sessionId: string): string {
+  return `${sessionId}.jsonl`;
+}
+
+export function keyText({ tenant, id }: Pick<KeptKey, "tenant" | "id">): string {
+  return JSON.stringify([tenant, id]);
+}
+
+export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
+  const heads = new Map<string, Changing>();
+  const due = new Set<Head>();
+  const keys = new Map<string, { readonly head: Head; readonly kept: KeptKey }>();
+  const logs = new Map<Head, LoadedLog>();
+  const loading = new Map<Head, Promise<LoadedLog>>();
+  let weight = 0;
+  const path = (sessionId: string): string => join(folder, "log", logName(sessionId));
+
+  function find(sessionId: string): Head | undefined {
+    const head = heads.get(sessionId);
+    if (!head || existsSync(path(sessionId))) return head;
+    remove(sessionId);
+    onGone(sessionId);
+    return undefined;
+  }
+
+  function of(sessionId: string, tenant?: string): Head {
+    const head = find(sessionId);
+    if (!head || (tenant !== undefined && head.session?.tenant !== tenant)) throw sessionNotFound(sessionId);
+    if (head.damage) throw head.damage;
+    return head;
+  }
+
+  async function log(head: Head): Promise<LoadedLog> {
+    if (head.damage) throw head.damage;
+    const known = logs.get(head);
+    if (known) {
+      // Map order is the order of use.
+      logs.delete(head);
+      logs.set(head, known);
+      return known;
+    }
+    const asked = loading.get(head) ?? load(head).finally(() => loading.delete(head));
+    loading.set(head, asked);
+    return asked;
+  }
+
+  async function load(head: Head): Promise<LoadedLog> {
+    const contents = await withKnownErrors(path(head.id), () =>
+      loadLog(path(head.id), logName(head.id), head.id),
+    ).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "ENOENT" ? sessionNotFound(head.id) : error;
+    });
+    if (contents.damage) throw contents.damage;
+    if (!contents.log || contents.last !== head.last || contents.bytes !== head.bytes)
+      throw new KnownError(
+        "store_corrupt",
+        `${logName(head.id)} holds ${contents.last} events instead of ${head.last}: another program changed it.`,
+      );
+    keep(head, contents.log);
+    return contents.log;
+  }
+
+  function keep(head: Head, loaded: LoadedLog): void {
+    if (heads.get(head.id) !== head) return;
+    logs.set(head, loaded);
+    weight += head.bytes;
+    for (const oldest of logs.keys()) {
+      if (weight <= MEMORY_LIMIT) return;
+      if (oldest !== head && !pinned(oldest)) letGo(oldest);
+    }
+  }
+
+  function letGo(head: Head): void {
+    if (logs.delete(head)) weight -= head.bytes;
+  }
+
+  function change(head: Head, changes: Partial<Omit<Head, "keys">>): void {
+    if (changes.bytes !== undefined && logs.has(head)) weight += changes.bytes - head.bytes;
+    Object.assign(head, changes);
+    if (head.dueAt === null) due.delete(head);
+    else due.add(head);
+  }
+
+  function remove(sessionId: string): void {
+    const head = heads.get(sessionId);
+    if (!head) return;
+    heads.delete(sessionId);
+    due.delete(head);
+    letGo(head);
+    for (const kept of head.keys) keys.delete(keyText(kept));
+  }
+
+  return {
+    all: () => heads.values(),
+    count: () => heads.size,
+    find,
+    of,
+    due: () => due,
+    keyed: (key) => keys.get(key),
+    log,
+    inMemory: (head) => logs.get(head),
+    async read(head, after, limit) {
+      const loaded = await log(head);
+      const { id, bytes, last } = head;
+      const stretch = { path: path(id), name: logName(id), sessionId: id, bytes, last, after, limit };
+      return withKnownErrors(path(id), () => readStretch(loaded, stretch)).catch((error: NodeJS.ErrnoException) => {
+        throw error.code === "ENOENT" ? sessionNotFound(id) : error;
+      });
+    },
+    add(head, loaded) {
+      const own: Changing = { ...head, keys: [...head.keys] };
+      heads.set(own.id, own);
+      change(own, {});
+      for (const kept of own.keys) keys.set(keyText(kept), { head: own, kept });
+      if (loaded) keep(own, loaded);
+      return own;
+    },
+    change,
+    keepKey(head, kept) {
+      heads.get(head.id)?.keys.push(kept);
+      keys.set(keyText(kept), { head, kept });
+    },
+    remove,
+    path,
+  };
+}

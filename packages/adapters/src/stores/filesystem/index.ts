@@ -1,0 +1,2 @@
+export { type FilesystemStore, type FilesystemStoreDeps, createFilesystemStore } from "./store.ts";
+export type { Processes } from "./process-lock.ts";

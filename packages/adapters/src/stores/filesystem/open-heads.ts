@@ -1,0 +1,119 @@
+import { type Stats, lstatSync, readdirSync, rmSync } from "node:fs";
+import { truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { KnownError, Uuid } from "@skein/protocol";
+import { withKnownErrors } from "./durable-files.ts";
+import type { HeadIndex, IndexEntry } from "./head-index.ts";
+import { type Head, type Heads, NOT_DOCUMENTED, logName } from "./heads.ts";
+import { type LogContents, loadLog } from "./session-log.ts";
+
+const AT_ONCE = 16;
+
+export interface OpenHeadsDeps {
+  readonly folder: string;
+  readonly heads: Heads;
+  readonly index: HeadIndex;
+  /** False after a power cut: then every log is read, and every document written again. */
+  readonly trustIndex: boolean;
+}
+
+/** Finds every session of the folder. Only logs that the index does not know as they are now are read. */
+export async function openHeads({ folder, heads, index, trustIndex }: OpenHeadsDeps): Promise<void> {
+  const entries = trustIndex ? await index.read() : new Map<string, IndexEntry>();
+  const logs = join(folder, "log");
+  const unknown: string[] = [];
+  for (const name of readdirSync(logs)) {
+    const id = name.slice(0, -".jsonl".length);
+    // What is not named like a log of ours is left alone.
+    if (!name.endsWith(".jsonl") || !Uuid.safeParse(id).success) continue;
+    const entry = entries.get(id);
+    const stat = lstatSync(join(logs, name));
+    if (entry && isCurrent(entry, stat)) heads.add(headOfEntry(entry));
+    else if (stat.isFile()) unknown.push(id);
+    else heads.add(damagedHead(id, `${name} is not a file.`));
+  }
+  const rest = unknown.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const id of rest) {
+        index.forget(id);
+        await addFromLog(heads, id);
+      }
+    }),
+  );
+  for (const id of entries.keys()) if (!heads.find(id)) index.forget(id);
+  if (unknown.length > 0 || entries.size > heads.count()) await index.rewrite().catch(() => {});
+}
+
+function isCurrent({ bytes, mtime }: IndexEntry, stat: Stats): boolean {
+  return stat.isFile() && stat.size === bytes && stat.mtimeMs === mtime;
+}
+
+async function addFromLog(heads: Heads, id: string): Promise<void> {
+  const path = heads.path(id);
+  const contents = await withKnownErrors(path, () => loadLog(path, logName(id), id)).catch((error: unknown) => {
+    if (error instanceof KnownError) return error;
+    throw error;
+  });
+  if (contents instanceof KnownError) {
+    heads.add(damagedHead(id, contents.message, contents));
+    return;
+  }
+  if (contents.damage || contents.log) {
+    if (!contents.damage && contents.bytes < contents.size)
+      await withKnownErrors(path, () => truncate(path, contents.bytes));
+    heads.add(headOfLog(id, contents), contents.damage ? undefined : contents.log);
+    return;
+  }
+  // Its first append was never finished: there is no such session.
+  rmSync(path, { force: true });
+}
+
+function headOfLog(id: string, { log, last, head, keys, bytes, damage }: LogContents): Head {
+  return {
+    ...emptyHead(id),
+    session: log?.tables.session,
+    last,
+    bytes,
+    fence: head.fence,
+    dueAt: damage ? null : head.due_at,
+    kept: head,
+    keys,
+    damage,
+  };
+}
+
+function headOfEntry({ id, session, last, bytes, fence, due_at, keys, documents }: IndexEntry): Head {
+  return {
+    ...emptyHead(id),
+    session,
+    last,
+    bytes,
+    fence,
+    dueAt: due_at,
+    kept: { fence, due_at },
+    keys,
+    documents,
+  };
+}
+
+function damagedHead(id: string, sentence: string, damage = new KnownError("store_corrupt", sentence)): Head {
+  return { ...emptyHead(id), damage };
+}
+
+function emptyHead(id: string): Head {
+  return {
+    id,
+    session: undefined,
+    last: 0,
+    bytes: 0,
+    fence: 0,
+    owner: null,
+    leasedUntil: 0,
+    dueAt: null,
+    kept: { fence: 0, due_at: null },
+    keys: [],
+    damage: undefined,
+    documents: NOT_DOCUMENTED,
+  };
+}

@@ -1,0 +1,152 @@
+import { closeSync, constants, fsyncSync, openSync, readFileSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { KnownError } from "@skein/protocol";
+import { makeFolder, replaceFile } from "./durable-files.ts";
+
+/** Which process this is, and which others there are. A PID alone says little: it is used again. */
+export interface Processes {
+  readonly pid: number;
+  /** Different after every start of the machine; empty where the system does not tell. */
+  readonly boot: string;
+  /** When the process with this PID started, in the system's own measure; undefined if there is none. */
+  started(pid: number): string | undefined;
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly boot: string;
+  readonly started: string;
+  readonly released: boolean;
+}
+
+export interface ProcessLock {
+  /** The last holder ended with the machine, not by itself: what it did not sync may be missing. */
+  readonly afterPowerCut: boolean;
+  release(): Promise<void>;
+}
+
+/**
+ * Lets one process at a time have the folder.
+ *
+ * `lock/` holds a file per holder, numbered. The one with the greatest number has the lock, and a number is given once,
+ * because creating a file fails if it is there. So two that find the same dead holder cannot both take its place, which
+ * they could if the lock were one file that is removed and made again.
+ */
+export async function lockFolder(folder: string, processes: Processes = thisSystem()): Promise<ProcessLock> {
+  const lock = join(folder, "lock");
+  makeFolder(lock);
+  for (;;) {
+    const top = greatest(lock);
+    const holder = top === 0 ? undefined : await holderOf(join(lock, String(top)));
+    if (holder === "gone") continue;
+    if (holder && isAlive(holder, processes)) throw locked(holder.pid, processes.pid);
+    const mine = top + 1;
+    const path = join(lock, String(mine));
+    const me: Holder = {
+      pid: processes.pid,
+      boot: processes.boot,
+      started: processes.started(processes.pid) ?? "",
+      released: false,
+    };
+    if (!created(path, JSON.stringify(me))) continue;
+    if (greatest(lock) > mine) {
+      rmSync(path, { force: true });
+      continue;
+    }
+    for (const older of numbers(lock)) if (older < mine) rmSync(join(lock, String(older)), { force: true });
+    return {
+      afterPowerCut: top > 0 && !holder?.released && holder?.boot !== processes.boot,
+      // The file stays, so that its number is not given again.
+      release: () => replaceFile(path, JSON.stringify({ ...me, released: true }), false),
+    };
+  }
+}
+
+/** What Linux tells about processes; elsewhere a PID that is in use counts as the same process. */
+export function thisSystem(): Processes {
+  const linux = process.platform === "linux";
+  return {
+    pid: process.pid,
+    boot: linux ? readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() : "",
+    started: linux ? startedOnLinux : startedElsewhere,
+  };
+}
+
+function startedOnLinux(pid: number): string | undefined {
+  try {
+    // The name in brackets may hold anything; after it come the state and, 19 fields on, the start in clock ticks.
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function startedElsewhere(pid: number): string | undefined {
+  try {
+    process.kill(pid, 0);
+    return "";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM" ? "" : undefined;
+  }
+}
+
+function isAlive({ pid, boot, started, released }: Holder, processes: Processes): boolean {
+  return !released && boot === processes.boot && processes.started(pid) === started;
+}
+
+/** The holder that a lock file names. Undefined: it names none, also not after the moment that writing it takes. */
+async function holderOf(path: string): Promise<Holder | "gone" | undefined> {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    if (attempt > 0) await sleep(100);
+    try {
+      const { pid, boot, started, released } = JSON.parse(readFileSync(path, "utf8"));
+      if (Number.isSafeInteger(pid) && typeof boot === "string" && typeof started === "string")
+        return { pid, boot, started, released: released === true };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return "gone";
+      if (code !== undefined && code !== "EISDIR") throw error;
+    }
+  }
+  return undefined;
+}
+
+function created(path: string, text: string): boolean {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+    return true;
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function numbers(lock: string): readonly number[] {
+  return readdirSync(lock)
+    .filter((name) => /^[1-9]\d{0,14}$/.test(name))
+    .map(Number);
+}
+
+function greatest(lock: string): number {
+  return Math.max(0, ...numbers(lock));
+}
+
+function locked(holder: number, self: number): KnownError {
+  const who = holder === self ? `this process (PID ${holder})` : `another process (PID ${holder})`;
+  return new KnownError("store_locked", `The folder is in use by ${who}. One process at a time can have it.`, {
+    details: { pid: holder },
+  });
+}

@@ -1,0 +1,178 @@
+import { type SessionTables, applyChanges, placed, project } from "@skein/core";
+import { type Event, KnownError, type NewEvent } from "@skein/protocol";
+import { readBytes } from "./durable-files.ts";
+import { type Line, isTorn, linesOf, sealed, unsealed } from "./sealed-lines.ts";
+import { type Story, advance, newStory } from "./story.ts";
+
+/** An idempotency key as the log keeps it: where it points is where it stands. */
+export interface LineKey {
+  readonly tenant: string | null;
+  readonly id: string;
+  readonly fingerprint: string;
+}
+
+/** What of a session's head must survive a restart. Leases need not: their holders are gone with the process. */
+export interface LineHead {
+  readonly fence: number;
+  readonly due_at: number | null;
+}
+
+/** One line of `log/{session}.jsonl`: one append, or a change of the head alone, which has no events. */
+interface LogLine {
+  /** Of the first event. Without events: of the one that will come next. */
+  readonly sequence: number;
+  readonly created_at: string;
+  readonly events: readonly NewEvent[];
+  readonly head: LineHead;
+  readonly key?: LineKey;
+}
+
+/** The text of a line. Bodies are given as the exact text that `JSON.stringify` made of them. */
+export function logLine(
+  line: Omit<LogLine, "events"> & {
+    readonly events: readonly { readonly id: string; readonly event_type: string; readonly body: string }[];
+  },
+): Buffer {
+  const { sequence, created_at, events, head, key } = line;
+  const written = events.map(
+    ({ id, event_type, body }) =>
+      `{"id":${JSON.stringify(id)},"event_type":${JSON.stringify(event_type)},"data":${body}}`,
+  );
+  const start = JSON.stringify({ sequence, created_at }).slice(0, -1);
+  const end = JSON.stringify({ head, ...(key && { key }) }).slice(1);
+  return sealed(`${start},"events":[${written.join(",")}],${end}`);
+}
+
+/** A log in memory: what is derived from it, and where its lines stand on disk. The bodies themselves stay there. */
+export interface LoadedLog {
+  tables: SessionTables;
+  readonly story: Story;
+  /** The sequence of each event by its id, to recognise a repeated append. */
+  readonly ids: Map<string, number>;
+  /** For every line: the sequence it begins with, and its place in the file. */
+  readonly firsts: number[];
+  readonly offsets: number[];
+}
+
+export interface KeptKey extends LineKey {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What a log file holds, as far as it is whole. */
+export interface LogContents {
+  /** Undefined if not even the session's creation is there. */
+  readonly log: LoadedLog | undefined;
+  readonly last: number;
+  readonly head: LineHead;
+  readonly keys: readonly KeptKey[];
+  /** Up to here the file is as it was written. What follows was never acknowledged. */
+  readonly bytes: number;
+  readonly size: number;
+  /** The first line that is not as it was written, if there is one before the end. */
+  readonly damage: KnownError | undefined;
+}
+
+/** Reads a whole log. It changes nothing: cutting off an unfinished line is up to the caller. */
+export async function loadLog(path: string, name: string, sessionId: string): Promise<LogContents> {
+  const bytes = await readBytes(path);
+  let log: LoadedLog | undefined;
+  let last = 0;
+  let good = 0;
+  let head: LineHead = { fence: 0, due_at: null };
+  const keys: KeptKey[] = [];
+  const answer = (damage?: KnownError): LogContents => ({
+    log,
+    last,
+    head,
+    keys,
+    bytes: good,
+    size: bytes.length,
+    damage,
+  });
+
+  let number = 0;
+  for (const line of linesOf(bytes)) {
+    number += 1;
+    const parsed = line.whole ? parsedLine(line) : undefined;
+    if (!parsed && isTorn(line, bytes)) return answer();
+    if (parsed?.sequence !== last + 1) return answer(damagedLine(name, number));
+    const events = eventsOf(parsed, sessionId);
+    if (events.length > 0) log = grown(log, events);
+    if (!log) return answer(damagedLine(name, number));
+    log.firsts.push(parsed.sequence);
+    log.offsets.push(line.offset);
+    last += events.length;
+    head = parsed.head;
+    if (parsed.key) keys.push({ ...parsed.key, first: parsed.sequence, last });
+    good = line.offset + line.text.length + 1;
+  }
+  return answer();
+}
+
+/** Takes events into what is derived from a log. */
+export function grown(log: LoadedLog | undefined, events: readonly Event[], changes = project(events)): LoadedLog {
+  const tables = applyChanges(log?.tables, changes);
+  const target = log ?? { tables, story: newStory(tables.session.id), ids: new Map(), firsts: [], offsets: [] };
+  for (const event of events) target.ids.set(event.id, event.sequence);
+  advance(target.story, events);
+  return target;
+}
+
+export interface Stretch {
+  readonly path: string;
+  readonly name: string;
+  readonly sessionId: string;
+  /** Where the acknowledged part of the file ends. */
+  readonly bytes: number;
+  readonly last: number;
+  readonly after: number;
+  readonly limit?: number | undefined;
+}
+
+/** Reads a stretch of a log from disk: only the lines that hold it. */
+export async function readStretch(log: LoadedLog, stretch: Stretch): Promise<readonly Event[]> {
+  const { path, name, sessionId, bytes, last, after } = stretch;
+  const until = Math.min(last, after + (stretch.limit ?? last));
+  if (until <= after) return [];
+  const firstLine = lineWith(log.firsts, after + 1);
+  const lastLine = lineWith(log.firsts, until);
+  const from = log.offsets[firstLine] ?? 0;
+  const part = await readBytes(path, from, log.offsets[lastLine + 1] ?? bytes);
+  const events: Event[] = [];
+  let number = firstLine;
+  for (const line of linesOf(part)) {
+    number += 1;
+    const parsed = line.whole ? parsedLine(line) : undefined;
+    if (!parsed) throw damagedLine(name, number);
+    for (const event of eventsOf(parsed, sessionId))
+      if (event.sequence > after && event.sequence <= until) events.push(event);
+  }
+  if (events.length !== until - after) throw damagedLine(name, number);
+  return events;
+}
+
+/** The last line that begins at or before this sequence. */
+function lineWith(firsts: readonly number[], sequence: number): number {
+  let [low, high] = [0, firsts.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((firsts[middle] ?? 0) <= sequence) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function parsedLine({ text }: Line): LogLine | undefined {
+  return unsealed(text) as LogLine | undefined;
+}
+
+function eventsOf({ sequence, created_at, events }: LogLine, sessionId: string): readonly Event[] {
+  return placed(sessionId, events, { first: sequence, createdAt: created_at });
+}
+
+export function damagedLine(name: string, number: number): KnownError {
+  return new KnownError("store_corrupt", `${name}, line ${number} is not as it was written.`, {
+    details: { file: name, line: number },
+  });
+}

@@ -1,0 +1,229 @@
+import { rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import {
+  type AppendOptions,
+  type Appended,
+  type Store,
+  checkAppend,
+  createFollowers,
+  listSessions,
+  pageOfMessages,
+  pageOfRuns,
+} from "@skein/core";
+import { KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
+import { type AppendRequest, createCommit } from "./commit.ts";
+import { createDocumentFolders } from "./document-folders.ts";
+import { createAppender, createFolderSync, makeFolder, withKnownErrors } from "./durable-files.ts";
+import { createHeadIndex } from "./head-index.ts";
+import { type Head, createHeads, keyText } from "./heads.ts";
+import { createLanes } from "./lanes.ts";
+import { createLeases } from "./leases.ts";
+import { openHeads } from "./open-heads.ts";
+import { type ProcessLock, type Processes, lockFolder } from "./process-lock.ts";
+import { openRecords } from "./record-file.ts";
+import { createSnapshots } from "./snapshots.ts";
+import { openFolder } from "./version-file.ts";
+
+export interface FilesystemStoreDeps {
+  /** Made if it is not there. An existing one must be empty or a store. */
+  readonly folder: string;
+  readonly now?: () => number;
+  /** How to tell whether the process that has the folder is still there. */
+  readonly processes?: Processes;
+}
+
+export interface FilesystemStore extends Store {
+  /** Resolves when seed 002's documents show everything that was appended before the call. */
+  settled(): Promise<void>;
+}
+
+/**
+ * A store of files that people can read and compare. One process at a time has the folder.
+ *
+ * | in the folder | what it is |
+ * |---|---|
+ * | `log/{session}.jsonl` | the truth: one line per append, synced before the append is answered |
+ * | `records/records.jsonl` | what is not a session, in the same manner |
+ * | `agent_config/`, `conversation_history/`, `agent_runs/` | seed 002's documents, derived, written behind the log |
+ * | `heads.jsonl`, `snapshots/` | derived, to save time; may be deleted |
+ * | `lock/`, `version` | who has the folder, and who can read it |
+ */
+export async function createFilesystemStore(deps: FilesystemStoreDeps): Promise<FilesystemStore> {
+  const folder = resolve(deps.folder);
+  return withKnownErrors(folder, async () => {
+    makeFolder(folder);
+    const lock = await lockFolder(folder, deps.processes);
+    try {
+      await openFolder(folder);
+      return await openStore(folder, lock, deps.now ?? Date.now);
+    } catch (error) {
+      await lock.release().catch(() => {});
+      throw error;
+    }
+  });
+}
+
+async function openStore(folder: string, lock: ProcessLock, now: () => number): Promise<FilesystemStore> {
+  let closed = false;
+  const appender = createAppender();
+  const snapshots = createSnapshots(folder);
+  const heads = createHeads({
+    folder,
+    pinned: (head) => lanes.busy(head.id) || documents.waiting(head),
+    onGone: (sessionId) => void forget(sessionId).catch(() => {}),
+  });
+  const index = createHeadIndex(folder, heads);
+  const alone = <Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result> =>
+    lanes.alone(sessionId, work);
+  const documents = createDocumentFolders({ folder, heads, alone, onWritten: (changed) => index.add(changed) });
+  const followers = createFollowers({ read: (id, after, limit) => heads.read(openHead(id), after, limit) });
+  const syncLogs = createFolderSync(join(folder, "log"));
+  const removeLog = (sessionId: string): void => rmSync(heads.path(sessionId), { force: true });
+  const lanes = createLanes<AppendRequest>(
+    createCommit({ heads, appender, syncLogs, removeLog, followers, documents, now }),
+  );
+  const leases = createLeases({ heads, appender, documents, alone, now });
+  const keyed = new Map<string, Promise<unknown>>();
+
+  function checkOpen(): void {
+    if (closed) throw new KnownError("closed", "The store is closed.");
+  }
+
+  function openHead(sessionId: string, tenant?: string): Head {
+    checkOpen();
+    return heads.of(sessionId, tenant);
+  }
+
+  async function append(
+    sessionId: string,
+    events: readonly NewEvent[],
+    options: AppendOptions = {},
+  ): Promise<Appended> {
+    checkOpen();
+    checkAppend(sessionId, events, options);
+    const [first] = events;
+    // The id becomes a file name.
+    if (first?.event_type === "session.created" && !Uuid.safeParse(sessionId).success)
+      throw new KnownError("invalid", `"${sessionId.slice(0, 60)}" is not a UUID in lower case.`);
+    const write = (): Promise<Appended> =>
+      new Promise((resolve, reject) => lanes.append(sessionId, { events, options, resolve, reject }));
+    if (!options.key) return write();
+    const owner = first?.event_type === "session.created" ? first.data.tenant : options.tenant;
+    return oneByOne(keyText({ tenant: owner ?? null, id: options.key.id }), write);
+  }
+
+  /** Appends with the same key one after the other, whichever sessions they are for. */
+  async function oneByOne<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const before = keyed.get(key);
+    const mine = before ? before.then(work, work) : work();
+    keyed.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (keyed.get(key) === mine) keyed.delete(key);
+    }
+  }
+
+  async function forget(sessionId: string): Promise<void> {
+    index.forget(sessionId);
+    followers.end(sessionId);
+    snapshots.remove(sessionId);
+    await documents.remove(sessionId);
+  }
+
+  async function close(): Promise<void> {
+    if (closed) return;
+    closed = true;
+    followers.close();
+    await lanes.idle();
+    documents.stop();
+    // What fails here is derived, or is found again at open.
+    await leases.keepFences().catch(() => {});
+    await documents.settle().catch(() => {});
+    await lock.release();
+  }
+
+  await openHeads({ folder, heads, index, trustIndex: !lock.afterPowerCut });
+  const records = await openRecords({ folder, appender, now, checkOpen });
+  documents.check();
+  await documents.settle().catch(() => {});
+
+  return {
+    append,
+    read: async (sessionId, { tenant, after = 0, limit } = {}) => heads.read(openHead(sessionId, tenant), after, limit),
+    async *follow(sessionId, { tenant, after = 0 }, signal) {
+      openHead(sessionId, tenant);
+      yield* followers.follow(sessionId, after, signal);
+    },
+    async *scan(after) {
+      checkOpen();
+      const ids = [...heads.all()].map(({ id }) => id).sort();
+      for (const id of ids) {
+        if ((after && id < after.sessionId) || !heads.find(id)) continue;
+        yield* await heads.read(openHead(id), after?.sessionId === id ? after.sequence : 0);
+      }
+    },
+
+    claim: async (options) => (checkOpen(), leases.claim(options)),
+    renew: async (held) => (checkOpen(), leases.renew(held)),
+    release: async (lease, next) => (checkOpen(), leases.release(lease, next)),
+    owners: async () => (checkOpen(), leases.owners()),
+    free: async (owner) => (checkOpen(), leases.free(owner)),
+    onNews: (listener) => followers.onNews(listener),
+
+    async get(sessionId, { tenant } = {}): Promise<Session | undefined> {
+      checkOpen();
+      const head = heads.find(sessionId);
+      if (!head || (tenant !== undefined && head.session?.tenant !== tenant)) return undefined;
+      return openHead(sessionId).session;
+    },
+    async list(query) {
+      checkOpen();
+      return listSessions(listed(heads.all()), query);
+    },
+    messages: async (sessionId, options = {}) =>
+      pageOfMessages((await heads.log(openHead(sessionId, options.tenant))).tables, options),
+    runs: async (sessionId, options = {}) =>
+      pageOfRuns((await heads.log(openHead(sessionId, options.tenant))).tables, options),
+    async awaits(sessionId, { tenant } = {}) {
+      const { tables } = await heads.log(openHead(sessionId, tenant));
+      return tables.awaits.filter(({ closed_at }) => closed_at === null);
+    },
+    checkpoints: async (sessionId, { tenant } = {}) =>
+      (await heads.log(openHead(sessionId, tenant))).tables.checkpoints,
+
+    async readSnapshot(sessionId) {
+      checkOpen();
+      return heads.find(sessionId) && snapshots.read(sessionId);
+    },
+    writeSnapshot: async (sessionId, snapshot) => snapshots.write(openHead(sessionId).id, snapshot),
+
+    async delete(sessionId, { tenant } = {}) {
+      checkOpen();
+      await lanes.alone(sessionId, async () => {
+        checkOpen();
+        const head = heads.find(sessionId);
+        // A damaged session can still be deleted; that it belongs to a tenant may be all that is known of it.
+        if (!head?.damage || (tenant !== undefined && head.session?.tenant !== tenant)) openHead(sessionId, tenant);
+        await withKnownErrors(heads.path(sessionId), async () => {
+          rmSync(heads.path(sessionId), { recursive: true, force: true });
+          await syncLogs();
+        });
+        heads.remove(sessionId);
+      });
+      await forget(sessionId);
+    },
+
+    records,
+    async settled() {
+      checkOpen();
+      await lanes.idle();
+      await documents.settle();
+    },
+    close,
+  };
+}
+
+function* listed(heads: Iterable<Head>): Generator<{ readonly session: Session }> {
+  for (const { session, damage } of heads) if (session && !damage) yield { session };
+}
