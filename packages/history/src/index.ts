@@ -1,2 +1,52 @@
-export * from "./format/index.ts";
-export * from "./discover/discover.ts";
+/**
+ * `@skein/history`: Claude Code's own files. Reads everything, changes nothing.
+ *
+ * What a line looks like is in `@skein/history/format`.
+ */
+export { doctor, type DoctorReport, type FormProblem, type SeenType } from "./check/doctor.ts";
+export { verify, type VerifyReport } from "./check/verify.ts";
+export { defaultPage, getDefaultDataPath, getProjectsPath, type LibraryConfig, type Page } from "./config.ts";
+export type { DataFile, Discovered, SkippedFile } from "./discover/data-file.ts";
+export { discover } from "./discover/discover.ts";
+export { encodeProjectPath } from "./discover/slug.ts";
+export {
+  DataNotFoundError,
+  isDataNotFoundError,
+  isQueryError,
+  isSessionNotFoundError,
+  isWorkspaceNotFoundError,
+  QueryError,
+  SessionNotFoundError,
+  WorkspaceNotFoundError,
+} from "./errors.ts";
+export {
+  exportAllSessions,
+  exportAllSessionsToHtml,
+  exportAllSessionsToJson,
+  exportAllSessionsToMarkdown,
+  exportSession,
+  exportSessionToHtml,
+  exportSessionToJson,
+  exportSessionToMarkdown,
+  type ExportedSession,
+  type ExportFormat,
+  type ExportOptions,
+} from "./export/export.ts";
+export { diffLines, type DiffLine } from "./files/diff-lines.ts";
+export { getFileHistory, type FileHistory, type FileHistoryEntry, type FileVersion } from "./files/get-file-history.ts";
+export { listPlans, type PlanFile } from "./files/plans.ts";
+export { readHistory, type PromptHistory, type PromptHistoryItem } from "./files/prompt-history.ts";
+export { readStats, type StatsFile } from "./files/stats.ts";
+export { listTasks, listTodos, type TaskList, type TodoList } from "./files/todos.ts";
+export { getAgentSession } from "./get/get-agent-session.ts";
+export { getSession, type GetSessionOptions } from "./get/get-session.ts";
+export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
+export { listSessions } from "./list/list-sessions.ts";
+export type * from "./model/types.ts";
+export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";
+export { buildIndex, type IndexOptions, type IndexResult } from "./search/build-index.ts";
+export { searchInSession, searchSessions, type SearchMatch, type SearchOptions } from "./search/search.ts";
+export { getUsage, type UsageOptions } from "./usage/get-usage.ts";
+export type * from "./usage/usage-report.ts";
+export type { WatchEvent } from "./watch/watch-event.ts";
+export { watch, type WatchOptions } from "./watch/watch.ts";

@@ -35,6 +35,10 @@ export interface FacetStore {
   /** False for a store that keeps nothing, so that nobody prepares what would be thrown away. */
   readonly keeps: boolean;
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
+  /** Like `load`, one row after the other, for facets that are large. */
+  each(facet: { readonly name: string; readonly version: number }, onRow: (row: SavedFacet) => void): void;
+  /** The files that a facet is kept of. */
+  paths(facet: { readonly name: string }): readonly string[];
   save(facet: { readonly name: string; readonly version: number }, rows: readonly SavedFacet[]): void;
   forget(facet: { readonly name: string; readonly version: number }, paths: readonly string[]): void;
   close(): void;
@@ -44,6 +48,8 @@ export interface FacetStore {
 export const noFacetStore: FacetStore = {
   keeps: false,
   load: () => new Map(),
+  each() {},
+  paths: () => [],
   save() {},
   forget() {},
   close() {},

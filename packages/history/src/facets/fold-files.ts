@@ -95,7 +95,8 @@ function foldFile<State>(
   };
 }
 
-function hasOnlyGrown(file: DataFile, known: SavedFacet): boolean {
+/** The file is the one that was saved, perhaps with more lines at its end. */
+export function hasOnlyGrown(file: DataFile, known: SavedFacet): boolean {
   if (file.inode !== known.inode || file.size < known.offset) return false;
   return checkOf(file.path, known.offset) === known.check;
 }

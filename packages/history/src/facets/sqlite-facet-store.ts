@@ -68,6 +68,7 @@ function storeOn(database: DatabaseSync): FacetStore {
     `INSERT OR REPLACE INTO facets (facet, version, path, size, mtime_ms, inode, "offset", "check", data)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const list = database.prepare("SELECT path FROM facets WHERE facet = ?");
   const remove = database.prepare("DELETE FROM facets WHERE facet = ? AND path = ?");
   const inTransaction = (work: () => void): void => {
     try {
@@ -81,7 +82,13 @@ function storeOn(database: DatabaseSync): FacetStore {
   };
   return {
     keeps: true,
-    load: ({ name, version }) => loadRows(select, name, version),
+    load({ name, version }) {
+      const rows = new Map<string, SavedFacet>();
+      eachRow(select, name, version, (row) => rows.set(row.path, row));
+      return rows;
+    },
+    each: ({ name, version }, onRow) => eachRow(select, name, version, onRow),
+    paths: ({ name }) => list.all(name).map((row) => String(row["path"])),
     save: ({ name, version }, rows) =>
       inTransaction(() => {
         for (const { path, size, mtimeMs, inode, offset, check, data } of rows) {
@@ -96,14 +103,13 @@ function storeOn(database: DatabaseSync): FacetStore {
   };
 }
 
-function loadRows(select: StatementSync, name: string, version: number): ReadonlyMap<string, SavedFacet> {
-  const rows = new Map<string, SavedFacet>();
+function eachRow(select: StatementSync, name: string, version: number, onRow: (row: SavedFacet) => void): void {
   try {
     for (const row of select.iterate(name, version)) {
       const path = row["path"];
       const data = row["data"];
       if (typeof path !== "string" || !(data instanceof Uint8Array)) continue;
-      rows.set(path, {
+      onRow({
         path,
         size: Number(row["size"]),
         mtimeMs: Number(row["mtime_ms"]),
@@ -114,9 +120,8 @@ function loadRows(select: StatementSync, name: string, version: number): Readonl
       });
     }
   } catch {
-    return new Map();
+    // A page of the index is broken: what was handed out is right, the rest is read from the files.
   }
-  return rows;
 }
 
 function isBroken(error: unknown): boolean {

@@ -16,10 +16,25 @@ export function humanPrompt(line: Value): string | undefined {
 }
 
 const wrappers = [
-  ...["command-name", "command-message", "command-args", "local-command-stdout", "local-command-stderr"],
-  ...["local-command-caveat", "bash-input", "bash-stdout", "bash-stderr", "task-notification", "teammate-message"],
-  ...["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "session-start-hook", "tick", "goal"],
-  ...["user-memory-input"],
+  "command-name",
+  "command-message",
+  "command-args",
+  "local-command-stdout",
+  "local-command-stderr",
+  "local-command-caveat",
+  "bash-input",
+  "bash-stdout",
+  "bash-stderr",
+  "task-notification",
+  "teammate-message",
+  "system-reminder",
+  "ide_opened_file",
+  "ide_selection",
+  "ide_diagnostics",
+  "session-start-hook",
+  "tick",
+  "goal",
+  "user-memory-input",
 ].join("|");
 const wrapper = new RegExp(`^\\s*<(${wrappers})(?:\\s[^>]*)?>`);
 const machineText = /^\s*(\[Request interrupted by user[^\]]*\]\s*$|Caveat: )/;

@@ -9,11 +9,13 @@ const turnMs = 15;
 
 export function createBreathe(signal?: AbortSignal): Breathe {
   let since = performance.now();
+  const rest = async (): Promise<void> => {
+    await nextTurn();
+    since = performance.now();
+  };
   return () => {
     signal?.throwIfAborted();
     if (performance.now() - since < turnMs) return undefined;
-    return nextTurn().then(() => {
-      since = performance.now();
-    });
+    return rest();
   };
 }

@@ -34,9 +34,8 @@ export function readFile(path: string, options: ReadFileOptions, onRegion: OnReg
 
 /** Opens a plain file for reading. What it is is asked of the open file, so it cannot be swapped in between. */
 export function openPlainFile(path: string): number {
-  // Windows knows neither flag, and has neither problem.
-  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
-  const fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  // Windows has neither flag, and neither problem: what is missing counts as 0.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
     if (!fstatSync(fd).isFile()) throw new NotAFileError(path);
   } catch (error) {

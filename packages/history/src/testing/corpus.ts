@@ -8,6 +8,7 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createRandom, type Random } from "./random.ts";
+import { topics } from "./prose.ts";
 import { writeTurn, type SessionWriter } from "./turn.ts";
 
 export interface CorpusOptions {
@@ -95,6 +96,7 @@ function writeSession(options: SessionOptions): { lines: number; bytes: number }
     sessionId,
     cwd,
     agentId,
+    topics: topics(random),
     parentUuid: null,
     time: Date.UTC(2026, 9, 1) + random.integer(40 * 24 * 3600) * 1000,
     write(value) {
@@ -107,8 +109,7 @@ function writeSession(options: SessionOptions): { lines: number; bytes: number }
     },
   };
   try {
-    do writeTurn(random, writer);
-    while (bytes < size);
+    for (let isDone = false; !isDone; isDone = bytes >= size) writeTurn(random, writer);
     flush();
   } finally {
     closeSync(fd);

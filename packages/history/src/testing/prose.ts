@@ -13,14 +13,19 @@ const rare =
     " ",
   );
 
-/** Words with the frequencies of real text: few words most of the time, some words nearly never. */
-export function prose(random: Random, words: number): string {
+/** Words that only some sessions are about. */
+export function topics(random: Random): readonly string[] {
+  return [random.pick(rare), random.pick(rare)];
+}
+
+/** Words with the frequencies of real text: few words most of the time, and now and then what the session is about. */
+export function prose(random: Random, words: number, about: readonly string[]): string {
   const out: string[] = [];
   for (let i = 0; i < words; i += 1) {
     const chance = random.next();
     if (chance < 0.55) out.push(random.pick(common));
-    else if (chance < 0.9995) out.push(random.pick(ordinary));
-    else out.push(random.pick(rare));
+    else if (chance < 0.997 || about.length === 0) out.push(random.pick(ordinary));
+    else out.push(random.pick(about));
     if (i % 12 === 11) out.push("\n");
   }
   return out.join(" ");
@@ -34,7 +39,7 @@ export function toolOutput(random: Random, length: number, poolRandom: () => Ran
     const own = poolRandom();
     pool = Array.from(
       { length: 400 },
-      (_, i) => `${i}\tconst ${own.pick(ordinary)}_${own.hex(4)} = "${prose(own, 60)}";\n`,
+      (_, i) => `${i}\tconst ${own.pick(ordinary)}_${own.hex(4)} = "${prose(own, 60, [])}";\n`,
     );
   }
   let text = "";

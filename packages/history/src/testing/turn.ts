@@ -6,6 +6,7 @@ export interface SessionWriter {
   readonly sessionId: string;
   readonly cwd: string;
   readonly agentId: string | undefined;
+  readonly topics: readonly string[];
   parentUuid: string | null;
   time: number;
   write(value: Readonly<Record<string, unknown>>): void;
@@ -16,7 +17,7 @@ const tools = ["Bash", "Read", "Edit", "Grep"];
 
 /** A prompt, a few answers with tools and their results, and the metadata that follows a turn. */
 export function writeTurn(random: Random, session: SessionWriter): void {
-  const prompt = prose(random, 8 + random.integer(30));
+  const prompt = prose(random, 8 + random.integer(30), session.topics);
   chain(random, session, { type: "user", message: { role: "user", content: prompt }, promptSource: "typed" });
   const steps = 1 + random.integer(6);
   const model = random.pick(models);
@@ -33,12 +34,13 @@ function writeStep(random: Random, session: SessionWriter, model: string, withTo
   const requestId = `req_011${random.hex(20)}`;
   const usage = makeUsage(random);
   const blocks: Record<string, unknown>[] = [
-    { type: "thinking", thinking: prose(random, 30), signature: random.hex(400) },
-    { type: "text", text: prose(random, 20 + random.integer(80)) },
+    { type: "thinking", thinking: prose(random, 30, session.topics), signature: random.hex(400) },
+    { type: "text", text: prose(random, 20 + random.integer(80), session.topics) },
   ];
   const toolId = `toolu_01${random.hex(22)}`;
   const tool = random.pick(tools);
-  if (withTool) blocks.push({ type: "tool_use", id: toolId, name: tool, input: { command: prose(random, 12) } });
+  if (withTool)
+    blocks.push({ type: "tool_use", id: toolId, name: tool, input: { command: prose(random, 12, session.topics) } });
   blocks.forEach((block, at) => {
     const last = at === blocks.length - 1;
     const message = {

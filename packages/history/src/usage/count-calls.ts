@@ -56,7 +56,8 @@ function mergeCopies(tables: readonly UsageTable[]): ReadonlyMap<number, Readonl
         continue;
       }
       const target = tables[earlier];
-      for (let row: number | undefined = firstRow; row !== undefined && target; row = table.next.get(row)) {
+      if (!target) continue;
+      for (let row: number | undefined = firstRow; row !== undefined; row = table.next.get(row)) {
         const twin = twinOf(target, id, table, row);
         if (twin === undefined) continue;
         raise(target, twin, numbersOf(table, row, numbers));

@@ -1,0 +1,85 @@
+import type { AgentSession, Message, Session } from "../model/types.ts";
+import { shownMessage, type Part } from "./transcript-parts.ts";
+
+/** A session as a Markdown document. Text of the session cannot break out of its fences and details. */
+export function toMarkdown(session: Session, agents: readonly AgentSession[] = []): string {
+  const lines = [
+    `# ${plain(session.summary ?? "Untitled session")}`,
+    "",
+    "| | |",
+    "|---|---|",
+    ...Object.entries({
+      Session: session.id,
+      Project: session.projectPath,
+      Started: session.timestamp.toISOString(),
+      "Last activity": session.lastActivityAt.toISOString(),
+      Messages: String(session.messageCount),
+      Branch: session.gitBranch ?? "",
+      "Claude Code": session.version,
+    }).map(([name, value]) => `| ${name} | ${plain(value)} |`),
+    "",
+    ...messageLines(session.messages),
+  ];
+  for (const agent of agents) {
+    lines.push(`# Subagent ${plain(agent.agentType ?? agent.agentId)}`, "", ...messageLines(agent.messages));
+  }
+  if (session.damage.length > 0) {
+    lines.push("# Damage", "", ...session.damage.map(({ line, kind }) => `- line ${line}: ${kind}`), "");
+  }
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+const marks = { human: "👤", assistant: "🤖", machine: "⚙️", system: "ℹ️" } as const;
+
+function messageLines(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => {
+    const shown = shownMessage(message);
+    if (!shown) return [];
+    const aside = message.isActive
+      ? ""
+      : message.isCompacted
+        ? " · before the compaction"
+        : " · not on the active thread";
+    return [`## ${marks[shown.kind]} ${plain(shown.heading)}${aside}`, "", ...shown.parts.flatMap(partLines)];
+  });
+}
+
+function partLines(part: Part): string[] {
+  switch (part.kind) {
+    case "text":
+      return [safeMarkdown(part.text), ""];
+    case "thinking":
+      return details("Thinking", part.text, "");
+    case "tool-use":
+      return details(`Tool: ${part.title}`, part.text, "json");
+    case "tool-result":
+      return details(part.title, part.text, "");
+    case "other":
+      return details(part.title, part.text, "json");
+  }
+}
+
+function details(title: string, text: string, language: string): string[] {
+  const fence = fenceFor(text);
+  const body = text === "" ? [] : [`${fence}${language}`, text, fence, ""];
+  return ["<details>", `<summary>${html(title)}</summary>`, "", ...body, "</details>", ""];
+}
+
+/** Longer than any run of backticks in the text, so the text cannot close it. */
+function fenceFor(text: string): string {
+  const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  return "`".repeat(longest + 1);
+}
+
+/** Raw HTML and pictures from elsewhere are taken the power to act; everything else stays Markdown. */
+function safeMarkdown(text: string): string {
+  return text.replaceAll(/<(?=[A-Za-z/!?])/g, "&lt;").replaceAll("![", "!\\[");
+}
+
+function plain(text: string): string {
+  return html(text.replaceAll(/\s+/g, " ")).replaceAll("|", "\\|");
+}
+
+function html(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,121 @@
+import type { LibraryConfig } from "../config.ts";
+import { getAgentSession } from "../get/get-agent-session.ts";
+import { getSession, readSession, type GetSessionOptions } from "../get/get-session.ts";
+import { orderSessions, withStore } from "../list/sessions.ts";
+import type { AgentSession, Session } from "../model/types.ts";
+import { createBreathe } from "../scan/breathe.ts";
+import { toHtml } from "./export-html.ts";
+import { toJson } from "./export-json.ts";
+import { toMarkdown } from "./export-markdown.ts";
+
+export type ExportFormat = "json" | "markdown" | "html";
+
+export interface ExportOptions extends GetSessionOptions {
+  /** Also export the subagents' conversations; false if not given. */
+  readonly includeAgents?: boolean;
+  /** Changes every text before it is written, for example to take out secrets. */
+  readonly redact?: (text: string) => string;
+}
+
+export interface ExportedSession {
+  readonly sessionId: string;
+  /** A safe name for a file: made of the session's id, never of its text. */
+  readonly fileName: string;
+  readonly content: string;
+}
+
+export async function exportSession(
+  idOrIndex: number | string,
+  format: ExportFormat,
+  options: ExportOptions = {},
+): Promise<string> {
+  const session = await getSession(idOrIndex, options);
+  return write(session, await agentsOf(session, options), format, options);
+}
+
+/** Every session, one after the other, so that any number of them fits into memory. */
+export async function* exportAllSessions(
+  format: ExportFormat,
+  options: ExportOptions = {},
+): AsyncGenerator<ExportedSession> {
+  const breathe = createBreathe(options.signal);
+  const order = await withStore(options, async (store) => await orderSessions(options, store));
+  for (const file of order.files) {
+    const session = await withStore(
+      { ...options, cacheFolder: null },
+      async (store) => await readSession(file, order, options, store),
+    );
+    // The facts of sessions that are done are not needed again.
+    order.facts.delete(file);
+    const content = write(session, await agentsOf(session, options), format, options);
+    yield { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}`, content };
+    await breathe();
+  }
+}
+
+export const exportSessionToJson = async (idOrIndex: number | string, options?: ExportOptions): Promise<string> =>
+  await exportSession(idOrIndex, "json", options);
+export const exportSessionToMarkdown = async (idOrIndex: number | string, options?: ExportOptions): Promise<string> =>
+  await exportSession(idOrIndex, "markdown", options);
+export const exportSessionToHtml = async (idOrIndex: number | string, options?: ExportOptions): Promise<string> =>
+  await exportSession(idOrIndex, "html", options);
+
+/** All sessions as one JSON array. For many sessions use `exportAllSessions`, which holds one at a time. */
+export async function exportAllSessionsToJson(options: ExportOptions = {}): Promise<string> {
+  return `[\n${(await collect("json", options)).map((text) => text.trimEnd()).join(",\n")}\n]\n`;
+}
+
+export async function exportAllSessionsToMarkdown(options: ExportOptions = {}): Promise<string> {
+  return (await collect("markdown", options)).join("\n---\n\n");
+}
+
+export async function exportAllSessionsToHtml(options: ExportOptions = {}): Promise<string> {
+  const pages = await collect("html", options);
+  const body = (page: string): string => page.slice(page.indexOf("<main>") + 6, page.lastIndexOf("</main>"));
+  const [first = ""] = pages;
+  return `${first.slice(0, first.indexOf("<main>") + 6)}${pages.map(body).join("<hr>\n")}</main></body></html>\n`;
+}
+
+const extensions: Readonly<Record<ExportFormat, string>> = { json: "json", markdown: "md", html: "html" };
+
+function write(
+  session: Session,
+  agents: readonly AgentSession[],
+  format: ExportFormat,
+  options: ExportOptions,
+): string {
+  const { redact } = options;
+  const shown = redact ? redactStrings(session, redact) : session;
+  const shownAgents = redact ? redactStrings(agents, redact) : agents;
+  if (format === "json") return `${toJson(shown, shownAgents)}\n`;
+  return format === "markdown" ? toMarkdown(shown, shownAgents) : toHtml(shown, shownAgents);
+}
+
+async function agentsOf(session: Session, options: ExportOptions): Promise<readonly AgentSession[]> {
+  if (!options.includeAgents) return [];
+  const found: AgentSession[] = [];
+  for (const { agentId } of session.agents) found.push(await getAgentSession(agentId, options));
+  return found;
+}
+
+async function collect(format: ExportFormat, options: LibraryConfig): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for await (const { content } of exportAllSessions(format, options)) texts.push(content);
+  return texts;
+}
+
+function redactStrings<T>(value: T, redact: (text: string) => string): T {
+  if (typeof value === "string") return redact(value) as T;
+  if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [redact(key), redactStrings(item, redact)]),
+  ) as T;
+}
+
+function safeName(id: string): string {
+  const name = id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 100);
+  return /^(con|prn|aux|nul|com\d|lpt\d)$/i.test(name) || name === "" || name.startsWith("-")
+    ? `session_${name}`
+    : name;
+}

@@ -1,0 +1,44 @@
+import type { LibraryConfig } from "../config.ts";
+import { discover } from "../discover/discover.ts";
+import { foldFiles } from "../facets/fold-files.ts";
+import { sessionFactsFacet } from "../list/session-facts.ts";
+import { withStore } from "../list/sessions.ts";
+import { usageFacet } from "../usage/file-usage.ts";
+import { gramsFacet } from "./grams.ts";
+
+export interface IndexResult {
+  readonly files: number;
+  /** How many bytes were read: 0 when the index was complete, one line when one line was new. */
+  readonly bytesRead: number;
+  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+}
+
+export interface IndexOptions extends LibraryConfig {
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Brings the index up to date, so that lists, usage and searches only read what is new. */
+export async function buildIndex(options: IndexOptions = {}): Promise<IndexResult> {
+  return await withStore(options, async (store) => {
+    const { files, roots } = discover(options);
+    const { signal, onProgress } = options;
+    const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress });
+    const facts = await foldFiles(sessionFactsFacet, files, { store, signal });
+    const usage = await foldFiles(usageFacet, files, { store, signal });
+    const present = new Set(files.map(({ path }) => path));
+    for (const facet of [gramsFacet, sessionFactsFacet, usageFacet]) {
+      const gone = store.paths(facet).filter((path) => !present.has(path) && isBelow(path, roots));
+      if (gone.length > 0) store.forget(facet, gone);
+    }
+    return {
+      files: files.length,
+      bytesRead: Math.max(grams.bytesRead, facts.bytesRead, usage.bytesRead),
+      unreadable: grams.failed.map(({ file, error }) => ({ path: file.path, reason: error.message })),
+    };
+  });
+}
+
+/** Rows of other data directories are not ours to forget. */
+function isBelow(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => path.startsWith(`${root}/`) || path.startsWith(`${root}\\`));
+}

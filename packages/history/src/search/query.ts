@@ -1,0 +1,111 @@
+import { RE2JS } from "re2js";
+import { QueryError } from "../errors.ts";
+import { requiredLiteral } from "./required-literal.ts";
+
+/** What to look for: every term must occur in a message. */
+export interface Query {
+  readonly terms: readonly Term[];
+  /** Text that every match contains, in lower case: what the bytes are searched for before anything is parsed. */
+  readonly literals: readonly string[];
+}
+
+export interface Term {
+  /** Every place in a text where the term matches. */
+  find(text: string): readonly Span[];
+}
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const longestPattern = 1000;
+const longestQuery = 10_000;
+
+/** Words (`fix parser`), phrases (`"fix the parser"`) and patterns (`/pars(er|ing)/`), in any mixture. */
+export function parseQuery(text: string): Query {
+  if (text.length > longestQuery) throw new QueryError(`The search text is longer than ${longestQuery} characters.`);
+  const terms: Term[] = [];
+  const literals: string[] = [];
+  // A pattern ends at a slash that is followed by a space or the end, so that slashes inside need no escaping.
+  const parts = text.matchAll(/"([^"]*)"|\/((?:\\.|[^\\])+?)\/([a-z]*)(?=\s|$)|(\S+)/gs);
+  for (const [, phrase, pattern, flags, word] of parts) {
+    if (pattern !== undefined) {
+      terms.push(patternTerm(pattern, flags ?? ""));
+      const literal = requiredLiteral(pattern);
+      if (literal !== undefined) literals.push(literal);
+      continue;
+    }
+    const words = (phrase ?? word ?? "").split(/\s+/).filter((part) => part !== "");
+    if (words.length === 0) continue;
+    terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
+    literals.push(...words.flatMap((part) => literalOf(part) ?? []));
+  }
+  return { terms, literals: [...new Set(literals)] };
+}
+
+function wordTerm(word: string): Term {
+  const wanted = word.toLowerCase();
+  const careful = new RegExp(escape(word), "giu");
+  return {
+    find(text) {
+      const lower = text.toLowerCase();
+      // A few letters change their length with their case; then places would not fit.
+      if (lower.length !== text.length) return spansOf(text, careful);
+      const spans: Span[] = [];
+      for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+        spans.push({ start: at, end: at + wanted.length });
+      }
+      return spans;
+    },
+  };
+}
+
+/** The words one after the other, whatever white space is between them. Literal text: nothing to run away with. */
+function phraseTerm(words: readonly string[]): Term {
+  const pattern = new RegExp(words.map(escape).join("\\s{1,100}"), "giu");
+  return { find: (text) => spansOf(text, pattern) };
+}
+
+function spansOf(text: string, pattern: RegExp): readonly Span[] {
+  return [...text.matchAll(pattern)].map((match) => ({ start: match.index, end: match.index + match[0].length }));
+}
+
+/** Patterns run in linear time on an engine without back-references and look-around. */
+function patternTerm(pattern: string, flags: string): Term {
+  if (pattern.length > longestPattern) throw new QueryError(`The pattern is longer than ${longestPattern} characters.`);
+  if (/[^ims]/.test(flags)) throw new QueryError(`The flags of a pattern can be i, m and s, not ${flags}.`);
+  let compiled: RE2JS;
+  try {
+    // Case does not matter anywhere else in a search, so it does not here; lines have their own beginnings and ends.
+    const dotAll = flags.includes("s") ? RE2JS.DOTALL : 0;
+    compiled = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE | RE2JS.MULTILINE | dotAll);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new QueryError(`The pattern cannot be used: ${reason.slice(0, 200)}`);
+  }
+  return {
+    find(text) {
+      const spans: Span[] = [];
+      const matcher = compiled.matcher(text);
+      while (matcher.find()) {
+        if (matcher.end() > matcher.start()) spans.push({ start: matcher.start(), end: matcher.end() });
+        if (spans.length === 10_000) break;
+      }
+      return spans;
+    },
+  };
+}
+
+/** The longest piece of a word that stands in the bytes as it is: ASCII, and nothing that JSON escapes. */
+function literalOf(word: string): string | undefined {
+  const runs = word.toLowerCase().split(/[^!#-[\]-~]+/);
+  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "");
+  // Encoders for web pages write these as \u003c and so on.
+  const safe = longest.split(/[<>&'+]+/).reduce((a, b) => (b.length > a.length ? b : a), "");
+  return safe.length >= 2 ? safe : undefined;
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}

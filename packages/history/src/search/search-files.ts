@@ -1,0 +1,134 @@
+/** Runs a query over files: bytes first, then the lines that may match, then their text. */
+import type { DataFile } from "../discover/data-file.ts";
+import type { FacetStore, SavedFacet } from "../facets/facet.ts";
+import { hasOnlyGrown } from "../facets/fold-files.ts";
+import { parseLine, type ParsedLine } from "../format/parse-line.ts";
+import { createBreathe } from "../scan/breathe.ts";
+import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
+import { readFile } from "../scan/read-file.ts";
+import { gramsFacet, gramsOf, mayContain } from "./grams.ts";
+import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
+import type { Query } from "./query.ts";
+
+export interface SearchFilesOptions {
+  readonly filter: TextFilter;
+  readonly context: number;
+  readonly since: number;
+  readonly until: number;
+  readonly store: FacetStore;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FoundLine {
+  readonly file: DataFile;
+  readonly line: ParsedLine;
+  readonly time: number;
+  readonly found: readonly FoundText[];
+}
+
+/** Calls back for every line that matches, file by file in their order. */
+export async function searchFiles(
+  files: readonly DataFile[],
+  query: Query,
+  options: SearchFilesOptions,
+  onFound: (found: FoundLine) => void,
+): Promise<void> {
+  const grams = gramsOf(query.literals);
+  const stretches = new Map<string, readonly Stretch[]>();
+  if (grams.length > 0) {
+    const byPath = new Map(files.map((file) => [file.path, file]));
+    options.store.each(gramsFacet, (saved) => {
+      const file = byPath.get(saved.path);
+      if (file) stretches.set(saved.path, stretchesOf(file, saved, grams));
+    });
+  }
+  const search = createByteSearch();
+  const needle = query.literals.length > 0 ? search.needle(Buffer.from(rarest(query.literals))) : undefined;
+  const breathe = createBreathe(options.signal);
+  for (const file of files) {
+    for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
+      try {
+        searchStretch(file, stretch, { search, needle }, (line) => {
+          const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
+          if (time < options.since || time >= options.until) return;
+          const found = matchLine(line.value, query, options.filter, options.context);
+          if (found.length > 0) onFound({ file, line, time, found });
+        });
+      } catch {
+        // Gone or not readable: `verify` says so, a search goes on.
+      }
+    }
+    await breathe();
+  }
+}
+
+interface Stretch {
+  readonly from: number;
+  readonly until: number;
+  readonly firstLine: number;
+}
+
+/** The parts of a file that are worth reading: all of it, or what the index cannot rule out and what is newer than it. */
+function stretchesOf(file: DataFile, saved: SavedFacet, grams: readonly number[]): readonly Stretch[] {
+  const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
+  if (!isSame && !hasOnlyGrown(file, saved)) return [wholeOf(file)];
+  const { segments } = gramsFacet.decode(saved.data);
+  const last = segments.at(-1);
+  const stretches: Stretch[] = [];
+  for (const segment of segments) {
+    if (!mayContain(segment, grams)) continue;
+    stretches.push({ from: segment.start, until: segment.end, firstLine: segment.firstLine });
+  }
+  const end = last?.end ?? 0;
+  if (end < file.size)
+    stretches.push({ from: end, until: file.size, firstLine: last ? last.firstLine + last.lines : 1 });
+  return stretches;
+}
+
+function wholeOf(file: DataFile): Stretch {
+  return { from: 0, until: file.size, firstLine: 1 };
+}
+
+interface Scanner {
+  readonly search: ByteSearch;
+  readonly needle: Needle | undefined;
+}
+
+function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
+  const { search, needle } = scanner;
+  let line = stretch.firstLine;
+  readFile(file.path, { from: stretch.from, until: stretch.until, search }, (region) => {
+    const { bytes, end } = region;
+    if (region.tooLong) {
+      line += 1;
+      return;
+    }
+    let counted = region.start;
+    let at = region.start;
+    while (at < end) {
+      const hit = needle ? search.find(needle, at, end) : at;
+      if (hit < 0) break;
+      const start = bytes.lastIndexOf(0x0a, hit === at ? hit - 1 : hit) + 1;
+      const lineStart = hit === at && needle === undefined ? at : start;
+      let lineEnd = bytes.indexOf(0x0a, hit);
+      if (lineEnd < 0 || lineEnd > end) lineEnd = end;
+      line += countLines(bytes, counted, lineStart);
+      counted = lineStart;
+      const place = { line, offset: region.offset + (lineStart - region.start) };
+      for (const parsed of parseLine(bytes.subarray(lineStart, lineEnd), place, () => {})) onLine(parsed);
+      at = lineEnd + 1;
+    }
+    line += countLines(bytes, counted, end);
+  });
+}
+
+function countLines(bytes: Buffer, start: number, end: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(0x0a, start); at >= 0 && at < end; at = bytes.indexOf(0x0a, at + 1)) count += 1;
+  return count;
+}
+
+/** The longest text is the rarest one, as a rule. */
+function rarest(literals: readonly string[]): string {
+  return literals.reduce((a, b) => (b.length > a.length ? b : a));
+}

@@ -1,0 +1,155 @@
+import { pageOf, type LibraryConfig } from "../config.ts";
+import type { DataFile } from "../discover/data-file.ts";
+import { discover } from "../discover/discover.ts";
+import type { FacetStore } from "../facets/facet.ts";
+import { findSession } from "../get/get-session.ts";
+import { agentsBySession, parentOf } from "../list/agent-files.ts";
+import { projectPathOf } from "../list/project-path.ts";
+import type { SessionFacts } from "../list/session-facts.ts";
+import { orderSessions, readFacts, withStore } from "../list/sessions.ts";
+import { titleOf } from "../list/title.ts";
+import { pageOfTotal } from "../model/paginate.ts";
+import type { MessageType, PaginatedResult } from "../model/types.ts";
+import { stringOf } from "../model/value.ts";
+import type { TextFilter } from "./match-line.ts";
+import { parseQuery } from "./query.ts";
+import { searchFiles, type FoundLine } from "./search-files.ts";
+import { createTop } from "./top.ts";
+
+export interface SearchMatch {
+  readonly sessionId: string;
+  /** The id of the line; of an answer over several lines one of its `lineUuids`. */
+  readonly messageUuid: string;
+  readonly messageType: MessageType;
+  readonly match: string;
+  /** The line of the match with the lines around it. */
+  readonly context: readonly string[];
+  /** From 1, within the text of the message's block. */
+  readonly lineNumber: number;
+  /** What matched: a prompt that a person typed, text, thinking, a tool's input or its result. */
+  readonly kind: "prompt" | "text" | "thinking" | "tool_use" | "tool_result" | "other";
+  readonly toolName: string | null;
+  readonly agentId: string | null;
+  readonly timestamp: Date;
+  readonly score: number;
+  readonly sessionSummary: string | null;
+  readonly projectPath: string;
+  readonly path: string;
+  /** The line of the file, from 1. */
+  readonly fileLine: number;
+}
+
+export interface SearchOptions extends LibraryConfig, TextFilter {
+  /** Also search in subagents' transcripts; true if not given. */
+  readonly includeAgents?: boolean;
+}
+
+/** Matches in all sessions, the best first: what people said before what tools printed, whole words, then the newest. */
+export async function searchSessions(
+  query: string,
+  options: SearchOptions = {},
+): Promise<PaginatedResult<SearchMatch>> {
+  const page = pageOf(options);
+  const parsed = parseQuery(query);
+  if (parsed.terms.length === 0) return pageOfTotal([], 0, page);
+  return await withStore(options, async (store) => {
+    const files = await filesToSearch(options, store);
+    const top = createTop<Hit>(page.offset + page.limit, compareHits);
+    let total = 0;
+    await searchFiles(files, parsed, { ...limitsOf(options), context: page.context, store }, (line) => {
+      for (const found of line.found) {
+        total += 1;
+        top.add({ line, found });
+      }
+    });
+    const hits = top.sorted().slice(page.offset);
+    return pageOfTotal(await describe(hits, options, store), total, page);
+  });
+}
+
+/** Matches in one session and its subagents, in the order of the files. */
+export async function searchInSession(
+  idOrIndex: number | string,
+  query: string,
+  options: SearchOptions = {},
+): Promise<readonly SearchMatch[]> {
+  const { context } = pageOf(options);
+  const parsed = parseQuery(query);
+  return await withStore(options, async (store) => {
+    const { file, order } = await findSession(idOrIndex, options, store);
+    if (parsed.terms.length === 0) return [];
+    const agents = agentsBySession(order.discovered.files, [file]).get(file) ?? [];
+    const files = options.includeAgents === false ? [file] : [file, ...agents];
+    const hits: Hit[] = [];
+    await searchFiles(files, parsed, { ...limitsOf(options), context, store }, (line) => {
+      for (const found of line.found) hits.push({ line, found });
+    });
+    return await describe(hits, options, store);
+  });
+}
+
+interface Hit {
+  readonly line: FoundLine;
+  readonly found: FoundLine["found"][number];
+}
+
+function compareHits(a: Hit, b: Hit): number {
+  return b.found.score - a.found.score || b.line.time - a.line.time || a.line.line.offset - b.line.line.offset;
+}
+
+function limitsOf({ role, tool, since, until, signal }: SearchOptions): {
+  filter: TextFilter;
+  since: number;
+  until: number;
+  signal: AbortSignal | undefined;
+} {
+  return {
+    filter: { role, tool },
+    since: since === undefined ? Number.NEGATIVE_INFINITY : Number(since),
+    until: until === undefined ? Number.POSITIVE_INFINITY : Number(until),
+    signal,
+  };
+}
+
+async function filesToSearch(options: SearchOptions, store: FacetStore): Promise<readonly DataFile[]> {
+  const withAgents = options.includeAgents !== false;
+  if (options.workspace === undefined) {
+    const { files } = discover(options);
+    return withAgents ? files : files.filter((file) => file.kind === "session");
+  }
+  const { since: _since, until: _until, ...rest } = options;
+  const order = await orderSessions(rest, store);
+  const agents = agentsBySession(order.discovered.files, order.files);
+  return order.files.flatMap((file) => [file, ...(withAgents ? (agents.get(file) ?? []) : [])]);
+}
+
+/** Titles and projects are only looked up for the sessions that are shown. */
+async function describe(
+  hits: readonly Hit[],
+  options: SearchOptions,
+  store: FacetStore,
+): Promise<readonly SearchMatch[]> {
+  const facts = new Map<DataFile, SessionFacts>();
+  const shown = [...new Set(hits.map(({ line }) => line.file))];
+  await readFacts(shown, facts, options, store);
+  return hits.map(({ line: { file, line, time }, found }) => {
+    const known = facts.get(file);
+    return {
+      sessionId: file.sessionId ?? parentOf(file) ?? "",
+      messageUuid: stringOf(line.value["uuid"]) ?? `line:${line.line}`,
+      messageType: stringOf(line.value["type"]) ?? "unknown",
+      match: found.match,
+      context: found.context,
+      lineNumber: found.lineNumber,
+      kind: found.kind,
+      toolName: found.toolName ?? null,
+      agentId: file.agentId ?? null,
+      timestamp: new Date(time),
+      score: found.score,
+      sessionSummary: known ? titleOf(file, known) : null,
+      projectPath: known ? projectPathOf(known, file.encodedPath).projectPath : file.encodedPath,
+      path: file.path,
+      fileLine: line.line,
+    };
+  });
+}

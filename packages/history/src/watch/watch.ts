@@ -1,0 +1,100 @@
+import { watch as watchFolder, type FSWatcher } from "node:fs";
+import { getProjectsPath, type LibraryConfig } from "../config.ts";
+import { discover } from "../discover/discover.ts";
+import { createTail, type Tail } from "./tail.ts";
+import type { WatchEvent } from "./watch-event.ts";
+
+export interface WatchOptions extends LibraryConfig {
+  readonly signal?: AbortSignal;
+}
+
+/** The system tells of most changes at once; what it does not tell is found at the next look. */
+const lookEveryMs = 1000;
+const settleMs = 10;
+
+/** New sessions and lines as they are written, from now on, until the signal aborts or the loop is left. */
+export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
+  const queue: WatchEvent[] = [];
+  const tails = new Map<string, Tail>();
+  const state = { isClosed: false, wake: undefined as (() => void) | undefined, isDue: false };
+  const { files, roots } = discover(options);
+  for (const file of files) tails.set(file.path, createTail(file, "end"));
+
+  const wake = (): void => state.wake?.();
+  const soon = (): void => {
+    if (state.isDue) return;
+    state.isDue = true;
+    // A line is often written in several pieces: one look for all of them.
+    setTimeout(wake, settleMs);
+  };
+  const watchers = roots.flatMap((root) => watcherOn(getProjectsPath(root), soon) ?? []);
+  const stop = (): void => {
+    state.isClosed = true;
+    wake();
+  };
+  options.signal?.addEventListener("abort", stop);
+  try {
+    while (!state.isClosed && options.signal?.aborted !== true) {
+      const started = performance.now();
+      look(options, tails, queue);
+      const took = performance.now() - started;
+      yield* queue.splice(0);
+      if (state.isClosed || options.signal?.aborted) break;
+      // Looking must never take more than a small part of the time.
+      await sleep(Math.max(lookEveryMs, took * 20), state);
+    }
+  } finally {
+    options.signal?.removeEventListener("abort", stop);
+    for (const watcher of watchers) watcher.close();
+  }
+}
+
+interface Sleeper {
+  isDue: boolean;
+  wake: (() => void) | undefined;
+}
+
+async function sleep(ms: number, state: Sleeper): Promise<void> {
+  if (!state.isDue) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      state.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+  state.wake = undefined;
+  state.isDue = false;
+}
+
+function look(options: WatchOptions, tails: Map<string, Tail>, queue: WatchEvent[]): void {
+  const { files } = discover(options);
+  const present = new Set<string>();
+  for (const file of files) {
+    present.add(file.path);
+    let tail = tails.get(file.path);
+    if (!tail) {
+      queue.push({ type: "session", file });
+      tail = createTail(file, "start");
+      tails.set(file.path, tail);
+    }
+    queue.push(...tail.read(file));
+  }
+  for (const [path, tail] of tails) {
+    if (present.has(path)) continue;
+    tails.delete(path);
+    queue.push({ type: "removed", file: tail.file() });
+  }
+}
+
+/** Where folders cannot be watched, for example on some network drives, the regular look has to do. */
+function watcherOn(folder: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    const watcher = watchFolder(folder, { recursive: true }, onChange);
+    watcher.on("error", () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}
