@@ -10,13 +10,13 @@ export interface Base {
 
 /** Applies the row operations of one append, inside its transaction. */
 export function applyChanges(db: Database, sessionId: string, changes: Changes, base: Base): void {
-  if (changes.sessionInsert) insert(db, "sessions", columns(changes.sessionInsert));
+  if (changes.sessionInsert) insert(db, "sessions", sessionColumns(changes.sessionInsert));
   updateSession(db, sessionId, changes);
   const tags = changes.sessionSet.tags ?? changes.sessionInsert?.tags;
   if (tags) setTags(db, sessionId, tags);
   for (const [index, run] of changes.runInserts.entries())
     insert(db, "runs", { ...columns(run), number: base.runs + index + 1 });
-  for (const { id, set, add } of changes.runUpdates) update(db, "runs", id, { ...set }, { ...add });
+  for (const { id, set, add } of changes.runUpdates) update(db, ["runs", id], { ...set }, { ...add });
   for (const row of changes.messageInserts)
     insert(db, "messages", {
       id: row.id,
@@ -33,9 +33,10 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
     });
   for (const { messageId, runId, first } of changes.messageEntries)
     db.run(
-      "update messages set number = ? + part, run_id = ? where message_id = ?",
+      "update messages set number = ? + part, run_id = ? where session_id = ? and message_id = ?",
       base.messages + first,
       runId,
+      sessionId,
       messageId,
     );
   for (const [place, opened] of changes.awaitInserts.entries())
@@ -59,7 +60,12 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
 }
 
 function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd }: Changes): void {
-  update(db, "sessions", sessionId, columns(sessionSet), { ...sessionAdd });
+  update(db, ["sessions", sessionId], sessionColumns(sessionSet), { ...sessionAdd });
+}
+
+/** When a session changed last stands on its head, which every append writes anyway. */
+function sessionColumns({ updated_at: _, ...row }: Partial<SessionColumns>): Columns {
+  return columns(row);
 }
 
 function setTags(db: Database, sessionId: string, tags: readonly string[]): void {
@@ -71,7 +77,7 @@ function setTags(db: Database, sessionId: string, tags: readonly string[]): void
 type Columns = Readonly<Record<string, SQLInputValue | boolean | undefined>>;
 
 /** Lists and objects become JSON text; everything else is a column as it is. */
-function columns(row: Partial<SessionColumns> | object): Columns {
+function columns(row: object): Columns {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [
       key,
@@ -87,7 +93,12 @@ function insert(db: Database, table: string, row: Columns): void {
 }
 
 /** Sets some columns and adds to others; with neither, nothing happens. */
-function update(db: Database, table: string, id: string, set: Columns, add: Readonly<Record<string, number>>): void {
+function update(
+  db: Database,
+  [table, id]: readonly [string, string],
+  set: Columns,
+  add: Readonly<Record<string, number>>,
+): void {
   const settings = Object.keys(set);
   const additions = Object.keys(add).filter((name) => add[name] !== 0);
   if (settings.length + additions.length === 0) return;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   type AppendOptions,
   type Appended,
@@ -12,16 +11,20 @@ import {
   sessionNotFound,
 } from "@skein/core";
 import { type Event, FACT_VERSION, type NewEvent } from "@skein/protocol";
+import { bodyOf } from "../sql/body.ts";
 import { applyChanges } from "./changes.ts";
 import type { Database } from "./database.ts";
 import { toEvent } from "./rows.ts";
 
-/** Bodies over this many bytes are kept apart, so that walking a log does not drag them along. */
-const BLOB_LIMIT = 256 * 1024;
-const PREVIEW = 1024;
-
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data) as body";
 const COLUMNS = `e.id, e.session_id, e.sequence, e.event_type, e.created_at, ${BODY}`;
+
+const COUNT =
+  "update heads set last_sequence = last_sequence + ?, message_count = message_count + ?, run_count = run_count + ?, updated_at = ?";
+const LET_GO = "fence = fence + 1, owner = null, leased_until = 0";
+
+/** What an append adds to the head of its session, and when. */
+type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
 export interface Head {
   readonly tenant: string;
@@ -82,9 +85,9 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
 
   function insertEvents(events: readonly Event[]): void {
     for (const event of events) {
-      const body = JSON.stringify(event.data);
+      const { text, blob } = bodyOf(event.data);
       const { run_id, step } = event.data as { run_id?: string; step?: number };
-      const blob = body.length > BLOB_LIMIT ? keepBlob(body) : null;
+      const hash = blob && keepBlob(blob.hash.toString("hex"), text);
       db.run(
         `insert into events (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at)
          values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -92,8 +95,8 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
         event.sequence,
         event.id,
         event.event_type,
-        blob === null ? body : JSON.stringify({ preview: body.slice(0, PREVIEW) }),
-        blob,
+        blob ? blob.preview : text,
+        hash,
         run_id ?? null,
         step ?? null,
         FACT_VERSION,
@@ -102,8 +105,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     }
   }
 
-  function keepBlob(body: string): string {
-    const hash = createHash("sha256").update(body).digest("hex");
+  function keepBlob(hash: string, body: string): string {
     db.run("insert or ignore into blobs values (?, ?)", hash, body);
     return hash;
   }
@@ -121,7 +123,8 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
 
     const time = now();
-    const events = placed(sessionId, newEvents, { first: last + 1, createdAt: new Date(time).toISOString() });
+    const createdAt = new Date(time).toISOString();
+    const events = placed(sessionId, newEvents, { first: last + 1, createdAt });
     const changes = project(events);
     for (const { user_message_uuid } of changes.checkpointInserts)
       if (
@@ -132,25 +135,9 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     // Everything that can be refused has been: from here on there are only writes.
     insertEvents(events);
     applyChanges(db, sessionId, changes, { messages: before?.message_count ?? 0, runs: before?.run_count ?? 0 });
-    if (before)
-      db.run(
-        "update heads set last_sequence = last_sequence + ?, message_count = message_count + ?, run_count = run_count + ? where session_id = ?",
-        events.length,
-        changes.messagesEntered,
-        changes.runInserts.length,
-        sessionId,
-      );
-    else
-      db.run(
-        "insert into heads (session_id, tenant, last_sequence, message_count, run_count, fact_version) values (?, ?, ?, ?, ?, ?)",
-        sessionId,
-        changes.sessionInsert?.tenant ?? "",
-        events.length,
-        changes.messagesEntered,
-        changes.runInserts.length,
-        FACT_VERSION,
-      );
-    schedule(sessionId, options, time);
+    const counted = [events.length, changes.messagesEntered, changes.runInserts.length, createdAt] as const;
+    if (before) updateHead(sessionId, before, counted, { ...options, time });
+    else insertHead(sessionId, changes.sessionInsert?.tenant ?? "", counted, options);
     if (key)
       db.run(
         "insert into keys values (?, ?, ?, ?, ?, ?)",
@@ -164,22 +151,40 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return { events, repeated: false };
   }
 
-  /** Renews the lease, and says when the session is due. */
-  function schedule(sessionId: string, { lease, dueAt, release }: AppendOptions, time: number): void {
-    if (release) {
+  /** Counts what was appended, renews the lease or gives it back, and says when the session is due. */
+  function updateHead(
+    sessionId: string,
+    before: Head,
+    counted: Counted,
+    { lease, dueAt, release, time }: AppendOptions & { readonly time: number },
+  ): void {
+    if (release) db.run(`${COUNT}, ${LET_GO}, due_at = ? where session_id = ?`, ...counted, release.dueAt, sessionId);
+    else if (lease && dueAt !== undefined)
       db.run(
-        "update heads set fence = fence + 1, owner = null, leased_until = 0, due_at = ? where session_id = ?",
-        release.dueAt,
+        `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
+        ...counted,
+        time + lease.leaseMs,
+        dueAt,
         sessionId,
       );
-      return;
-    }
-    if (lease) db.run("update heads set leased_until = ? where session_id = ?", time + lease.leaseMs, sessionId);
-    if (dueAt === undefined) return;
-    const sql = lease
-      ? "update heads set due_at = ? where session_id = ?"
-      : "update heads set due_at = min(coalesce(due_at, 9e15), ?) where session_id = ?";
-    db.run(sql, dueAt, sessionId);
+    else if (lease)
+      db.run(`${COUNT}, leased_until = ? where session_id = ?`, ...counted, time + lease.leaseMs, sessionId);
+    // Most prompts to a session that is due already change nothing here, and then its index stays as it is.
+    else if (dueAt !== undefined && dueAt < (before.due_at ?? Number.POSITIVE_INFINITY))
+      db.run(`${COUNT}, due_at = ? where session_id = ?`, ...counted, dueAt, sessionId);
+    else db.run(`${COUNT} where session_id = ?`, ...counted, sessionId);
+  }
+
+  function insertHead(sessionId: string, tenant: string, counted: Counted, { dueAt }: AppendOptions): void {
+    db.run(
+      `insert into heads (session_id, tenant, last_sequence, message_count, run_count, updated_at, due_at, fact_version)
+       values (?, ?, ?, ?, ?, ?, ?, ?)`,
+      sessionId,
+      tenant,
+      ...counted,
+      dueAt ?? null,
+      FACT_VERSION,
+    );
   }
 
   return {

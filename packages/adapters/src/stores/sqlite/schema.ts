@@ -16,16 +16,18 @@ create table heads (
   owner text,
   leased_until integer not null default 0,
   due_at integer,
-  fact_version integer not null
+  fact_version integer not null,
+  updated_at text not null
 ) without rowid;
 create index heads_due on heads (due_at) where due_at is not null;
 create index heads_owner on heads (owner) where owner is not null;
+create index heads_updated on heads (updated_at);
 
 -- Bodies over 256 KiB, by the SHA-256 of their text.
 create table blobs (hash text primary key, body text not null) without rowid;
 
 create table events (
-  position integer primary key autoincrement,
+  position integer primary key,
   session_id text not null,
   sequence integer not null check (sequence > 0),
   id text not null unique,
@@ -38,8 +40,8 @@ create table events (
   created_at text not null,
   unique (session_id, sequence)
 );
-create index events_run on events (run_id, created_at) where run_id is not null;
-create index events_type on events (event_type, created_at);
+create index events_run on events (run_id) where run_id is not null;
+create index events_type on events (event_type);
 create index events_created on events (created_at);
 create index events_blob on events (blob) where blob is not null;
 
@@ -60,7 +62,6 @@ create table sessions (
   current_step integer not null default 0 check (current_step >= 0),
   container_id text,
   created_at text not null,
-  updated_at text not null,
   started_at text,
   finished_at text,
   last_run_at text,
@@ -86,7 +87,6 @@ create index sessions_status on sessions (tenant, platform_status, created_at, i
 create index sessions_agent on sessions (tenant, agent_id, created_at, id);
 create index sessions_parent on sessions (parent_session_id, created_at, id) where parent_session_id is not null;
 create index sessions_caller on sessions (subagent_of_session_id, created_at, id) where subagent_of_session_id is not null;
-create index sessions_updated on sessions (updated_at);
 create index sessions_last_run on sessions (last_run_at);
 
 create table session_tags (
@@ -99,7 +99,7 @@ create table session_tags (
 create index session_tags_session on session_tags (session_id);
 
 create table messages (
-  id text primary key,
+  id text not null,
   session_id text not null,
   message_id text not null,
   part integer not null,
@@ -110,10 +110,10 @@ create table messages (
   run_id text,
   sequence integer not null,
   created_at text not null,
-  unique (session_id, number)
-) without rowid;
-create index messages_message on messages (message_id);
-create index messages_run on messages (run_id, number) where run_id is not null;
+  primary key (session_id, message_id, part)
+);
+-- A prompt that waits has no number yet, and costs nothing here until it enters the transcript.
+create unique index messages_number on messages (session_id, number) where number is not null;
 
 create table runs (
   id text primary key,

@@ -59,7 +59,7 @@ export async function createSqliteStore({ file, now = Date.now }: SqliteStoreOpt
     if (version === seenVersion) return;
     seenVersion = version;
     const changed = db.all("select distinct session_id from events where position > ?", seenPosition);
-    seenPosition = Math.max(seenPosition, lastPosition());
+    seenPosition = lastPosition();
     for (const { session_id } of changed) followers.poke(session_id as string);
     for (const sessionId of followers.followed())
       if (!db.get("select 1 from heads where session_id = ?", sessionId)) followers.end(sessionId);
@@ -181,7 +181,8 @@ export async function createSqliteStore({ file, now = Date.now }: SqliteStoreOpt
   };
 }
 
-const SESSIONS = "select s.*, (select run_count from heads where session_id = s.id) as total_runs from sessions s";
+const SESSIONS =
+  "select s.*, h.updated_at, h.run_count as total_runs from sessions s join heads h on h.session_id = s.id";
 
 function listSessions(db: Database, query: SessionQuery): { items: readonly Session[]; cursor: string | null } {
   const where: string[] = [];

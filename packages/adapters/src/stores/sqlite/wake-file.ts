@@ -6,6 +6,9 @@ export interface WakeFile {
   close(): void;
 }
 
+/** Commits that follow each other this closely are announced together. */
+const BATCH_MS = 2;
+
 /**
  * Watching the `-wal` file does not do: it changes before a commit can be seen, and the last change is never announced.
  *
@@ -17,9 +20,29 @@ export function openWakeFile(path: string, woken: () => void): WakeFile {
   const handle = openSync(path, "r+");
   const byte = new Uint8Array([1]);
   const watcher = watched(path, woken);
+  let touchedAt = -BATCH_MS;
+  let waiting: NodeJS.Timeout | undefined;
+
+  function write(): void {
+    clearTimeout(waiting);
+    waiting = undefined;
+    touchedAt = performance.now();
+    try {
+      writeSync(handle, byte, 0, 1, 0);
+    } catch {
+      // A full disk, say. What was committed is committed; the others find it by their sweep.
+    }
+  }
+
   return {
-    touch: () => void writeSync(handle, byte, 0, 1, 0),
+    touch() {
+      if (waiting) return;
+      const early = touchedAt + BATCH_MS - performance.now();
+      if (early <= 0) write();
+      else waiting = setTimeout(write, early).unref();
+    },
     close() {
+      if (waiting) write();
       watcher?.close();
       closeSync(handle);
       closeSync(file);
