@@ -1,0 +1,86 @@
+import { foldAll } from "@skein/core";
+import { MUTANTS, type Mutant, type SimulationMode, simulate } from "@skein/core/testing";
+import type { Event, Fact } from "@skein/protocol";
+import { describe, expect, test } from "vitest";
+
+const MODES: readonly SimulationMode[] = ["safety", "liveness"];
+
+describe("the seeded simulation", () => {
+  test("finds nothing in 150 seeds of each mode", { timeout: 60_000 }, async () => {
+    for (let seed = 1; seed <= 150; seed++)
+      for (const mode of MODES) {
+        const { violations } = await simulate({ seed, mode });
+        expect(violations, `npm run simulate -- --seed ${seed} --mode ${mode} --trace`).toEqual([]);
+      }
+  });
+
+  test("plays the same seed the same way, 100 of 100 times", { timeout: 60_000 }, async () => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const mode = seed % 2 === 0 ? "safety" : "liveness";
+      const [first, second] = [await simulate({ seed, mode }), await simulate({ seed, mode })];
+      expect(second.hash).toBe(first.hash);
+    }
+  });
+
+  test("plays different seeds differently, and shows what happened on request", async () => {
+    const results = await Promise.all([1, 2, 3].map((seed) => simulate({ seed, mode: "safety", keepTrace: true })));
+    expect(new Set(results.map(({ hash }) => hash)).size).toBe(3);
+    expect(results[0]?.trace.join("\n")).toContain("prompt.accepted");
+  });
+});
+
+describe("planted bugs are found", () => {
+  // How many seeds each may need here. The campaign allows 1,000; a bug that needs many more than today is a worse simulation.
+  const budgets: Partial<Record<Mutant, number>> = { "lost-wake-up": 600, "no-poison": 200 };
+
+  test.each(Object.entries(MUTANTS))("%s: %s", { timeout: 60_000 }, async (name) => {
+    const mutant = name as Mutant;
+    const found = await firstFound(mutant, budgets[mutant] ?? 100);
+    expect(found, `${mutant} was not found`).toBeDefined();
+  });
+
+  async function firstFound(mutant: Mutant, seeds: number): Promise<number | undefined> {
+    for (let seed = 1; seed <= seeds; seed++)
+      for (const mode of MODES) {
+        const { violations } = await simulate({ seed, mode, mutant });
+        if (violations.length > 0) return seed;
+      }
+    return undefined;
+  }
+});
+
+describe("what the simulation found", () => {
+  const sessionId = "01890000-0000-7000-8000-00000000000a";
+  const [runId, messageId] = ["01890000-0000-7000-8000-00000000000b", "01890000-0000-7000-8000-00000000000c"];
+
+  function log(...facts: readonly { event_type: string; data: object }[]): Event[] {
+    return facts.map((fact, index) => ({
+      ...(fact as Fact),
+      id: `e${index}`,
+      session_id: sessionId,
+      sequence: index + 1,
+      created_at: "2026-11-01T00:00:00.000Z",
+    }));
+  }
+
+  const prompted = (mode: string) => ({
+    event_type: "prompt.accepted",
+    data: { message_id: messageId, run_id: runId, mode, content: "hi", model: null, max_cost_micros: null },
+  });
+
+  test("a run that kills every worker in its model call makes no progress by calling again", () => {
+    const taken = [
+      { event_type: "run.resumed", data: { run_id: runId, fence: 2 } },
+      { event_type: "step.abandoned", data: { run_id: runId, step: 1, usage: {}, cost: null } },
+      { event_type: "step.started", data: { run_id: runId, step: 2, attempt: 1, purpose: "step" } },
+    ];
+    const started = { event_type: "session.started", data: { run_id: runId, message_id: messageId } };
+    const state = foldAll(sessionId, log(prompted("queue"), started, ...taken, ...taken, ...taken));
+    expect(state.run?.resumesWithoutProgress).toBe(3);
+  });
+
+  test("a prompt that steers is taken out of the queue when its run is cancelled", () => {
+    const cancelled = { event_type: "cancel.requested", data: { run_id: runId, reason: null } };
+    expect(foldAll(sessionId, log(prompted("steer"), cancelled)).queue).toEqual([]);
+  });
+});
