@@ -1,0 +1,251 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { createAgents, createModels } from "@skein/core";
+import { type Script, createScript } from "@skein/core/testing";
+import { createIds } from "@skein/protocol";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+/** The seeds' tables, read as any sqlite shell would read them. */
+let db: DatabaseSync;
+let script: Script;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-views-"));
+  const file = join(folder, "skein.db");
+  const store = await createSqliteStore({ file });
+  const ids = createIds();
+  const model = await createModels({ records: store.records, ids }).add({ name: "claude-sonnet-5-5", isDefault: true });
+  await createAgents({ records: store.records, ids }).create({
+    name: "Helper",
+    model: "m",
+    tags: ["a"],
+    default_model_id: model.id,
+  });
+  script = createScript({ store, ids });
+  await script.create({ title: "A title", tags: ["blue"], metadata: { user: "u" } });
+  await script.toolTurn("How much is 2+2?");
+  await script.toolTurn("And 3+3?\0");
+  const { runId, messageId } = await script.prompt("third");
+  const lease = await script.claim();
+  const step = { run_id: runId, step: 1 };
+  await script.append(
+    [
+      {
+        event_type: "session.started",
+        data: { run_id: runId, message_id: messageId, user_message: "third", formatter: "json" },
+      },
+      {
+        event_type: "step.error",
+        data: { ...step, error: { code: "api_error", message: "it broke" }, duration_ms: 4 },
+      },
+      {
+        event_type: "file.stored",
+        data: {
+          ...step,
+          file_id: "f1",
+          filename: "a.png",
+          storage_path: "/f1_a.png",
+          size: 3,
+          mime_type: "image/png",
+          duration_ms: 1,
+        },
+      },
+      {
+        event_type: "await.opened",
+        data: {
+          ...step,
+          awaits: [
+            {
+              tool_use_id: "t1",
+              kind: "frontend_tool",
+              name: "confirm",
+              input: { a: 1 },
+              expires_at: null,
+              session_id: null,
+            },
+          ],
+        },
+      },
+      {
+        event_type: "checkpoint.created",
+        data: { checkpoint_id: ids(), user_message_uuid: "u1", files_modified: ["/a"] },
+      },
+    ],
+    { lease },
+  );
+  db = new DatabaseSync(file, { readOnly: true });
+  close = async () => {
+    db.close();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+});
+afterAll(() => close());
+
+const json = (value: unknown): unknown => JSON.parse(value as string);
+
+test("pattern 1: resumes an agent from its one row", () => {
+  const row = db.prepare("SELECT * FROM agent_config WHERE agent_uuid = ?").get(script.sessionId) ?? {};
+  expect(row).toMatchObject({
+    model: "claude-sonnet-4-5",
+    max_steps: 50,
+    thinking_tokens: 0,
+    max_tokens: 2048,
+    formatter: "json",
+    compactor_type: "none",
+    max_retries: 5,
+    base_delay: 1,
+    title: "A title",
+    total_runs: 3,
+    awaiting_frontend_tools: 1,
+    last_known_input_tokens: 1900,
+  });
+  expect((json(row["messages"]) as { role: string }[]).map(({ role }) => role)).toEqual([
+    "user",
+    "assistant",
+    "user",
+    "assistant",
+    "user",
+    "assistant",
+    "user",
+    "assistant",
+  ]);
+  expect(json(row["pending_frontend_tools"])).toEqual([{ tool_use_id: "t1", name: "confirm", input: { a: 1 } }]);
+  expect(json(row["file_registry"])).toMatchObject({ f1: { filename: "a.png", size: 3 } });
+});
+
+test("pattern 2: pages through conversations, newest first", () => {
+  const rows = db
+    .prepare(
+      `SELECT conversation_id, user_message, final_response, started_at, generated_files, total_steps
+         FROM conversation_history WHERE agent_uuid = ? ORDER BY sequence_number DESC LIMIT 20 OFFSET 0`,
+    )
+    .all(script.sessionId);
+  expect(rows.map(({ user_message }) => user_message)).toEqual(["third", "And 3+3?\uFFFD", "How much is 2+2?"]);
+  expect(json(rows[0]?.["generated_files"])).toMatchObject([{ file_id: "f1", step: 1 }]);
+  const first =
+    db.prepare("SELECT messages, cost, usage FROM conversation_history WHERE sequence_number = 1").get() ?? {};
+  expect(json(first["messages"])).toMatchObject([
+    { role: "user", content: "How much is 2+2?" },
+    { role: "assistant", content: [{ type: "text" }, { type: "tool_use", name: "search" }] },
+    { role: "user", content: [{ type: "tool_result", content: "4" }] },
+    { role: "assistant", content: [{ type: "text", text: "The answer is 4" }] },
+  ]);
+  expect(json(first["cost"])).toEqual({
+    input_cost: 0.0114,
+    output_cost: 0.039,
+    cache_write_cost: 0.0015,
+    cache_read_cost: 0.00024,
+    total_cost: 0.05214,
+    total_input_tokens: 5000,
+    total_output_tokens: 2600,
+    total_cache_creation_tokens: 400,
+    total_cache_read_tokens: 800,
+    model_id: "claude-sonnet-4-5",
+    long_context_applied: false,
+    currency: "USD",
+  });
+});
+
+test("pattern 3: shows a run action by action", () => {
+  const runId = db.prepare("SELECT run_id FROM conversation_history WHERE sequence_number = 1").get()?.[
+    "run_id"
+  ] as string;
+  const rows = db
+    .prepare(
+      "SELECT timestamp, step_number, action_type, action_data, duration_ms FROM agent_runs WHERE run_id = ? ORDER BY timestamp ASC, log_id",
+    )
+    .all(runId);
+  expect(rows.map(({ action_type }) => action_type)).toEqual([
+    "run_started",
+    "context_transformation",
+    "api_call_started",
+    "api_response_received",
+    "context_transformation",
+    "tool_execution",
+    "context_transformation",
+    "api_call_started",
+    "api_response_received",
+    "context_transformation",
+    "run_completed",
+  ]);
+  expect(json(rows[5]?.["action_data"])).toMatchObject({
+    tool_name: "search",
+    result: "4",
+    success: true,
+    execution_time_ms: 12,
+  });
+  expect((json(rows[7]?.["action_data"]) as { messages_sent: unknown[] }).messages_sent).toHaveLength(3);
+});
+
+test("pattern 4: averages tokens per run", () => {
+  const rows = db
+    .prepare(
+      `SELECT agent_uuid, AVG((usage ->> 'input_tokens') + (usage ->> 'output_tokens')) AS avg_tokens
+         FROM conversation_history WHERE started_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') GROUP BY agent_uuid`,
+    )
+    .all();
+  expect(rows).toEqual([{ agent_uuid: script.sessionId, avg_tokens: (6400 + 6400) / 3 }]);
+});
+
+test("pattern 5: finds errors, newest first", () => {
+  const rows = db
+    .prepare(
+      "SELECT agent_uuid, run_id, timestamp, action_data FROM agent_runs WHERE action_type = 'error' ORDER BY timestamp DESC LIMIT 50",
+    )
+    .all();
+  expect(rows.map(({ action_data }) => json(action_data))).toEqual([
+    { error: { code: "api_error", message: "it broke" } },
+  ]);
+});
+
+test("shows seed 004's and seed 000's tables", () => {
+  const one = (sql: string): Record<string, unknown> => ({ ...db.prepare(sql).get() });
+  expect(one("select * from platform_agents")).toMatchObject({ name: "Helper", status: "active", tags: '["a"]' });
+  expect(one("select * from platform_llm_models")).toMatchObject({ name: "claude-sonnet-5-5", is_default: 1 });
+  expect(one("select * from platform_sessions")).toMatchObject({ title: "A title", status: "running" });
+  expect(one("select count(*) as n from platform_messages")).toEqual({ n: 10 });
+  expect(Object.keys(one("select * from platform_events"))).toEqual([
+    "id",
+    "session_id",
+    "sequence",
+    "event_type",
+    "data",
+    "created_at",
+  ]);
+  expect(one("select * from api_sessions")).toMatchObject({
+    status: "active",
+    total_turns: 2,
+    total_cost_usd: 0.10428,
+  });
+  expect(one("select * from api_checkpoints")).toMatchObject({ user_message_uuid: "u1", files_modified: '["/a"]' });
+  const types = db.prepare("select message_type from api_session_messages order by created_at").all();
+  expect(new Set(types.map(({ message_type }) => message_type))).toEqual(new Set(["user", "assistant", "result"]));
+});
+
+test.each([
+  ["agent_config by id", "SELECT model FROM agent_config WHERE agent_uuid = 'x'"],
+  ["agent_config by updated_at", "SELECT agent_uuid FROM agent_config ORDER BY updated_at DESC LIMIT 5"],
+  [
+    "conversations of an agent",
+    "SELECT user_message FROM conversation_history WHERE agent_uuid = 'x' ORDER BY sequence_number DESC LIMIT 20",
+  ],
+  ["conversation of a run", "SELECT user_message FROM conversation_history WHERE run_id = 'x'"],
+  ["actions of a run", "SELECT action_type FROM agent_runs WHERE run_id = 'x'"],
+  ["actions of a type", "SELECT agent_uuid FROM agent_runs WHERE action_type = 'error'"],
+  ["checkpoints of a session", "SELECT id FROM api_checkpoints WHERE session_id = 'x'"],
+  ["messages of a session", "SELECT id FROM platform_messages WHERE session_id = 'x' ORDER BY sequence"],
+  ["events of a session", "SELECT id FROM platform_events WHERE session_id = 'x' ORDER BY sequence"],
+])("looks up %s without reading a whole table", (_, sql) => {
+  const plan = db
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(({ detail }) => String(detail));
+  expect(
+    plan.filter((line) => /^SCAN (events|e|sessions|s|runs|r|messages|m|checkpoints)\b(?!.*USING)/.test(line)),
+  ).toEqual([]);
+});
