@@ -17,12 +17,13 @@ import {
   createIds,
 } from "@skein/protocol";
 import { z } from "zod";
+import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "./append-rules.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import { forkedMessages } from "./fork.ts";
 import { type SessionState, emptyState } from "./state.ts";
-import type { AppendOptions, Page, PageOptions, SessionQuery, Store } from "./store.ts";
+import type { AppendOptions, Appended, Page, PageOptions, SessionQuery, Store } from "./store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;
@@ -73,9 +74,16 @@ type Key = NonNullable<AppendOptions["key"]>;
 /** What people do with sessions. The server, the command line and the library call this and nothing lower. */
 export interface Sessions {
   create(agent: SessionAgent, options?: z.input<typeof CreateOptions>, key?: Key): Promise<Session>;
+  /** Creates a session and accepts its first prompt, in one transaction. */
+  begin(
+    agent: SessionAgent,
+    prompt: string | z.input<typeof PromptOptions>,
+    options?: z.input<typeof CreateOptions>,
+    key?: Key,
+  ): Promise<Accepted>;
   prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
-  /** Answers an await. What becomes of the answer is decided by the driver, and stands in the log. */
-  answer(sessionId: string, toolUseId: string, answer: { content: Content; isError?: boolean }): Promise<Event>;
+  /** Answers an await, and says what became of the answer: accepted, a duplicate, stale or refused. */
+  answer(sessionId: string, toolUseId: string, answer: { content: Content; isError?: boolean }): Promise<Answered>;
   /** Asks for the end of a run: the one that is under way, or the named one, which may still be queued. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Event>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
@@ -119,28 +127,49 @@ export function createSessions({
     return fold(start, await store.read(sessionId, { tenant, after: start.sequence }));
   }
 
-  async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
+  function created(agent: SessionAgent, options: z.input<typeof CreateOptions>): { id: string; fact: Fact } {
     if (agent.status === "archived")
       throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
     const { id = ids(), title, tags, modelId, workingDirectory, metadata, subagentOf } = parsed(CreateOptions, options);
-    const created = event({
-      event_type: "session.created",
-      data: {
-        tenant,
-        agent_id: agent.id,
-        agent_version: agent.version,
-        agent: agent.config,
-        title,
-        tags,
-        model_id: modelId,
-        working_directory: workingDirectory,
-        metadata,
-        parent: null,
-        subagent_of: subagentOf,
-      },
-    });
-    const { events } = await store.append(id, [created], { expect: 0, ...(key && { key }) });
+    const data = {
+      tenant,
+      agent_id: agent.id,
+      agent_version: agent.version,
+      agent: agent.config,
+      title,
+      tags,
+      model_id: modelId,
+      working_directory: workingDirectory,
+      metadata,
+      parent: null,
+      subagent_of: subagentOf,
+    };
+    return { id, fact: { event_type: "session.created", data } };
+  }
+
+  function accepted(input: string | z.input<typeof PromptOptions>): Fact {
+    const options = typeof input === "string" ? { content: input } : input;
+    const { content, mode, model, maxCostMicros } = parsed(PromptOptions, options);
+    checkPrompt(content);
+    const data = { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros };
+    return { event_type: "prompt.accepted", data };
+  }
+
+  async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
+    const { id, fact } = created(agent, options);
+    const { events } = await store.append(id, [event(fact)], { expect: 0, ...(key && { key }) });
     return get(events[0]?.session_id ?? id);
+  }
+
+  async function begin(
+    agent: SessionAgent,
+    input: string | z.input<typeof PromptOptions>,
+    options: z.input<typeof CreateOptions> = {},
+    key?: Key,
+  ): Promise<Accepted> {
+    const { id, fact } = created(agent, options);
+    const facts = [fact, accepted(input)].map(event);
+    return acceptedOf(await store.append(id, facts, { expect: 0, dueAt: now(), ...(key && { key }) }));
   }
 
   async function prompt(
@@ -148,30 +177,8 @@ export function createSessions({
     input: string | z.input<typeof PromptOptions>,
     key?: Key,
   ): Promise<Accepted> {
-    const { content, mode, model, maxCostMicros } = parsed(
-      PromptOptions,
-      typeof input === "string" ? { content: input } : input,
-    );
-    checkPrompt(content);
-    const accepted = event({
-      event_type: "prompt.accepted",
-      data: { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros },
-    });
-    const { events, repeated } = await store.append(sessionId, [accepted], {
-      tenant,
-      dueAt: now(),
-      ...(key && { key }),
-    });
-    const [stored] = events;
-    if (stored?.event_type !== "prompt.accepted")
-      throw new Error("The store answered an accepted prompt with something else.");
-    return {
-      sessionId: stored.session_id,
-      messageId: stored.data.message_id,
-      runId: stored.data.run_id,
-      sequence: stored.sequence,
-      repeated,
-    };
+    const facts = [event(accepted(input))];
+    return acceptedOf(await store.append(sessionId, facts, { tenant, dueAt: now(), ...(key && { key }) }));
   }
 
   async function cancel(
@@ -238,13 +245,11 @@ export function createSessions({
 
   return {
     create,
+    begin,
     prompt,
     async answer(sessionId, toolUseId, { content, isError = false }) {
-      const open = await store.awaits(sessionId, { tenant });
-      if (!open.some(({ tool_use_id }) => tool_use_id === toolUseId))
-        throw new KnownError("not_awaiting", `Session ${sessionId} does not wait for an answer to ${toolUseId}.`);
       const data = { tool_use_id: toolUseId, content: parsed(Content, content), is_error: isError };
-      return appendOne(sessionId, { event_type: "await.answered", data });
+      return answerAwait({ store, tenant, now, ids }, sessionId, data);
     },
     cancel,
     edit,
@@ -259,6 +264,15 @@ export function createSessions({
     follow: (sessionId, options, signal) => store.follow(sessionId, { ...options, tenant }, signal),
     state,
   };
+}
+
+/** What a prompt became, from the event that is stored: the first time, and whenever it is repeated. */
+function acceptedOf({ events, repeated }: Appended): Accepted {
+  const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
+  if (stored?.event_type !== "prompt.accepted")
+    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.");
+  const { message_id: messageId, run_id: runId } = stored.data;
+  return { sessionId: stored.session_id, messageId, runId, sequence: stored.sequence, repeated };
 }
 
 function checkPrompt(content: Content): void {
