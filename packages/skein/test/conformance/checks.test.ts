@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Bench, openBench } from "./bench.ts";
+import { runCheck } from "./describe-seed.ts";
+import type { Check } from "./line.ts";
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+const column = { check: "column", view: "agent.agent_config", column: "max_steps", type: "integer" } as const;
+
+/** One line per kind of check that is not so: a check that cannot fail would make a list worthless. */
+const wrong: readonly (readonly [string, Check])[] = [
+  ["a column that is not there", { ...column, column: "max_stairs" }],
+  ["a column of another type", { ...column, type: "bigint" }],
+  ["a column of another length", { ...column, column: "model", type: "character varying", size: "99" }],
+  ["another default", { ...column, default: "51" }],
+  [
+    "a column that is null somewhere",
+    { check: "column", view: "platform.sessions", column: "title", type: "text", notNull: true },
+  ],
+  [
+    "a value that never comes",
+    { check: "values", view: "api.sessions", column: "status", values: ["active", "completed", "error", "lost"] },
+  ],
+  [
+    "a value that was left out",
+    { check: "values", view: "api.sessions", column: "status", values: ["active", "completed"] },
+  ],
+  ["ids that are not v7", { check: "version 7", view: "(select gen_random_uuid() as id) x", column: "id" }],
+  [
+    "a query that finds nothing",
+    { check: "query", query: "select 1 from platform.events where event_type = 'session.exploded'" },
+  ],
+  ["a query that does not run", { check: "query", query: "select nothing from nowhere" }],
+  ["a lookup without an index", { check: "index", query: "select id from skein.runs where user_message = 'Go on'" }],
+  ["a write that is allowed", { check: "refused", write: "update skein.sessions set title = 'x'", code: "23514" }],
+  [
+    "a key that is not there",
+    { check: "json", query: "select usage from agent.conversation_history", key: "tokens", type: "number" },
+  ],
+  [
+    "a key of another type",
+    { check: "json", query: "select usage from agent.conversation_history", key: "input_tokens", type: "string" },
+  ],
+  ["an event that nobody appended", { check: "event", type: "session.exploded" }],
+  ["an action without its key", { check: "action", action: "run_started", keys: ["mood"] }],
+  ["an action that nobody logs", { check: "action", action: "streaming_chunk", keys: [] }],
+  ["a key that no line has", { check: "action line", key: "mood", type: "any" }],
+  ["a document without its key", { check: "document", document: "agent_config", key: "mood", type: "any" }],
+  [
+    "a document's key of another type",
+    { check: "document", document: "conversation_history", key: "usage", type: "array" },
+  ],
+  ["a file that is not there", { check: "file", path: "^conversation_history/{agent}/999\\.json$" }],
+  ["a field that no schema has", { check: "schema", schema: "AgentConfig", field: "mood" }],
+  ["another default in a schema", { check: "schema", schema: "AgentConfig", field: "max_steps", default: 51 }],
+  ["a fact that is no draft", { check: "draft", type: "step.generated" }],
+  ["a name that nobody exports", { check: "export", module: "@skein/history", name: "readMinds" }],
+  ["a test that nobody wrote", { check: "test", file: "packages/core/test/fold.test.ts", name: "folds laundry" }],
+];
+
+test.each(wrong)("a check fails for %s", async (_, check) => {
+  await expect(runCheck(check, bench)).rejects.toThrow();
+});

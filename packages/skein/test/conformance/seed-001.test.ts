@@ -1,0 +1,4 @@
+import { describeSeed } from "./describe-seed.ts";
+import { seed001 } from "./seed-001.ts";
+
+describeSeed(seed001);
