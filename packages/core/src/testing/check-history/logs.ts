@@ -146,6 +146,8 @@ function startRun(state: Walk, event: Extract<Event, { event_type: "session.star
       cancelledAt: stoppedAt(state, run_id),
     });
   state.started.add(run_id);
+  // From here on the answer is a matter of the run: it may end before the prompt was read.
+  state.waiting.delete(run_id);
   state.open = run_id;
   state.callsOpen = 0;
   state.usage = NO_USAGE;

@@ -133,11 +133,14 @@ interface EndDeps {
 function endOf({ world, mode, workers, clients, faultsEnd }: EndDeps): () => boolean {
   let bound = Infinity;
   return () => {
-    if (bound === Infinity && clients.every((client) => client.done()))
+    if (bound === Infinity) {
+      if (!clients.every((client) => client.done())) return false;
+      for (const worker of workers) worker.countAnew();
       bound = mode === "safety" ? world.now() + SAFETY_TAIL_MS : Math.max(world.now(), faultsEnd) + LIVENESS_BOUND_MS;
+    }
     if (world.now() > bound) return true;
     const calm = mode === "safety" || world.now() > faultsEnd + 10_000;
-    return bound < Infinity && calm && workers.every((worker) => worker.idleFor() > 5);
+    return calm && workers.every((worker) => worker.idleFor() > 5);
   };
 }
 

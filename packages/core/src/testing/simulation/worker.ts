@@ -24,6 +24,8 @@ export interface WorkerDeps {
 export interface Worker {
   /** How often in a row it found nothing to do, now or later. */
   idleFor(): number;
+  /** Counts from 0 again: what it found before says nothing about what was accepted since. */
+  countAnew(): void;
 }
 
 export function startWorker(name: string, deps: WorkerDeps): Worker {
@@ -50,7 +52,7 @@ export function startWorker(name: string, deps: WorkerDeps): Worker {
   }
 
   begin(null);
-  return { idleFor: () => idle };
+  return { idleFor: () => idle, countAnew: () => (idle = 0) };
 }
 
 function hasNothing(claim: Claim): boolean {

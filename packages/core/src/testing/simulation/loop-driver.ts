@@ -1,0 +1,81 @@
+import { type FactData, type JsonObject, type Message, isKnownError } from "@skein/protocol";
+import { createMemoryLive } from "../../live.ts";
+import { createLoop } from "../../loop/drive.ts";
+import { type Model, ModelFailure } from "../../model.ts";
+import { createStateCache } from "../../state-cache.ts";
+import type { Store } from "../../store.ts";
+import { defineTool } from "../../tool.ts";
+import type { Driver, DriverDeps } from "./driver.ts";
+
+const INPUT: JsonObject = { type: "object", properties: { n: { type: "number" } } };
+const TOOL_STEPS = 4;
+
+/** The real loop in the simulated world, with the world's model, tools, time and ids. */
+export function createLoopDriver(deps: DriverDeps): Driver {
+  const { now, sleep, ids, random, report } = deps;
+  const opened: { call: Call | null } = { call: null };
+  const store = watched(deps.store, opened);
+  const tools = (["once", "repeatable"] as const).map((policy) =>
+    defineTool({
+      name: policy,
+      description: "Has an effect that is counted.",
+      input: INPUT,
+      policy,
+      run: (_, { sessionId, toolUseId }) => deps.tools.run({ sessionId, toolUseId, name: policy }),
+    }),
+  );
+  const code = { tools: new Map(tools.map((tool) => [tool.name, tool])), validate: undefined, memory: undefined };
+  return createLoop({
+    store,
+    states: createStateCache({ store }),
+    codeOf: () => code,
+    // That the store is away is to be expected here; whoever takes up the session goes on.
+    report: (error) => {
+      if (!isKnownError(error, "store_unavailable")) report(error);
+    },
+    model: worldModel(deps, opened),
+    live: createMemoryLive(),
+    files: undefined,
+    subagents: undefined,
+    timers: { sleep: (ms, signal) => Promise.race([sleep(Math.ceil(ms)), aborted(signal)]) },
+    now,
+    ids,
+    random,
+  });
+}
+
+type Call = FactData<"step.started"> & { readonly sessionId: string };
+
+/** The books of the model are kept by run and step, which a request does not name; the last stored intent does. */
+function watched(store: Store, opened: { call: Call | null }): Store {
+  return {
+    ...store,
+    append(sessionId, events, options) {
+      for (const event of events) if (event.event_type === "step.started") opened.call = { ...event.data, sessionId };
+      return store.append(sessionId, events, options);
+    },
+  };
+}
+
+function worldModel({ model }: DriverDeps, opened: { call: Call | null }): Model {
+  return {
+    async call({ body }) {
+      const { call } = opened;
+      if (!call) throw new Error("The model is asked without a stored step.started.");
+      const { sessionId, run_id: runId, step } = call;
+      const messages = body["messages"] as readonly Omit<Message, "id">[];
+      const mayUseTools = step < TOOL_STEPS && call.purpose === "step";
+      const reply = await model({ sessionId, runId, step, messages, mayUseTools });
+      if ("failed" in reply) throw new ModelFailure({ code: "overloaded", message: reply.failed }, { retryable: true });
+      return { ...reply, model: call.model, containerId: null };
+    },
+    download: () => Promise.reject(new Error("The simulated model makes no files.")),
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
