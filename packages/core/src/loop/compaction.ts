@@ -1,7 +1,8 @@
-import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf } from "@skein/protocol";
+import type { AgentConfig, ContentBlock, Fact, Message } from "@skein/protocol";
 import { estimateTokens } from "../estimate-tokens.ts";
 import type { MemoryStore } from "../ports.ts";
 import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { hasResults } from "./doctor.ts";
 
 type Turn = Omit<Message, "id">;
 type Compactor = (messages: readonly Turn[], target: number) => readonly Turn[];
@@ -150,8 +151,4 @@ function withoutOldTurns(messages: readonly Turn[], target: number): readonly Tu
   }
   const lastStart = starts.at(-1);
   return lastStart === undefined ? messages : [first, ...rest.slice(lastStart)];
-}
-
-function hasResults(message: Turn): boolean {
-  return blocksOf(message.content).some(({ type }) => type === "tool_result");
 }

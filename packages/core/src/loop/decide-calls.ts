@@ -8,6 +8,9 @@ const UNKNOWN =
   "The outcome of this call is unknown: the process that ran it ended before the result was recorded. It may or may not have taken effect. Check before you try again.";
 const CANCELLED = "The run was cancelled before this call finished.";
 const NO_ANSWER = "No result returned for this tool call.";
+const CUT_OFF =
+  "This call was not run: the answer reached max_tokens, so its input may not be whole. Ask again with a shorter one.";
+const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
 /** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
 export function orphans(state: SessionState, current: RunState): readonly Fact[] {
@@ -26,6 +29,8 @@ export function orphans(state: SessionState, current: RunState): readonly Fact[]
 
 /** The tool calls of a step: answered, started, awaited, and at last handed to the model together. */
 export function decideCalls(state: SessionState, current: RunState, now: number, view: View): Decision {
+  const refused = refusals(current);
+  if (refused.length > 0) return write(...refused);
   const settled = current.calls.flatMap((call) => settle(current, call, now));
   if (settled.length > 0) return write(...settled);
   const opened = openings(state, current, now, view);
@@ -51,6 +56,18 @@ export function closeCalls(state: SessionState, current: RunState): readonly Fac
       content: CANCELLED,
     }),
   ]);
+}
+
+/** Calls that must not run: the last one of an answer that was cut off, and those of a summary, which has no tools. */
+function refusals(current: RunState): readonly Fact[] {
+  const asked = ({ phase }: CallState): boolean => phase === "asked";
+  if (current.lastPurpose === "summary")
+    return current.calls.filter(asked).map((call) => closed(current, call, { outcome: "failed", content: TOO_LATE }));
+  if (current.stopReason !== "max_tokens") return [];
+  return current.calls
+    .slice(-1)
+    .filter(asked)
+    .map((call) => closed(current, call, { outcome: "failed", content: CUT_OFF }));
 }
 
 /** What has come of a call that waits: an answer, or the end of the time it had. */

@@ -2,7 +2,7 @@ import { type Fact, type JsonObject, priceCall } from "@skein/protocol";
 import { type RunState, type SessionState, contextOf } from "../state.ts";
 import { type Decision, run, write } from "./decision.ts";
 import { repaired } from "./doctor.ts";
-import { modelOf } from "./request.ts";
+import { modelOf, outputLimit } from "./request.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
 
@@ -56,7 +56,7 @@ export function spentOut(state: SessionState, current: RunState): string | undef
 
 /** The most tokens that the answer may have: what the agent allows, cut down to what the budget still pays for. */
 function affordable(state: SessionState, current: RunState): number {
-  const limit = state.agent?.max_tokens ?? 1;
+  const limit = state.agent ? outputLimit(state.agent) : 1;
   const left = Math.min(...budgets(state, current).map(([, spent, most]) => most - spent));
   if (left === Number.POSITIVE_INFINITY) return limit;
   const input = priceCall(modelOf(state), { input_tokens: state.contextTokens, output_tokens: 0 });

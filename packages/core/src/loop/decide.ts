@@ -3,6 +3,7 @@ import type { RunState, SessionState } from "../state.ts";
 import { brokenPairs, needsSummary, spentOut, startStep, stepToRun } from "./decide-step.ts";
 import { closeCalls, decideCalls, orphans } from "./decide-calls.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
+import { hasResults } from "./doctor.ts";
 import { abandoned, completed, entered, failed } from "./facts.ts";
 
 /** Five times taken up without getting any further: the run itself must be what kills its workers. */
@@ -60,7 +61,10 @@ function isCancelled(state: SessionState, current: RunState): boolean {
 }
 
 function hasReplied(state: SessionState, current: RunState): boolean {
-  return current.stepDone && state.transcript.at(-1)?.role === "assistant" && current.step > 0;
+  if (!current.stepDone || current.step === 0) return false;
+  const last = state.transcript.at(-1);
+  // A summary that asked for tools all the same got its refusals; nobody reads them.
+  return last?.role === "assistant" || (current.lastPurpose === "summary" && last !== undefined && hasResults(last));
 }
 
 /** The model has answered and asked for nothing: is that the end? */

@@ -45,6 +45,10 @@ function withResults(message: Turn, calls: readonly string[], repairs: JsonObjec
   };
 }
 
+export function hasResults(message: Turn): boolean {
+  return blocksOf(message.content).some(({ type }) => type === "tool_result");
+}
+
 function callIds(message: Turn | undefined): readonly string[] {
   if (message?.role !== "assistant") return [];
   return blocksOf(message.content)

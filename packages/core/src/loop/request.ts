@@ -29,7 +29,7 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
     ...(tools.length > 0 && { tools }),
     // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
     ...(closing && tools.length > 0 && { tool_choice: { type: "none" } }),
-    ...(agent.thinking_tokens > 0 && { thinking: { type: "enabled", budget_tokens: agent.thinking_tokens } }),
+    ...thinkingWithin(agent, maxTokens),
     ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
   };
   return { body, betas: agent.beta_headers };
@@ -38,6 +38,21 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
 /** The model of a run: the prompt's own, else the session's agent's. */
 export function modelOf(state: SessionState): string {
   return state.run?.prompt.model ?? state.agent?.model ?? "";
+}
+
+/** The most tokens that an answer may have. The API counts thinking in, so a budget as large as the answer comes on top of it. */
+export function outputLimit({ max_tokens, thinking_tokens }: AgentConfig): number {
+  return thinking_tokens > 0 && max_tokens <= thinking_tokens ? max_tokens + thinking_tokens : max_tokens;
+}
+
+/** The smallest budget that the API takes. */
+const LEAST_THINKING = 1024;
+
+/** A budget for thinking that leaves room for an answer, or none where there is not enough for both. */
+function thinkingWithin({ thinking_tokens }: AgentConfig, maxTokens: number): JsonObject {
+  const budget = Math.min(Math.max(thinking_tokens, LEAST_THINKING), maxTokens - 1);
+  if (thinking_tokens === 0 || budget < LEAST_THINKING) return {};
+  return { thinking: { type: "enabled", budget_tokens: budget } };
 }
 
 function titleRequest(state: SessionState, model: string): ModelRequest {

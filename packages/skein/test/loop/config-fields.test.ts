@@ -1,0 +1,250 @@
+import type { Simulator } from "@skein/simulator";
+import { defineTool } from "skein";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+
+interface Body {
+  readonly model: string;
+  readonly max_tokens: number;
+  readonly system?: readonly { readonly text: string; readonly cache_control?: unknown }[];
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools?: readonly Record<string, unknown>[];
+  readonly [key: string]: unknown;
+}
+
+/** What the model was sent, call by call. */
+function bodies(simulator: Simulator): readonly Body[] {
+  return simulator.ledger.calls({ kind: "messages" }).map(({ request }) => request as Body);
+}
+
+const look = defineTool({
+  name: "look",
+  description: "Looks at something.",
+  input: z.object({ at: z.string().describe("What to look at.") }),
+  policy: "repeatable",
+  run: ({ at }) => `I see ${at}`,
+});
+
+test("the seed's defaults: 2048 tokens, no thinking, no tools, no system prompt", async () => {
+  const { agent, simulator } = await simulatedAgent();
+  await agent.run(scripted("Defaults", [{ text: "Hello" }]));
+  const [body] = bodies(simulator);
+  expect(body).toMatchObject({ max_tokens: 2048, stream: true });
+  for (const absent of ["system", "tools", "thinking", "container", "tool_choice"])
+    expect(body).not.toHaveProperty(absent);
+});
+
+test("system_prompt, model and max_tokens are what the model is sent", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    system_prompt: "Speak like a sailor.",
+    model: "claude-haiku-4-5",
+    max_tokens: 777,
+  });
+  await agent.run(scripted("Three fields", [{ text: "Ahoy" }]));
+  const [body] = bodies(simulator);
+  expect(body).toMatchObject({ model: "claude-haiku-4-5", max_tokens: 777 });
+  expect(body?.system?.map(({ text }) => text)).toEqual(["Speak like a sailor."]);
+});
+
+test("max_tokens ends the run where it cuts the answer", async () => {
+  const { agent } = await simulatedAgent({ max_tokens: 8 });
+  const result = await agent.run(scripted("Cut", [{ text: "word ".repeat(100) }]));
+  expect(result).toMatchObject({ stopReason: "max_tokens", error: null });
+});
+
+test("a call that max_tokens cut in two is not run, and the model is told", async () => {
+  let ran = 0;
+  const write = defineTool({
+    name: "write",
+    description: "Writes.",
+    input: z.looseObject({}),
+    run: () => {
+      ran += 1;
+    },
+  });
+  const { agent } = await simulatedAgent({ tools: [write] });
+  const result = await agent.run(
+    scripted("Cut in a call", [
+      { text: "Writing.", tools: [{ name: "write", input: {} }], stop: "max_tokens" },
+      { text: "I will be shorter." },
+    ]),
+  );
+  expect(ran).toBe(0);
+  expect(result).toMatchObject({ finalAnswer: "I will be shorter.", stopReason: "end_turn" });
+  expect(JSON.stringify(result.conversationHistory)).toContain("max_tokens");
+});
+
+test("max_steps: one last call without tools writes a summary, and the stop reason says so", async () => {
+  const { agent, simulator } = await simulatedAgent({ max_steps: 2, tools: [look] });
+  const result = await agent.run(scripted("Never ends", [{ tools: [{ name: "look", input: { at: "the sea" } }] }]));
+  expect(result).toMatchObject({ stopReason: "max_steps", error: null });
+  expect(result.totalSteps).toBe(3);
+  const sent = bodies(simulator);
+  expect(sent).toHaveLength(3);
+  expect(sent[2]?.["tool_choice"]).toEqual({ type: "none" });
+  expect(JSON.stringify(sent[2]?.messages.at(-1))).toContain("limit of steps");
+  expect(result.agentLogs.map(({ actionType }) => actionType)).toEqual(
+    expect.arrayContaining(["max_steps_reached", "final_summary_generation", "run_completed"]),
+  );
+});
+
+test("thinking_tokens is a budget beside max_tokens, and thinking goes back to the model as it came", async () => {
+  const { agent, simulator } = await simulatedAgent({ thinking_tokens: 4096, tools: [look] });
+  const result = await agent.run(
+    scripted("Think", [{ thinking: "Hm.", tools: [{ name: "look", input: { at: "it" } }] }, { text: "Done" }]),
+  );
+  expect(result).toMatchObject({ finalAnswer: "Done", error: null });
+  const [first, second] = bodies(simulator);
+  expect(first?.["thinking"]).toEqual({ type: "enabled", budget_tokens: 4096 });
+  // The API wants room for an answer beside the thinking.
+  expect(first?.max_tokens).toBe(4096 + 2048);
+  expect(JSON.stringify(second?.messages[1])).toContain('"thinking":"Hm."');
+});
+
+test("tool_schemas: name, description and schema of every tool", async () => {
+  const { agent, simulator } = await simulatedAgent({ tools: [look] });
+  await agent.run(scripted("Tools", [{ text: "None needed" }]));
+  expect(bodies(simulator)[0]?.tools).toEqual([
+    {
+      name: "look",
+      description: "Looks at something.",
+      input_schema: {
+        type: "object",
+        properties: { at: { type: "string", description: "What to look at." } },
+        required: ["at"],
+      },
+    },
+  ]);
+});
+
+test("server_tools and beta_headers: code execution and web search, and the container is used again by the next run", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    server_tools: [
+      { type: "code_execution_20250825", name: "code_execution" },
+      { type: "web_search_20250305", name: "web_search", max_uses: 3 },
+    ],
+    beta_headers: ["code-execution-2025-08-25", "files-api-2025-04-14"],
+  });
+  const first = await agent.run(
+    scripted("Compute", [
+      {
+        code: { command: "echo 4", stdout: "4\n" },
+        search: { query: "sea", results: [{ title: "Sea", url: "https://sea.example", cite: "wet" }] },
+        text: "Computed",
+      },
+    ]),
+  );
+  expect(first.containerId).toMatch(/^container_/);
+  expect(first.finalAnswer).toBe("Computed");
+  const second = await agent.run(scripted("Again", [{ text: "Still here" }]), { sessionId: first.sessionId });
+  expect(second.error).toBeNull();
+  const [one, two] = bodies(simulator);
+  expect(one?.tools?.map(({ type }) => type)).toEqual(["code_execution_20250825", "web_search_20250305"]);
+  expect(one).not.toHaveProperty("container");
+  expect(two?.["container"]).toBe(first.containerId);
+  expect(simulator.ledger.calls({ kind: "messages" })[0]?.headers["anthropic-beta"]).toBe(
+    "code-execution-2025-08-25,files-api-2025-04-14",
+  );
+});
+
+test("pause_turn: the model goes on where it paused", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
+  });
+  const result = await agent.run(
+    scripted("Pause", [
+      { code: { command: "sleep", stdout: "…" }, text: "Half", stop: "pause_turn" },
+      { text: "Whole" },
+    ]),
+  );
+  expect(result).toMatchObject({ stopReason: "end_turn", finalAnswer: "Whole", totalSteps: 2 });
+  expect(bodies(simulator)[1]?.messages.at(-1)?.role).toBe("assistant");
+});
+
+test("api_kwargs pass through, and cannot replace what the loop itself decides", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    api_kwargs: { stop_sequences: ["STOP"], metadata: { user_id: "u1" }, max_tokens: 5, messages: [] },
+  });
+  const result = await agent.run(scripted("Kwargs", [{ text: "Go on STOP never" }]));
+  expect(result).toMatchObject({ stopReason: "stop_sequence", finalAnswer: "Go on " });
+  expect(bodies(simulator)[0]).toMatchObject({
+    stop_sequences: ["STOP"],
+    metadata: { user_id: "u1" },
+    max_tokens: 2048,
+  });
+});
+
+test("what the API refuses ends the run with its own sentence", async () => {
+  const { agent } = await simulatedAgent({ api_kwargs: { temperature: 0.7 } });
+  const result = await agent.run(scripted("Too warm", [{ text: "Hello" }]));
+  expect(result.stopReason).toBe("error");
+  expect(result.error).toMatchObject({ code: "invalid_request_error" });
+  expect(result.error?.message).toContain("temperature");
+});
+
+test("extras stay with the session, and title is written after the first answer at its own cost", async () => {
+  const { agent, simulator } = await simulatedAgent({ extras: { user_id: "user_123" }, generate_title: true });
+  const result = await agent.run(scripted("Sort a list in Python", [{ text: "sorted(list)" }]));
+  const sessions = await agent.sessions();
+  expect((await sessions.state(result.sessionId)).agent?.extras).toEqual({ user_id: "user_123" });
+  expect((await sessions.get(result.sessionId)).title).toBeTruthy();
+  const calls = simulator.ledger.calls({ kind: "messages" });
+  expect(calls).toHaveLength(2);
+  expect(result.usage.input_tokens).toBe(calls.reduce((sum, { usage }) => sum + (usage?.input_tokens ?? 0), 0));
+  await agent.run(scripted("More", [{ text: "No second title" }]), { sessionId: result.sessionId });
+  expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(3);
+});
+
+test.each([
+  ["formatter", { formatter: "XmlFormatter" }, { formatter: "xml" }],
+  ["compactor_type", { compactor_type: "ToolResultRemovalCompactor" }, { compactor_type: "tool_result_removal" }],
+  ["memory_store_type", { memory_store_type: "PlaceholderMemoryStore" }, { memory_store_type: "placeholder" }],
+])("%s may be given as the seed's class name", async (_, given, kept) => {
+  const { agent } = await simulatedAgent(given);
+  const { sessionId } = await agent.run(scripted("Names", [{ text: "Hello" }]));
+  expect((await (await agent.sessions()).state(sessionId)).agent).toMatchObject(kept);
+});
+
+test("max_parallel_tool_calls: never more at once, and the results in the order of the calls", async () => {
+  let now = 0;
+  let most = 0;
+  const slow = defineTool({
+    name: "slow",
+    description: "Takes its time.",
+    input: z.object({ n: z.number() }),
+    run: async ({ n }) => {
+      most = Math.max(most, ++now);
+      await new Promise((resolve) => setTimeout(resolve, 10 + (5 - n) * 5));
+      now -= 1;
+      return n;
+    },
+  });
+  const { agent } = await simulatedAgent({ tools: [slow], max_parallel_tool_calls: 2 });
+  const calls = [1, 2, 3, 4, 5].map((n) => ({ name: "slow", input: { n } }));
+  const result = await agent.run(scripted("Parallel", [{ tools: calls }, { text: "Done" }]));
+  expect(most).toBe(2);
+  const results = result.conversationHistory[2]?.content as unknown as { content: string }[];
+  expect(results.map(({ content }) => content)).toEqual(["1", "2", "3", "4", "5"]);
+});
+
+test("prompt-cache breakpoints: a session of several turns reads its prefix from the cache", async () => {
+  const { agent, simulator } = await simulatedAgent({ system_prompt: "You are careful. ".repeat(400), tools: [look] });
+  let sessionId: string | undefined;
+  for (let turn = 1; turn <= 6; turn++) {
+    const prompt = scripted(`Turn ${turn} ${"words ".repeat(300)}`, [
+      { tools: [{ name: "look", input: { at: "x".repeat(3000) } }] },
+      { text: "Done ".repeat(100) },
+    ]);
+    const result = await agent.run(prompt, sessionId === undefined ? {} : { sessionId });
+    expect(result.error).toBeNull();
+    ({ sessionId } = result);
+  }
+  const usages = simulator.ledger.calls({ kind: "messages" }).map(({ usage }) => usage);
+  for (const [index, usage] of usages.entries()) {
+    if (index === 0 || !usage) continue;
+    const before = usages[index - 1];
+    const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
+    expect(usage.cache_read_input_tokens, `call ${index + 1} reads what call ${index} wrote`).toBe(known);
+  }
+});
