@@ -1,4 +1,5 @@
 export * from "./agents.ts";
+export * from "./answers.ts";
 export * from "./append-rules.ts";
 export * from "./estimate-tokens.ts";
 export * from "./fold.ts";

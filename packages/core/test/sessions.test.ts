@@ -175,20 +175,34 @@ describe("cancel", () => {
 describe("answer", () => {
   test("to an open await is kept, and wakes the driver", async () => {
     const { sessions, id } = await awaiting();
-    const event = await sessions.answer(id, "t1", { content: "yes" });
-    expect(event).toMatchObject({ event_type: "await.answered", data: { tool_use_id: "t1", is_error: false } });
+    const { disposition, sequence } = await sessions.answer(id, "t1", { content: "yes" });
+    expect(disposition).toBe("accepted");
+    const kept = (await sessions.events(id)).at(-1);
+    expect(kept).toMatchObject({
+      event_type: "await.answered",
+      data: { tool_use_id: "t1", is_error: false },
+      sequence,
+    });
+  });
+
+  test("a second time is a duplicate, and nothing is kept of it", async () => {
+    const { sessions, id } = await awaiting();
+    const answers = await Promise.all(["yes", "no"].map((content) => sessions.answer(id, "t1", { content })));
+    expect(answers.map(({ disposition }) => disposition).toSorted()).toEqual(["accepted", "duplicate"]);
+    const kept = (await sessions.events(id)).filter(({ event_type }) => event_type === "await.answered");
+    expect(kept).toHaveLength(1);
   });
 
   test("to a call that nobody asked about is refused", async () => {
     const { sessions, id } = await awaiting();
-    await expect(sessions.answer(id, "t2", { content: "" })).rejects.toMatchObject({ code: "not_awaiting" });
+    expect(await sessions.answer(id, "t2", { content: "" })).toMatchObject({ disposition: "refused" });
   });
 
-  test("to an await that was resolved is refused", async () => {
+  test("to an await whose time is over is stale", async () => {
     const { sessions, id, runId, script, lease } = await awaiting();
     const data = { run_id: runId, step: 1, tool_use_id: "t1", resolution: "timed_out" as const, waited_ms: 1 };
     await script.append([{ event_type: "await.resolved", data }], { lease });
-    await expect(sessions.answer(id, "t1", { content: "" })).rejects.toMatchObject({ code: "not_awaiting" });
+    expect(await sessions.answer(id, "t1", { content: "" })).toMatchObject({ disposition: "stale" });
   });
 
   test("that is no content is refused", async () => {

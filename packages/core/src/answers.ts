@@ -1,0 +1,85 @@
+import { type Content, type Event, type FactData, type Ids, isKnownError } from "@skein/protocol";
+import type { Store } from "./store.ts";
+
+/**
+ * What became of an answer to an await:
+ *
+ * - `accepted`: it is in the log, and the run goes on with it;
+ * - `duplicate`: the call was answered before, by this caller or another;
+ * - `stale`: the session waited for it once and does so no longer, because of a cancel or the end of its time;
+ * - `refused`: the session never waited for it, or somebody else answers it (a subagent).
+ */
+export type Disposition = "accepted" | "duplicate" | "stale" | "refused";
+
+export interface Answered {
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly disposition: Disposition;
+  /** The disposition as a sentence. */
+  readonly reason: string;
+  /** Where the accepted answer stands in the log. */
+  readonly sequence: number | null;
+}
+
+interface AnswersDeps {
+  readonly store: Store;
+  readonly tenant: string;
+  readonly now: () => number;
+  readonly ids: Ids;
+}
+
+/** Appends an answer if the session waits for it, and says what became of it. Of several at once exactly one is accepted. */
+export async function answerAwait(
+  deps: AnswersDeps,
+  sessionId: string,
+  data: { readonly tool_use_id: string; readonly content: Content; readonly is_error: boolean },
+): Promise<Answered> {
+  const { store, tenant, now, ids } = deps;
+  for (;;) {
+    const found = await dispositionOf(deps, sessionId, data.tool_use_id);
+    if (found.disposition !== "accepted") return found;
+    const event: { id: string; event_type: "await.answered"; data: FactData<"await.answered"> } = {
+      id: ids(),
+      event_type: "await.answered",
+      data,
+    };
+    try {
+      // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".
+      const expect = found.sequence ?? 0;
+      const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect });
+      return { ...found, sequence: events[0]?.sequence ?? null };
+    } catch (error) {
+      if (!isKnownError(error, "conflict")) throw error;
+    }
+  }
+}
+
+async function dispositionOf({ store, tenant }: AnswersDeps, sessionId: string, toolUseId: string): Promise<Answered> {
+  const open = (await store.awaits(sessionId, { tenant })).find(({ tool_use_id }) => tool_use_id === toolUseId);
+  const say = (disposition: Disposition, reason: string, sequence: number | null = null): Answered => ({
+    sessionId,
+    toolUseId,
+    disposition,
+    reason,
+    sequence,
+  });
+  if (open?.kind === "subagent") return say("refused", `The call ${toolUseId} is answered by its subagent.`);
+  // An open await belongs to the run that is under way, so only that part of the log says whether it has its answer.
+  const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
+  const events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
+  const opened = events.findLastIndex((event) => opens(event, toolUseId));
+  if (opened === -1) return say("refused", `Session ${sessionId} never waited for an answer to ${toolUseId}.`);
+  const since = events.slice(opened + 1);
+  if (since.some((event) => event.event_type === "await.answered" && event.data.tool_use_id === toolUseId))
+    return say("duplicate", `The call ${toolUseId} already has its answer.`);
+  if (open) return say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0);
+  const resolved = since.find(
+    (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
+  ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
+  const why = resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";
+  return say("stale", `Session ${sessionId} no longer waits for an answer to ${toolUseId}: ${why}.`);
+}
+
+function opens(event: Event, toolUseId: string): boolean {
+  return event.event_type === "await.opened" && event.data.awaits.some(({ tool_use_id }) => tool_use_id === toolUseId);
+}
