@@ -84,12 +84,17 @@ export function createAgent(options: AgentOptions = {}): Agent {
     { sessionId, maxCostMicros }: RunOptions,
   ): Promise<{ host: Host; sessionId: string; runId: string; after: number }> {
     const { host } = await opened();
-    const id = sessionId ?? (await host.sessions.create(registered.agent)).id;
-    const accepted = await host.sessions.prompt(id, {
-      content: prompt,
-      ...(maxCostMicros !== undefined && { maxCostMicros }),
-    });
-    return { host, sessionId: id, runId: accepted.runId, after: accepted.sequence - 1 };
+    const input = { content: prompt, ...(maxCostMicros !== undefined && { maxCostMicros }) };
+    const accepted =
+      sessionId === undefined
+        ? await host.sessions.begin(registered.agent, input)
+        : await host.sessions.prompt(sessionId, input);
+    return {
+      host,
+      sessionId: accepted.sessionId,
+      runId: accepted.runId,
+      after: sessionId === undefined ? 0 : accepted.sequence - 1,
+    };
   }
 
   const agent: Agent = {
@@ -107,10 +112,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       const session = await host.sessions.get(sessionId);
       if (session.run_id === null)
         throw new KnownError("not_awaiting", `Session ${sessionId} does not wait for anything.`);
-      let after = 0;
+      let answered = 0;
       for (const { toolUseId, content, isError = false } of answers)
-        after = (await host.sessions.answer(sessionId, toolUseId, { content, isError })).sequence;
-      return runOutcome({ host, sessionId, runId: session.run_id, after });
+        answered = (await host.sessions.answer(sessionId, toolUseId, { content, isError })).sequence ?? answered;
+      return runOutcome({ host, sessionId, runId: session.run_id, after: 0, answered });
     },
     async resume(sessionId, run = {}) {
       const { host } = await opened();

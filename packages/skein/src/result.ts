@@ -1,4 +1,4 @@
-import { type SessionState, foldAll, finalResponse } from "@skein/core";
+import { type SessionState, costBreakdown, emptyState, finalResponse, fold, project, statusOf } from "@skein/core";
 import {
   type ActionType,
   type Await,
@@ -7,6 +7,7 @@ import {
   type Event,
   type JsonObject,
   type Message,
+  NO_USAGE,
   type StopReason,
   type UsageTotals,
   actionData,
@@ -51,61 +52,68 @@ export interface Watched {
   readonly host: Host;
   readonly sessionId: string;
   readonly runId: string;
-  /** Where in the log to begin looking. */
+  /** Where in the log to begin looking: before the prompt of the run. */
   readonly after: number;
+  /** The last answer that was given: what the run waited for up to there does not count. */
+  readonly answered?: number;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: Event) => void;
 }
 
-/** Waits until a run is over, or until it waits for somebody, and says what came of it. */
+/** Waits until a run is over, or until it waits for somebody, and says what came of it. A signal that aborts cancels it. */
 export async function runOutcome(watched: Watched): Promise<AgentResult> {
-  const { host, sessionId, runId } = watched;
-  await runSettled(watched);
-  const events = await host.sessions.events(sessionId);
-  const state = foldAll(sessionId, [...events]);
-  return resultOf(host, state, events, runId);
-}
-
-/** Resolves when the run has ended or waits. A signal that aborts cancels the run. */
-async function runSettled({ host, sessionId, runId, after, signal, onEvent }: Watched): Promise<void> {
+  const { host, sessionId, after, signal, onEvent } = watched;
   const stop = new AbortController();
-  const cancel = (): void =>
-    void host.sessions.cancel(sessionId, { runId, reason: "The caller aborted." }).catch(() => undefined);
+  const cancel = canceller(watched);
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
+  const progress = createProgress(watched);
+  const events: Event[] = [];
   try {
     for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
+      events.push(event);
       onEvent?.(event);
-      if (await isSettled(host, event, runId)) return;
+      if (progress.settles(event)) break;
     }
   } finally {
     stop.abort();
     signal?.removeEventListener("abort", cancel);
   }
+  return resultOf(watched, events, progress.state);
 }
 
-/** Whether nothing more comes of a run for now. */
-export async function isSettled(host: Host, event: Event, runId: string): Promise<boolean> {
-  if (event.event_type === "session.completed" || event.event_type === "session.failed")
-    return event.data.run_id === runId;
-  if (event.event_type !== "await.opened" || event.data.run_id !== runId) return false;
-  // A subagent answers by itself; only what needs somebody outside ends the wait here.
-  const open = await host.store.awaits(event.session_id);
-  return (
-    open.some(({ kind }) => kind !== "subagent") && (await host.sessions.get(event.session_id)).status === "awaiting"
-  );
+/** Follows a run by folding its events, to know when nothing more comes of it for now. */
+export function createProgress({ sessionId, runId, answered = 0 }: Watched): {
+  readonly state: SessionState;
+  settles(event: Event): boolean;
+} {
+  const state = emptyState(sessionId);
+  return {
+    state,
+    settles(event) {
+      fold(state, [{ ...event, sequence: state.sequence + 1 }]);
+      if (event.event_type === "session.completed" || event.event_type === "session.failed")
+        return event.data.run_id === runId;
+      // What the run waited for before the answers came says nothing about now.
+      if (event.sequence <= answered || state.run?.runId !== runId || statusOf(state) !== "awaiting") return false;
+      // A subagent answers by itself; only what needs somebody outside ends the wait here.
+      return state.run.calls.some(({ phase, awaiting }) => phase === "waiting" && awaiting !== "subagent");
+    },
+  };
 }
 
+export function canceller({ host, sessionId, runId }: Watched): () => void {
+  return () => void host.sessions.cancel(sessionId, { runId, reason: "The caller aborted." }).catch(() => undefined);
+}
+
+/** Everything is in the events of the run; only the session's totals are asked for. */
 async function resultOf(
-  host: Host,
-  state: SessionState,
+  { host, sessionId, runId, after }: Watched,
   events: readonly Event[],
-  runId: string,
+  state: SessionState,
 ): Promise<AgentResult> {
-  const { items: runs } = await host.sessions.runs(state.sessionId, { limit: 50 });
-  const run = runs.find(({ id }) => id === runId);
-  const session = await host.sessions.get(state.sessionId);
-  const ended = events.findLast(
+  const run = project(events).runUpdates.find(({ id }) => id === runId);
+  const ended = events.find(
     (event) =>
       (event.event_type === "session.completed" || event.event_type === "session.failed") &&
       event.data.run_id === runId,
@@ -116,24 +124,39 @@ async function resultOf(
     ),
   );
   const history = state.transcript.filter(({ id }) => ids.has(id));
+  const {
+    input_tokens = 0,
+    output_tokens = 0,
+    cache_creation_input_tokens = 0,
+    cache_read_input_tokens = 0,
+  } = run?.add ?? NO_USAGE;
+  const usage = { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens };
+  const session = after === 0 ? undefined : await host.sessions.get(sessionId);
   return {
-    sessionId: state.sessionId,
+    sessionId,
     runId,
     finalMessage: history.findLast(({ role }) => role === "assistant") ?? null,
     finalAnswer: finalResponse({ ...state, transcript: history }),
     conversationHistory: history,
-    stopReason: run?.stop_reason ?? "awaiting_frontend_tools",
+    stopReason:
+      ended && "stop_reason" in ended.data ? (ended.data.stop_reason as StopReason) : "awaiting_frontend_tools",
     error: ended?.event_type === "session.failed" ? ended.data.error : null,
-    awaiting: run?.outcome ? [] : await host.store.awaits(state.sessionId),
-    model: run?.cost?.model_id ?? session.model,
-    usage: run?.usage ?? session.usage,
-    cumulativeUsage: session.usage,
-    cost: run?.cost ?? null,
-    containerId: session.container_id,
-    totalSteps: run?.total_steps ?? 0,
-    generatedFiles: run?.generated_files ?? [],
+    awaiting: ended ? [] : await host.store.awaits(sessionId),
+    model: run?.set.model ?? session?.model ?? state.agent?.model ?? "",
+    usage,
+    cumulativeUsage: session?.usage ?? state.usage,
+    cost: run ? costBreakdown(run.add, run.set.model ?? "", run.set.long_context_applied ?? false) : null,
+    containerId: session?.container_id ?? state.containerId,
+    totalSteps: run?.set.total_steps ?? 0,
+    generatedFiles: filesOf(events, runId),
     agentLogs: logsOf(events, runId),
   };
+}
+
+function filesOf(events: readonly Event[], runId: string): readonly JsonObject[] {
+  return project(events)
+    .fileInserts.filter(({ run_id }) => run_id === runId)
+    .map(({ session_id: _session, run_id: _run, created_at: timestamp, ...file }) => ({ ...file, timestamp }));
 }
 
 /** The log of a run in seed 002's vocabulary. */

@@ -1,10 +1,10 @@
 import { draftOf } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
-import { type Watched, isSettled } from "./result.ts";
+import { type Watched, canceller, createProgress } from "./result.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
 export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
-  const { host, sessionId, runId, after, signal } = watched;
+  const { host, sessionId, after, signal } = watched;
   const stop = new AbortController();
   const queue: (Event | Draft)[] = [];
   let over = false;
@@ -18,13 +18,13 @@ export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft
     const draft = draftOf(frame);
     if (draft) push(draft);
   });
-  const cancel = (): void =>
-    void host.sessions.cancel(sessionId, { runId, reason: "The caller aborted." }).catch(() => undefined);
+  const cancel = canceller(watched);
   signal?.addEventListener("abort", cancel, { once: true });
+  const progress = createProgress(watched);
   const reading = (async () => {
     for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
       push(event);
-      if (await isSettled(host, event, runId)) return;
+      if (progress.settles(event)) return;
     }
   })()
     .catch((error: unknown) => (failure = error))
