@@ -13,7 +13,7 @@ import {
   sessionNotFound,
 } from "@skein/core";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
-import type { Appender } from "./durable-files.ts";
+import { type Appender, storeError } from "./durable-files.ts";
 import type { DocumentFolders } from "./document-folders.ts";
 import { type Head, type Heads, NOT_DOCUMENTED, keyText } from "./heads.ts";
 import { type KeptKey, type LineHead, type LoadedLog, grown, logLine } from "./session-log.ts";
@@ -170,7 +170,7 @@ export function createCommit(deps: CommitDeps) {
     const bytes = Buffer.concat(accepted.map(({ line }) => line));
     try {
       await deps.appender.grow({ path: heads.path(sessionId), bytes, size: head?.bytes ?? 0 });
-      if (!head) await deps.syncLogs();
+      if (!head) await syncNewLog(sessionId);
     } catch (error) {
       throw writeFailure(sessionId, head, error);
     }
@@ -183,11 +183,19 @@ export function createCommit(deps: CommitDeps) {
     }
   }
 
+  async function syncNewLog(sessionId: string): Promise<void> {
+    try {
+      await deps.syncLogs();
+    } catch (error) {
+      deps.removeLog(sessionId);
+      throw storeError(error, heads.path(sessionId));
+    }
+  }
+
   function writeFailure(sessionId: string, head: Head | undefined, error: unknown): unknown {
     const { code } = error as NodeJS.ErrnoException;
     if (!head && code === "EEXIST")
       return new KnownError("store_corrupt", `There is a log of session ${sessionId} that was not there at open.`);
-    if (!head) deps.removeLog(sessionId);
     return code === "ENOENT" ? sessionNotFound(sessionId) : error;
   }
 

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   rmSync,
+  unlinkSync,
   writeSync,
 } from "node:fs";
 import { chmod, open, rename, rm } from "node:fs/promises";
@@ -75,6 +76,17 @@ export function makeFolder(path: string): void {
   }
 }
 
+/** Removes a file, or what stands in its place. `rmSync` is not used for files: it hides why it failed. */
+export function removeEntry(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EISDIR") rmSync(path, { recursive: true });
+    else if (code !== "ENOENT") throw error;
+  }
+}
+
 export interface Growth {
   readonly path: string;
   readonly bytes: Buffer;
@@ -114,7 +126,7 @@ export function createAppender(): Appender {
     try {
       ftruncateSync(fd, size);
       fdatasyncSync(fd);
-      if (size === 0) rmSync(path, { force: true });
+      if (size === 0) unlinkSync(path);
     } catch {
       unsure.add(path);
     }

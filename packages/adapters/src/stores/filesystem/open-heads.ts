@@ -1,8 +1,8 @@
-import { type Stats, lstatSync, readdirSync, rmSync } from "node:fs";
+import { type Stats, lstatSync, readdirSync } from "node:fs";
 import { truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { KnownError, Uuid } from "@skein/protocol";
-import { withKnownErrors } from "./durable-files.ts";
+import { removeEntry, withKnownErrors } from "./durable-files.ts";
 import type { HeadIndex, IndexEntry } from "./head-index.ts";
 import { type Head, type Heads, NOT_DOCUMENTED, logName } from "./heads.ts";
 import { type LogContents, loadLog } from "./session-log.ts";
@@ -66,7 +66,7 @@ async function addFromLog(heads: Heads, id: string): Promise<void> {
     return;
   }
   // Its first append was never finished: there is no such session.
-  rmSync(path, { force: true });
+  removeEntry(path);
 }
 
 function headOfLog(id: string, { log, last, head, keys, bytes, damage }: LogContents): Head {

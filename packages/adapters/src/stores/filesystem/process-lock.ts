@@ -1,8 +1,8 @@
-import { closeSync, constants, fsyncSync, openSync, readFileSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, fsyncSync, openSync, readFileSync, readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KnownError } from "@skein/protocol";
-import { makeFolder, replaceFile } from "./durable-files.ts";
+import { makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 
 /** Which process this is, and which others there are. A PID alone says little: it is used again. */
 export interface Processes {
@@ -51,10 +51,10 @@ export async function lockFolder(folder: string, processes: Processes = thisSyst
     };
     if (!created(path, JSON.stringify(me))) continue;
     if (greatest(lock) > mine) {
-      rmSync(path, { force: true });
+      removeEntry(path);
       continue;
     }
-    for (const older of numbers(lock)) if (older < mine) rmSync(join(lock, String(older)), { force: true });
+    for (const older of numbers(lock)) if (older < mine) removeEntry(join(lock, String(older)));
     return {
       afterPowerCut: top > 0 && !holder?.released && holder?.boot !== processes.boot,
       // The file stays, so that its number is not given again.
@@ -127,7 +127,7 @@ function created(path: string, text: string): boolean {
     fsyncSync(fd);
     return true;
   } catch (error) {
-    rmSync(path, { force: true });
+    removeEntry(path);
     throw error;
   } finally {
     closeSync(fd);

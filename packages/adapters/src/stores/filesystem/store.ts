@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   type AppendOptions,
@@ -13,7 +12,7 @@ import {
 import { KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
 import { type AppendRequest, createCommit } from "./commit.ts";
 import { createDocumentFolders } from "./document-folders.ts";
-import { createAppender, createFolderSync, makeFolder, withKnownErrors } from "./durable-files.ts";
+import { createAppender, createFolderSync, makeFolder, removeEntry, withKnownErrors } from "./durable-files.ts";
 import { createHeadIndex } from "./head-index.ts";
 import { type Head, createHeads, keyText } from "./heads.ts";
 import { createLanes } from "./lanes.ts";
@@ -78,7 +77,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   const documents = createDocumentFolders({ folder, heads, alone, onWritten: (changed) => index.add(changed) });
   const followers = createFollowers({ read: (id, after, limit) => heads.read(openHead(id), after, limit) });
   const syncLogs = createFolderSync(join(folder, "log"));
-  const removeLog = (sessionId: string): void => rmSync(heads.path(sessionId), { force: true });
+  const removeLog = (sessionId: string): void => removeEntry(heads.path(sessionId));
   const lanes = createLanes<AppendRequest>(
     createCommit({ heads, appender, syncLogs, removeLog, followers, documents, now }),
   );
@@ -140,7 +139,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     // What fails here is derived, or is found again at open.
     await leases.keepFences().catch(() => {});
     await documents.settle().catch(() => {});
-    await lock.release();
+    await lock.release().catch(() => {});
   }
 
   await openHeads({ folder, heads, index, trustIndex: !lock.afterPowerCut });
@@ -206,7 +205,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
         // A damaged session can still be deleted; that it belongs to a tenant may be all that is known of it.
         if (!head?.damage || (tenant !== undefined && head.session?.tenant !== tenant)) openHead(sessionId, tenant);
         await withKnownErrors(heads.path(sessionId), async () => {
-          rmSync(heads.path(sessionId), { recursive: true, force: true });
+          removeLog(sessionId);
           await syncLogs();
         });
         heads.remove(sessionId);

@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type FilesystemStore, createFilesystemStore } from "@skein/adapters/stores/filesystem";
+import { createScript } from "@skein/core/testing";
+import { type Fact, NO_USAGE, createIds } from "@skein/protocol";
+import { onTestFinished } from "vitest";
+
+export const ids = createIds();
+export const edited = (title: string): Fact => ({ event_type: "session.edited", data: { title } });
+
+/** An empty folder that is gone after the test. */
+export function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "skein-files-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A store that is closed after the test. */
+export async function opened(folder: string): Promise<FilesystemStore> {
+  const store = await createFilesystemStore({ folder });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export const scriptOn = (store: FilesystemStore, sessionId = ids()) => createScript({ store, ids, sessionId });
+
+/** A run in two appends: a prompt, and everything else. */
+export async function shortRun(script: ReturnType<typeof scriptOn>, text: string): Promise<string> {
+  const { messageId, runId } = await script.prompt(text);
+  // Over at once, so that the next run can claim the session without a release.
+  const lease = await script.claim(0);
+  const facts: Fact[] = [
+    {
+      event_type: "session.started",
+      data: { run_id: runId, message_id: messageId, user_message: text, formatter: "xml" },
+    },
+    {
+      event_type: "message.created",
+      data: {
+        message_id: messageId,
+        run_id: runId,
+        step: 0,
+        role: "user",
+        rows: 1,
+        transformation_type: "user_message_added",
+        messages_before_count: 0,
+        messages_after_count: 1,
+        tokens_before: 0,
+        tokens_after: 10,
+      },
+    },
+    {
+      event_type: "session.completed",
+      data: {
+        run_id: runId,
+        step: 1,
+        stop_reason: "end_turn",
+        final_response: `re: ${text}`,
+        usage: NO_USAGE,
+        cost_micros: 0,
+        unpriced_calls: 0,
+        files_generated: 0,
+        duration_ms: 5,
+      },
+    },
+  ];
+  await script.append(facts, { lease });
+  return runId;
+}
+
+/** Every file below a folder by its path, with its text. */
+export function contentsOf(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
+  return Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, "utf8")]));
+}
+
+/** Seed 002's documents of a store. */
+export function documentsOf(folder: string): Record<string, string> {
+  const folders = ["agent_config", "conversation_history", "agent_runs"];
+  return Object.fromEntries(
+    folders.flatMap((name) =>
+      Object.entries(contentsOf(join(folder, name))).map(([path, text]) => [`${name}/${path}`, text]),
+    ),
+  );
+}
+
+/** A small disk of its own, or undefined where mounting is not allowed. */
+export function smallDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "skein-disk-"));
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", folder]);
+  if (mounted.status !== 0) {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+  onTestFinished(() => {
+    spawnSync("umount", ["-l", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+export function remount(folder: string, mode: "ro" | "rw"): void {
+  spawnSync("mount", ["-o", `remount,${mode}`, folder]);
+}
