@@ -83,6 +83,14 @@ const options = readOptions();
 if (options) process.exitCode = options.mutants.length > 0 ? await hunt(options) : await search(options);
 
 function readOptions(): Options | undefined {
+  try {
+    return checkedOptions();
+  } catch (error) {
+    return wrong((error as Error).message);
+  }
+}
+
+function checkedOptions(): Options | undefined {
   const { values } = parseArgs({
     options: {
       seeds: { type: "string", default: "1000" },

@@ -15,7 +15,7 @@ export interface Process {
   freeze(ms: number): void;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Asked before every turn of the process: it may be killed or frozen right there. */
   readonly onTurn?: (process: Process) => void;
   readonly onKilled?: () => void;
