@@ -1,0 +1,267 @@
+/** `npm run bench -- loop`: what a turn of the loop costs beside bare `fetch` making the same calls, on durable stores. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { parseArgs } from "node:util";
+import { openStore } from "../scripts/kill/open-store.ts";
+import { counted } from "./loop/counted-store.ts";
+import { PROMPT, bareTurn, benchAgent } from "./loop/turns.ts";
+import { type Result, median, printed, quantile } from "./store/results.ts";
+import { createPlaces } from "./store/places.ts";
+import { onSlowDisk, whyNoStrace } from "./store/slow-disk.ts";
+import { bareCommit } from "./loop/bare-commit.ts";
+
+export const summary =
+  "one turn with a tool call beside bare fetch: overhead, sessions/s, round trips, long and idle sessions";
+
+const HELP = `npm run bench -- loop [options]
+
+One new session and one turn with one tool call (two model calls) against the simulator without delay, on a durable
+store, beside bare fetch doing the same two calls in the same run. Ends with 1 if a goal was missed.
+
+  --store NAME   sqlite, postgres or filesystem; may be given more than once (default: sqlite and postgres)
+  --part NAME    turn, slow-disk, long or idle; may be given more than once (default: all)
+  --quick        fewer turns
+  --json         the results as JSON
+
+Examples:
+  npm run bench -- loop
+  npm run bench -- loop --store sqlite --part turn --quick`;
+
+type Durable = "sqlite" | "postgres" | "filesystem";
+
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      store: { type: "string", multiple: true, default: ["sqlite", "postgres"] },
+      part: { type: "string", multiple: true, default: ["turn", "slow-disk", "long", "idle"] },
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return true;
+  }
+  const simulator = await startSimulator();
+  const places = createPlaces();
+  const results: Result[] = [];
+  try {
+    for (const name of values.store as Durable[]) {
+      const open = async () => openStore(name, await places.fresh(name));
+      if (values.part.includes("turn"))
+        results.push(...(await turns(name, open, { url: simulator.url, quick: values.quick, places })));
+      if (values.part.includes("long") && name === "sqlite")
+        results.push(...(await longSession(open, simulator.url, values.quick)));
+      if (values.part.includes("idle") && name === "sqlite") results.push(await idleSessions(open, simulator.url));
+    }
+    if (values.part.includes("slow-disk")) results.push(...(await slow(values.store, values.quick)));
+  } finally {
+    await simulator.close();
+    await places.cleanup();
+  }
+  console.log(values.json ? JSON.stringify(results) : printed(results));
+  return results.every(({ passed }) => passed !== false);
+}
+
+async function startSimulator(): Promise<{ url: string; close: () => Promise<void> }> {
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, "packages/simulator/src/main.ts", "--port", "0", "--until-stdin-closes"],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line.toString())?.[0];
+  if (!url) throw new Error(`The simulator did not say where it listens: ${line.toString()}`);
+  return {
+    url,
+    async close() {
+      child.stdin.end();
+      await once(child, "exit");
+    },
+  };
+}
+
+type OpenStore = () => ReturnType<typeof openStore>;
+
+async function turns(
+  name: Durable,
+  open: OpenStore,
+  { url, quick, places }: { url: string; quick: boolean; places: ReturnType<typeof createPlaces> },
+): Promise<Result[]> {
+  const count = quick ? 40 : 200;
+  const { store, counts } = counted(await open());
+  const agent = benchAgent(url, store);
+  const ours: number[] = [];
+  const bare: number[] = [];
+  const first: number[] = [];
+  for (let i = 0; i < 10; i++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
+  counts.clear();
+  for (let i = 0; i < count; i++) {
+    bare.push(await timed(() => bareTurn(url)));
+    const started = performance.now();
+    let heard: number | undefined;
+    ours.push(
+      await timed(() =>
+        agent.run(PROMPT, {
+          onEvent: ({ event_type }) => event_type === "session.started" && (heard ??= performance.now()),
+        }),
+      ),
+    );
+    first.push((heard ?? performance.now()) - started);
+  }
+  const trips = [...counts].filter(([verb]) => verb !== "renew").reduce((sum, [, n]) => sum + n, 0) / count;
+  const commit = await bareCommit(name, await places.fresh(name));
+  const overhead = median(ours) - median(bare);
+  const limit = Math.min(15, 3 + 5 * commit);
+  const parallel = await throughput(() => agent.run(PROMPT), quick ? 160 : 640, 32);
+  const bareParallel = await throughput(() => bareTurn(url), quick ? 160 : 640, 32);
+  await agent.close();
+  await store.close();
+  return [
+    {
+      what: "overhead of a turn, p50",
+      store: name,
+      value: overhead,
+      unit: "ms",
+      floor: median(bare),
+      goal: `≤ 3 + 5 × ${commit.toFixed(2)} ms`,
+      passed: overhead <= limit,
+      note: `p95 ${(quantile(ours, 0.95) - quantile(bare, 0.95)).toFixed(1)} ms`,
+    },
+    {
+      what: "prompt to first event, p50",
+      store: name,
+      value: median(first),
+      unit: "ms",
+      goal: "≤ 5 ms",
+      passed: median(first) <= 5,
+    },
+    {
+      what: "store round trips per turn",
+      store: name,
+      value: trips,
+      unit: "",
+      goal: "≤ 6",
+      passed: trips <= 6.05,
+      note: [...counts].map(([verb, n]) => `${verb} ${(n / count).toFixed(1)}`).join(", "),
+    },
+    {
+      what: "sessions/s at 32",
+      store: name,
+      value: parallel,
+      unit: "/s",
+      floor: bareParallel,
+      ratio: bareParallel / parallel,
+      goal: "≥ 100 /s",
+      passed: parallel >= 100,
+    },
+  ];
+}
+
+async function longSession(open: OpenStore, url: string, quick: boolean): Promise<Result[]> {
+  const last = quick ? 100 : 500;
+  const store = await open();
+  const agent = benchAgent(url, store);
+  const overhead: number[] = [];
+  let history: unknown[] = [];
+  const { sessionId } = await agent.run(PROMPT);
+  history = await bareTurn(url);
+  for (let turn = 2; turn <= last; turn++) {
+    const ours = await timed(() => agent.run(PROMPT, { sessionId }));
+    const bare = await timed(async () => (history = await bareTurn(url, history)));
+    overhead.push(ours - bare);
+  }
+  const early = median(overhead.slice(5, 25));
+  const late = median(overhead.slice(-20));
+  const events = await store.read(sessionId);
+  const size = (from: number, to: number) => JSON.stringify(events.slice(from, to)).length;
+  const growth = size(-200, events.length) / size(200, 400);
+  await agent.close();
+  await store.close();
+  return [
+    {
+      what: `overhead at turn ${last} over turn 10`,
+      store: "sqlite",
+      value: late / early,
+      unit: "×",
+      goal: "≤ 1.5 ×",
+      passed: late <= 1.5 * early,
+      note: `${early.toFixed(1)} ms, then ${late.toFixed(1)} ms`,
+    },
+    {
+      what: "bytes per event, late over early",
+      store: "sqlite",
+      value: growth,
+      unit: "×",
+      goal: "linear (≤ 1.1 ×)",
+      passed: growth <= 1.1,
+    },
+  ];
+}
+
+async function idleSessions(open: OpenStore, url: string): Promise<Result> {
+  const store = await open();
+  const agent = benchAgent(url, store);
+  await agent.run(PROMPT);
+  const before = heap();
+  await throughput(() => agent.run(PROMPT), 1000, 32);
+  const each = (heap() - before) / 1000 / 1024;
+  await agent.close();
+  await store.close();
+  return {
+    what: "memory of an idle session",
+    store: "sqlite",
+    value: each,
+    unit: "kB",
+    goal: "≤ 10 kB",
+    passed: each <= 10,
+  };
+}
+
+async function slow(stores: readonly string[], quick: boolean): Promise<Result[]> {
+  const why = whyNoStrace();
+  if (why !== undefined) {
+    console.error(why);
+    return [];
+  }
+  const args = [
+    "loop",
+    "--json",
+    "--part",
+    "turn",
+    ...(quick ? ["--quick"] : []),
+    ...stores.flatMap((name) => ["--store", name]),
+  ];
+  const results = await onSlowDisk(args, "bench/bench.ts");
+  // Only the throughput is asked for on a slow disk; the rest is for information.
+  return results.map(({ goal, passed, ...result }) => ({
+    ...result,
+    what: `${result.what}, 2 ms fsync`,
+    ...(result.what.startsWith("sessions") && { goal: goal ?? "", passed: passed ?? true }),
+  }));
+}
+
+function heap(): number {
+  (globalThis as { gc?: () => void }).gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+/** How many per second, with so many at once. */
+async function throughput(work: () => Promise<unknown>, total: number, atOnce: number): Promise<number> {
+  let left = total;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (left-- > 0) await work();
+    }),
+  );
+  return total / ((performance.now() - started) / 1000);
+}

@@ -1,0 +1,36 @@
+import type { Store } from "@skein/core";
+
+/** Methods of a store that are a round trip to where the data is. */
+const ROUND_TRIPS = [
+  "append",
+  "read",
+  "claim",
+  "renew",
+  "release",
+  "owners",
+  "free",
+  "get",
+  "list",
+  "messages",
+  "runs",
+  "awaits",
+  "checkpoints",
+  "readSnapshot",
+  "writeSnapshot",
+  "delete",
+] as const satisfies readonly (keyof Store)[];
+
+/** The same store, with every round trip counted by name. */
+export function counted(store: Store): { readonly store: Store; readonly counts: Map<string, number> } {
+  const counts = new Map<string, number>();
+  const wrapped = Object.fromEntries(
+    ROUND_TRIPS.map((name) => [
+      name,
+      (...args: readonly unknown[]) => {
+        counts.set(name, (counts.get(name) ?? 0) + 1);
+        return (store[name] as (...args: readonly unknown[]) => unknown)(...args);
+      },
+    ]),
+  );
+  return { store: { ...store, ...wrapped }, counts };
+}
