@@ -43,7 +43,7 @@ async function compare(
   const what = `append a ${kind}, ${writers} ${writers === 1 ? "writer" : "writers"}${disk}`;
   progress(`${store}: ${what}`);
   const floor = await bare(store, await places.fresh(store), writers);
-  const ours = await appender(store, await places.fresh(store), { kind, writers });
+  const ours = await appender(store, { ...(await places.fresh(store)), poolSize: writers }, { kind, writers });
   const rates: { floor: number; ours: number }[] = [];
   try {
     // One after the other in each round, so that both meet the same neighbours on a shared machine.

@@ -9,6 +9,8 @@ export type StoreName = (typeof STORES)[number];
 export interface Place {
   readonly folder: string;
   readonly url?: string;
+  /** How many connections to the database. */
+  readonly poolSize?: number;
 }
 
 /** Opens a store by name. Drivers are loaded when they are asked for, so that one process holds only its own. */
@@ -27,7 +29,8 @@ export async function openStore(name: StoreName | "memory", place: Place): Promi
     case "postgres": {
       if (place.url === undefined) throw new Error("The postgres store needs the address of a database.");
       const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
-      return createPostgresStore({ url: place.url });
+      const { url, poolSize } = place;
+      return createPostgresStore({ url, ...(poolSize !== undefined && { poolSize }) });
     }
   }
 }

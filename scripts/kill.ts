@@ -1,0 +1,158 @@
+/** `npm run kill -- --store`: a writing process is killed again and again, and nothing acknowledged may be lost. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { table } from "../bench/table.ts";
+import { type Outcome, runCampaign } from "./kill/campaign.ts";
+import type { Writer } from "./kill/child.ts";
+import { STORES, type StoreName } from "./kill/open-store.ts";
+import { type Postgres, createDatabase, startPostgres } from "./postgres.ts";
+
+const HELP = `npm run kill -- --store [NAME] [options]
+
+A real process writes to a store through eight writers at once (sessions, prompts with idempotency keys, runs under a
+lease, records, deletions) and tells each answer over a pipe. It is killed with SIGKILL at a random moment; a fresh process
+opens the store and checks that nothing acknowledged is lost, nothing is doubled, sequences have no gap, repeated ids and
+keys are answered, and rows equal the log. For postgres the server is also killed (immediate shutdown) under the writer.
+Ends with 1 if something is wrong, with the evidence; the folder then stays.
+
+  --store [NAME]  sqlite, filesystem, postgres or all (default: all)
+  --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
+  --seed S        chooses the moments and what is written (default: the time)
+  --quick         writes for 20 to 150 ms instead of 50 to 1,500
+  --json          the outcome as JSON
+
+Examples:
+  npm run kill -- --store
+  npm run kill -- --store sqlite --cycles 200
+  npm run kill -- --store postgres --seed 42`;
+
+export interface KillOptions {
+  readonly stores: readonly StoreName[];
+  readonly cycles: number;
+  readonly seed: number;
+  readonly delayMs: readonly [least: number, most: number];
+  readonly folder: string;
+  readonly progress?: (text: string) => void;
+}
+
+/** The campaigns, one after the other. */
+export async function kill({ stores, cycles, seed, delayMs, folder, progress }: KillOptions): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const common = { seed, delayMs, folder, ...(progress && { progress }) };
+  for (const store of stores) {
+    const place = { folder: join(folder, store) };
+    if (store !== "postgres") {
+      outcomes.push(await runCampaign({ ...common, name: store, store, cycles, place }));
+      continue;
+    }
+    // The server's own defaults: fsync and full_page_writes on.
+    const server = await startPostgres({ settings: {}, prefix: "skein-kill-pg-" });
+    try {
+      const { url } = await createDatabase(server.url);
+      outcomes.push(await runCampaign({ ...common, name: store, store, cycles, place: { ...place, url } }));
+      outcomes.push(await killServer(server, { ...common, cycles: Math.ceil(cycles / 5), place }));
+    } finally {
+      await server.stop();
+    }
+  }
+  return outcomes;
+}
+
+/** The server dies and comes back under a process that goes on writing. */
+async function killServer(
+  server: Postgres,
+  campaign: Omit<KillOptions, "stores"> & { readonly place: { readonly folder: string } },
+): Promise<Outcome> {
+  const { url } = await createDatabase(server.url);
+  const place = { ...campaign.place, url };
+  const stuck: string[] = [];
+  const crash = async (writer: Writer, cycle: number): Promise<void> => {
+    await server.crash();
+    await sleep((cycle % 3) * 150);
+    await server.start();
+    const before = writer.acknowledged();
+    const deadline = Date.now() + 10_000;
+    while (writer.acknowledged() < before + 20 && Date.now() < deadline) await sleep(20);
+    if (writer.acknowledged() < before + 20)
+      stuck.push(
+        `postgres server, cycle ${cycle + 1}: the writer did not go on within 10 s after the server was back.`,
+      );
+    await writer.kill();
+  };
+  const outcome = await runCampaign({ ...campaign, name: "postgres server", store: "postgres", place, crash });
+  return { ...outcome, violations: [...stuck, ...outcome.violations] };
+}
+
+export function printed(outcomes: readonly Outcome[]): string {
+  const number = (value: number): string => Math.round(value).toLocaleString("en");
+  return table(
+    [
+      "killed",
+      "cycles",
+      "acknowledged",
+      "no answer",
+      "of these done",
+      "sessions",
+      "events",
+      "slowest open",
+      "violations",
+    ],
+    outcomes.map((outcome) => [
+      outcome.name,
+      number(outcome.cycles),
+      number(outcome.acknowledged),
+      number(outcome.unanswered),
+      number(outcome.happened),
+      number(outcome.sessions),
+      number(outcome.events),
+      `${number(outcome.openMs)} ms`,
+      number(outcome.violations.length),
+    ]),
+  );
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      store: { type: "boolean", default: false },
+      cycles: { type: "string", default: "50" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  const [cycles, seed] = [Number(values.cycles), Number(values.seed)];
+  const [name = "all"] = positionals;
+  if (values.help || !values.store) {
+    console.log(HELP);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  if (name !== "all" && !STORES.includes(name as StoreName))
+    throw new Error(`There is no store "${name}" to kill. There are: ${STORES.join(", ")}, all.`);
+  if (!Number.isInteger(cycles) || cycles < 1)
+    throw new Error(`--cycles must be a positive number, not ${values.cycles}.`);
+  if (!Number.isInteger(seed)) throw new Error(`--seed must be a number, not ${values.seed}.`);
+  const folder = mkdtempSync(join(tmpdir(), "skein-kill-"));
+  const outcomes = await kill({
+    stores: name === "all" ? STORES : [name as StoreName],
+    cycles,
+    seed,
+    delayMs: values.quick ? [20, 150] : [50, 1500],
+    folder,
+    progress: (text) => process.stderr.write(`${text}\n`),
+  });
+  const violations = outcomes.flatMap((outcome) => outcome.violations);
+  console.log(values.json ? JSON.stringify({ seed, outcomes }) : `\n${printed(outcomes)}\n`);
+  for (const violation of violations) console.error(violation);
+  if (violations.length === 0) rmSync(folder, { recursive: true, force: true });
+  else console.error(`\n${violations.length} violations with seed ${seed}. The stores and journals are in ${folder}.`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
+}
+
+if (import.meta.main) await main();

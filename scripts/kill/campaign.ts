@@ -1,0 +1,91 @@
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRandom } from "./random.ts";
+import { type Writer, check, startWriter } from "./child.ts";
+import type { Verdict } from "./checker.ts";
+import type { Place, StoreName } from "./open-store.ts";
+
+export interface Campaign {
+  readonly name: string;
+  readonly store: StoreName;
+  readonly place: Place;
+  readonly cycles: number;
+  readonly seed: number;
+  /** Where the journals go. */
+  readonly folder: string;
+  /** How long a process may write before it is killed. */
+  readonly delayMs: readonly [least: number, most: number];
+  readonly writers?: number;
+  readonly under?: readonly string[];
+  /** What happens instead of the plain kill, at the chosen moment. It ends the writer. */
+  readonly crash?: (writer: Writer, cycle: number) => Promise<Place | void>;
+  readonly progress?: (text: string) => void;
+}
+
+export interface Outcome {
+  readonly name: string;
+  readonly cycles: number;
+  readonly acknowledged: number;
+  readonly unanswered: number;
+  readonly happened: number;
+  readonly sessions: number;
+  readonly events: number;
+  readonly openMs: number;
+  readonly violations: readonly string[];
+}
+
+/** Some processes are killed while they open the store, before they write anything. */
+const EARLY = 0.1;
+const ENOUGH = 10;
+
+/** Writes, kills, looks; again and again on the same store; at the end at everything. */
+export async function runCampaign(campaign: Campaign): Promise<Outcome> {
+  const { name, store, cycles, seed, folder, delayMs, writers = 8, under = [], progress = () => {} } = campaign;
+  mkdirSync(folder, { recursive: true });
+  const random = createRandom(seed);
+  const journals: string[] = [];
+  const verdicts: Verdict[] = [];
+  const violations: string[] = [];
+  let { place } = campaign;
+  const note = (verdict: Verdict, where: string): void => {
+    verdicts.push(verdict);
+    violations.push(...verdict.violations.map((sentence) => `${name}, ${where}: ${sentence}`));
+  };
+  for (let cycle = 0; cycle < cycles && violations.length < ENOUGH; cycle++) {
+    const journal = join(folder, `${name}-${cycle}.jsonl`);
+    journals.push(journal);
+    const writer = startWriter({ store, place, seed: seed * 1000 + cycle, writers }, journal, under);
+    const early = !campaign.crash && random.chance(EARLY);
+    if (!early) await writer.ready;
+    await sleep(random.between(...delayMs) / (early ? 4 : 1));
+    place = (await (campaign.crash ?? killed)(writer, cycle)) ?? place;
+    const verdict = await check({ store, place, journals: [journal], settle: true });
+    // What the check repeated has its answer now, for the count at the end.
+    if (existsSync(journal)) appendFileSync(journal, verdict.settled.map((line) => `\n${line}\n`).join(""));
+    note(verdict, `cycle ${cycle + 1} (seed ${seed})`);
+    progress(
+      `${name}: ${cycle + 1} of ${cycles}, ${verdict.acknowledged} acknowledged, ${verdict.unanswered} without an answer`,
+    );
+  }
+  if (violations.length === 0) note(await check({ store, place, journals, settle: false }), "at the end");
+  return { name, cycles: journals.length, ...totals(verdicts), violations };
+}
+
+async function killed(writer: Writer): Promise<void> {
+  await writer.kill();
+}
+
+function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" | "violations"> {
+  const sum = (of: (verdict: Verdict) => number): number =>
+    verdicts.slice(0, -1).reduce((total, verdict) => total + of(verdict), 0);
+  const last = verdicts.at(-1);
+  return {
+    acknowledged: sum((verdict) => verdict.acknowledged),
+    unanswered: sum((verdict) => verdict.unanswered),
+    happened: sum((verdict) => verdict.happened),
+    sessions: last?.sessions ?? 0,
+    events: last?.events ?? 0,
+    openMs: Math.max(...verdicts.map((verdict) => verdict.openMs)),
+  };
+}

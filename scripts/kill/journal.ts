@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import type { NewEvent } from "@skein/protocol";
+
+/** What the writing process tells before it asks the store for something. */
+export interface Begun {
+  readonly is: "begun";
+  readonly op: number;
+  readonly kind: "create" | "prompt" | "edit" | "drive" | "delete" | "record";
+  /** The session, or the id of the record. */
+  readonly target: string;
+  readonly events?: readonly NewEvent[];
+  readonly expect?: number;
+  readonly key?: { readonly id: string; readonly fingerprint: string };
+  readonly lease?: {
+    readonly sessionId: string;
+    readonly owner: string;
+    readonly fence: number;
+    readonly leaseMs: number;
+  };
+  /** The value of a record. */
+  readonly value?: number;
+}
+
+/** What it tells afterwards. Without an answer nobody knows whether it happened. */
+export type Answer =
+  | { readonly is: "ok"; readonly op: number; readonly first?: number; readonly version?: number }
+  | { readonly is: "refused"; readonly op: number; readonly code: string }
+  | { readonly is: "unknown"; readonly op: number; readonly code: string }
+  /** Said by whoever looked afterwards: it had not happened, and now it cannot any more. */
+  | { readonly is: "never"; readonly op: number };
+
+export type Line =
+  | { readonly is: "ready"; readonly openMs: number }
+  | Begun
+  | Answer
+  /** Something that must not happen, whatever is killed. */
+  | { readonly is: "wrong"; readonly sentence: string };
+
+/** An operation with its answer, if one came. */
+export interface Operation extends Begun {
+  answer: Answer | undefined;
+}
+
+export interface Journal {
+  readonly operations: readonly Operation[];
+  readonly wrong: readonly string[];
+  readonly ready: boolean;
+}
+
+/** Reads what a killed process told. Its last line may be cut; then its answer never came. */
+export function readJournal(file: string): Journal {
+  const lines = readFileSync(file, "utf8").split("\n").flatMap(lineOf);
+  const operations = new Map<number, Operation>();
+  const wrong: string[] = [];
+  let ready = false;
+  for (const line of lines) {
+    if (line.is === "begun") operations.set(line.op, { ...line, answer: undefined });
+    else if (line.is === "wrong") wrong.push(line.sentence);
+    else if (line.is === "ready") ready = true;
+    else {
+      const operation = operations.get(line.op);
+      if (operation) operation.answer = line;
+    }
+  }
+  return { operations: [...operations.values()], wrong, ready };
+}
+
+function lineOf(text: string): Line[] {
+  try {
+    return [JSON.parse(text) as Line];
+  } catch {
+    return [];
+  }
+}
