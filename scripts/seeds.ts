@@ -1,7 +1,9 @@
-/** `npm run seeds`: prints docs/seeds.md from the conformance lists. */
-import { writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+/** `npm run seeds`: prints docs/seeds.md from the conformance lists, and the tables of PROTOCOL.md from the schemas. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { printSeeds } from "../packages/skein/test/conformance/print-seeds.ts";
 import { SEEDS } from "../packages/skein/test/conformance/seeds.ts";
+import { withTables } from "./protocol-tables.ts";
 
-writeFileSync(fileURLToPath(new URL("../docs/seeds.md", import.meta.url)), printSeeds(SEEDS));
+const file = (path: string): URL => new URL(`../${path}`, import.meta.url);
+writeFileSync(file("docs/seeds.md"), printSeeds(SEEDS));
+writeFileSync(file("PROTOCOL.md"), withTables(readFileSync(file("PROTOCOL.md"), "utf8")));

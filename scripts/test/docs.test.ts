@@ -1,0 +1,105 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { FACTS } from "../../packages/protocol/src/event.ts";
+import { withTables } from "../protocol-tables.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const text = (path: string): string => readFileSync(join(root, path), "utf8");
+const inFolder = (folder: string): string[] =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `${folder}/${name}`);
+const pages = [...inFolder("."), ...inFolder("docs"), ...inFolder("docs/decisions")];
+
+const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
+
+describe.each(["README.md", "CONTRIBUTING.md"])("%s", (page) => {
+  const named = [...text(page).matchAll(/npm (?:run ([a-z-]+)|(start|test)\b)/g)].map(
+    (match) => match[1] ?? match[2] ?? "",
+  );
+
+  test.each([...new Set(named)])("names npm's %s, which exists and whose file is there", (name) => {
+    expect(scripts).toHaveProperty(name);
+    const file = /[\w./-]+\.(?:ts|js)/.exec(scripts[name] ?? "")?.[0];
+    if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
+  });
+});
+
+test("the README has exactly two set-up commands", () => {
+  const commands = [...text("README.md").matchAll(/```sh\n([^`]+)```/g)].map(([, command]) => command?.trim());
+  expect(commands).toEqual(["npm install && npm start", "npm install && npm test"]);
+});
+
+describe("links between documents lead somewhere", () => {
+  const links = pages.flatMap((page) =>
+    [...text(page).matchAll(/\]\(([^)]+)\)/g)].map(([, target = ""]) => ({ page, target })),
+  );
+  test.each(links.filter(({ target }) => !/^https?:/.test(target)))("$page → $target", ({ page, target }) => {
+    const [path = "", anchor] = target.split("#");
+    const file = path === "" ? page : join(dirname(page), path);
+    expect(existsSync(join(root, file))).toBe(true);
+    if (anchor === undefined) return;
+    const headings = [...text(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, "")
+        .replaceAll(" ", "-"),
+    );
+    expect(headings).toContain(anchor);
+  });
+});
+
+describe("code in documents is true", () => {
+  const snippets = pages.flatMap((page) =>
+    [...text(page).matchAll(/```ts\n([^`]+)```/g)].map(([, code = ""], index) => ({ page, index, code })),
+  );
+
+  test("it type-checks as it stands", () => {
+    // In the root, so that names of packages mean what they mean in the repository.
+    const folder = mkdtempSync(join(root, "examples/.snippets-"));
+    try {
+      const files = snippets.map(({ page, index, code }) => {
+        const file = join(folder, `${page.replaceAll(/[^\w]/g, "-")}-${index}.ts`);
+        writeFileSync(file, code);
+        return file;
+      });
+      writeFileSync(
+        join(folder, "tsconfig.json"),
+        JSON.stringify({ extends: join(root, "tsconfig.tests.json"), include: [], files }),
+      );
+      const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder], { encoding: "utf8" });
+      expect(stdout.split("\n").filter((line) => line.includes(".snippets-"))).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("that of the README is an example that runs", () => {
+    const [readme] = snippets.filter(({ page }) => page === "./README.md");
+    expect(text("examples/first-session.ts")).toContain(readme?.code ?? "nothing");
+    const args = ["--conditions=source", "examples/first-session.ts"];
+    const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^The answer is 4\b/);
+    const shown = [...stdout.matchAll(/^\d+ (\S+)$/gm)].map(([, type]) => `\`${type}\``).join(", ");
+    expect(text("README.md").replaceAll("\n", " ")).toContain(shown);
+  });
+});
+
+test("the tables of PROTOCOL.md are what the code prints; `npm run seeds` prints them", () => {
+  expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
+});
+
+test("CONTEXT.md has every fact", () => {
+  const words = text("CONTEXT.md");
+  expect(Object.keys(FACTS).filter((type) => !words.includes(`\`${type}\``))).toEqual([]);
+});
+
+test("ARCHITECTURE.md has every package, and no other", () => {
+  const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const named = new Set([...text("ARCHITECTURE.md").matchAll(/`packages\/(\w+)`/g)].map(([, name]) => name));
+  expect(packages.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);
+});
