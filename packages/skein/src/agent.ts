@@ -1,4 +1,5 @@
 import {
+  type Answered,
   type MemoryStore,
   type SessionAgent,
   type Sessions,
@@ -11,6 +12,7 @@ import {
 import { AgentConfig, type Content, type Draft, type Event, KnownError } from "@skein/protocol";
 import { z } from "zod";
 import { readConfig } from "./config.ts";
+import { type Watched, openAwaits } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { modelFrom } from "./model-from.ts";
 import { openStore } from "./open-store.ts";
@@ -28,6 +30,8 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof AgentConfig>>,
   readonly store?: string | Store;
   readonly apiKey?: string;
   readonly baseUrl?: string;
+  /** A model on whose connection nothing arrives for longer is given up and asked again. */
+  readonly silenceMs?: number;
   readonly leaseMs?: number;
 }
 
@@ -37,6 +41,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: Event) => void;
   readonly maxCostMicros?: number;
+  /** While a run is under way: wait for its end (the default), be read before its next step, or take its place. */
+  readonly mode?: "queue" | "steer" | "interrupt";
 }
 
 /** An agent that can be run: in this process, on whichever store it was given. */
@@ -46,8 +52,16 @@ export interface Agent {
   run(prompt: Content, options?: RunOptions): Promise<AgentResult>;
   /** The same as a stream: facts as they are stored, and the text of a step while it is made. */
   stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | Draft>;
-  /** Answers a call that a run waits for, and goes on with it. */
-  answer(sessionId: string, answers: readonly Answer[]): Promise<AgentResult>;
+  /**
+   * Answers calls that a run waits for, its subagents' included, and goes on with it.
+   *
+   * Each answer is told what became of it; only if all are refused this is an error (`not_awaiting`).
+   */
+  answer(
+    sessionId: string,
+    answers: readonly Answer[],
+    options?: Omit<RunOptions, "sessionId" | "mode" | "maxCostMicros">,
+  ): Promise<AgentResult & { readonly answers: readonly Answered[] }>;
   /** Goes on with a session of an earlier process: waits for what is under way to end. */
   resume(sessionId: string, options?: Omit<RunOptions, "sessionId">): Promise<AgentResult>;
   readonly sessions: () => Promise<Sessions>;
@@ -79,12 +93,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let opening: Promise<Opened> | undefined;
   const opened = (): Promise<Opened> => (opening ??= open(options, all));
 
-  async function begin(
-    prompt: Content,
-    { sessionId, maxCostMicros }: RunOptions,
-  ): Promise<{ host: Host; sessionId: string; runId: string; after: number }> {
+  async function begin(prompt: Content, { sessionId, maxCostMicros, mode, signal }: RunOptions): Promise<Watched> {
     const { host } = await opened();
-    const input = { content: prompt, ...(maxCostMicros !== undefined && { maxCostMicros }) };
+    const input = {
+      content: prompt,
+      ...(maxCostMicros !== undefined && { maxCostMicros }),
+      ...(mode !== undefined && { mode }),
+    };
     const accepted =
       sessionId === undefined
         ? await host.sessions.begin(registered.agent, input)
@@ -93,38 +108,42 @@ export function createAgent(options: AgentOptions = {}): Agent {
       host,
       sessionId: accepted.sessionId,
       runId: accepted.runId,
-      after: sessionId === undefined ? 0 : accepted.sequence - 1,
+      messageId: accepted.messageId,
+      // A prompt that steers is read by a run that began earlier.
+      after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
+      shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
+      signal,
     };
   }
 
   const agent: Agent = {
     name: registered.agent.config.name,
     async run(prompt, run = {}) {
-      const { host, sessionId, runId, after } = await begin(prompt, run);
-      return runOutcome({ host, sessionId, runId, after, ...run });
+      return runOutcome({ ...(await begin(prompt, run)), ...(run.onEvent && { onEvent: run.onEvent }) });
     },
     async *stream(prompt, run = {}) {
-      const { host, sessionId, runId, after } = await begin(prompt, run);
-      yield* streamRun({ host, sessionId, runId, after, ...run });
+      yield* streamRun(await begin(prompt, run));
     },
-    async answer(sessionId, answers) {
+    async answer(sessionId, given, run = {}) {
       const { host } = await opened();
-      const session = await host.sessions.get(sessionId);
-      if (session.run_id === null)
-        throw new KnownError("not_awaiting", `Session ${sessionId} does not wait for anything.`);
-      let answered = 0;
-      for (const { toolUseId, content, isError = false } of answers)
-        answered = (await host.sessions.answer(sessionId, toolUseId, { content, isError })).sequence ?? answered;
-      return runOutcome({ host, sessionId, runId: session.run_id, after: 0, answered });
+      const runId = await lastRun(host, sessionId);
+      const open = (await openAwaits(host, sessionId))?.forSomebody ?? [];
+      const answers: Answered[] = [];
+      for (const { toolUseId, content, isError = false } of given) {
+        const waiting = open.find(({ tool_use_id }) => tool_use_id === toolUseId)?.session_id ?? sessionId;
+        answers.push(await host.sessions.answer(waiting, toolUseId, { content, isError }));
+      }
+      if (answers.every(({ disposition }) => disposition === "refused"))
+        throw new KnownError("not_awaiting", answers.map(({ reason }) => reason).join(" ") || "There is no answer.");
+      const shownAfter = Math.min(...answers.map(({ sequence }) => sequence ?? Number.POSITIVE_INFINITY)) - 1;
+      return { ...(await runOutcome({ host, sessionId, runId, after: 0, shownAfter, ...run })), answers };
     },
     async resume(sessionId, run = {}) {
       const { host } = await opened();
-      const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
-      const state = await host.sessions.state(sessionId);
-      const runId = state.queue.at(-1)?.run_id ?? last?.id;
-      if (runId === undefined) throw new KnownError("not_running", `Session ${sessionId} has no run to go on with.`);
+      const { queue, sequence } = await host.sessions.state(sessionId);
+      const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
       host.engine.wake(sessionId);
-      return runOutcome({ host, sessionId, runId, after: 0, ...run });
+      return runOutcome({ host, sessionId, runId, after: 0, shownAfter: sequence, ...run });
     },
     sessions: async () => (await opened()).host.sessions,
     async close() {
@@ -136,6 +155,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
   return agent;
 }
 
+/** The run that is under way, else the one before. */
+async function lastRun(host: Host, sessionId: string): Promise<string> {
+  const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
+  if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to go on with.`);
+  return last.id;
+}
+
 function registration(options: AgentOptions): RegisteredAgent {
   const {
     tools = [],
@@ -145,6 +171,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     store: _s,
     apiKey: _k,
     baseUrl: _b,
+    silenceMs: _m,
     leaseMs: _l,
     ...config
   } = options;
@@ -187,6 +214,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const { model, close: closeModel } = await modelFrom({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
     anthropicBaseUrl: options.baseUrl ?? config.anthropicBaseUrl,
+    silenceMs: options.silenceMs,
   });
   const given = options.store ?? config.storeUrl ?? "memory:";
   const store = typeof given === "string" ? await openStore(given) : given;

@@ -11,11 +11,14 @@ export interface OpenModel {
 }
 
 /** Claude if there is a key or another address, else the simulator in this process, which says that it is one. */
-export async function modelFrom(config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl">): Promise<OpenModel> {
+export async function modelFrom(
+  config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & { readonly silenceMs?: number | undefined },
+): Promise<OpenModel> {
   const { anthropicApiKey: apiKey, anthropicBaseUrl: baseUrl } = config;
+  const silence = config.silenceMs === undefined ? {} : { silenceMs: config.silenceMs };
   if (apiKey !== undefined || baseUrl !== undefined)
     return {
-      model: createAnthropicModel({ apiKey: apiKey ?? "none", ...(baseUrl !== undefined && { baseUrl }) }),
+      model: createAnthropicModel({ apiKey: apiKey ?? "none", ...(baseUrl !== undefined && { baseUrl }), ...silence }),
       description: baseUrl === undefined ? "Claude" : `the Messages API at ${baseUrl}`,
       simulated: false,
       close: async () => {},
@@ -23,7 +26,7 @@ export async function modelFrom(config: Pick<Config, "anthropicApiKey" | "anthro
   const { createSimulator } = await import("@skein/simulator");
   const simulator = await createSimulator();
   return {
-    model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url }),
+    model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, ...silence }),
     description: "a simulation (no ANTHROPIC_API_KEY is set)",
     simulated: true,
     close: () => simulator.close(),

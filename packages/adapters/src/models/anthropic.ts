@@ -6,16 +6,17 @@ export interface AnthropicModelOptions {
   readonly apiKey: string;
   /** Another place that speaks the Messages API: the simulator, a gateway. */
   readonly baseUrl?: string;
-  /** A call that is silent for longer is given up. */
-  readonly timeoutMs?: number;
+  /** A connection on which nothing arrives for longer, not even a ping, is given up. */
+  readonly silenceMs?: number;
 }
 
 /** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
-export function createAnthropicModel({ apiKey, baseUrl, timeoutMs = 600_000 }: AnthropicModelOptions): Model {
+export function createAnthropicModel({ apiKey, baseUrl, silenceMs = 300_000 }: AnthropicModelOptions): Model {
   const client = new Anthropic({
     apiKey,
     maxRetries: 0,
-    timeout: timeoutMs,
+    timeout: 2 * silenceMs,
+    fetch: watchedFetch(silenceMs),
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
   });
 
@@ -53,6 +54,36 @@ export function createAnthropicModel({ apiKey, baseUrl, timeoutMs = 600_000 }: A
         throw asFailure(error);
       }
     },
+  };
+}
+
+/** A fetch that ends when nothing has arrived for so long. */
+function watchedFetch(silenceMs: number): typeof fetch {
+  return async (input, init) => {
+    const stop = new AbortController();
+    const giveUp = (): void =>
+      stop.abort(
+        new ModelFailure(
+          { code: "silence", message: `The model's answer did not go on for ${silenceMs / 1000} seconds.` },
+          { retryable: true },
+        ),
+      );
+    const timer = setTimeout(giveUp, silenceMs).unref();
+    const signal = init?.signal ? AbortSignal.any([init.signal, stop.signal]) : stop.signal;
+    const response = await fetch(input, { ...init, signal }).catch((error: unknown) => {
+      clearTimeout(timer);
+      throw error;
+    });
+    timer.refresh();
+    const heard = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        timer.refresh();
+        controller.enqueue(chunk);
+      },
+      flush: () => clearTimeout(timer),
+    });
+    const { status, statusText, headers } = response;
+    return new Response(response.body?.pipeThrough(heard) ?? null, { status, statusText, headers });
   };
 }
 
@@ -148,6 +179,7 @@ function withoutNulls(usage: Partial<Usage> | undefined): Partial<Usage> {
 /** What went wrong, as a fact can tell it. Nothing of our own key or headers is in it. */
 function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
+  if (error instanceof APIConnectionError && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof APIConnectionError)
     return new ModelFailure(
       { code: "connection_error", message: "The model could not be reached, or the connection broke." },

@@ -97,14 +97,14 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
 function finish(state: SessionState, current: RunState, now: number, view: View, stopReason: StopReason): Decision {
   if (view.remembers && !current.memoryUpdated) return run({ kind: "update-memory", key: "memory/update" });
   if (state.agent?.generate_title && state.title === null && !current.titleTried)
-    return startStep(state, current, "title");
+    return waitForRetry(current, now) ?? startStep(state, current, "title");
   if (state.subagentOf && !current.parentInformed) return run({ kind: "inform-parent", key: "parent" });
   return write(completed(current, { stopReason, finalResponse: finalResponse(state), now }));
 }
 
 function decideStep(state: SessionState, current: RunState, now: number, view: View): Decision {
-  const retryAt = current.retryAt === null ? 0 : Date.parse(current.retryAt);
-  if (retryAt > now) return run({ kind: "wait", key: `retry/${current.retryAt}`, until: retryAt });
+  const waiting = waitForRetry(current, now);
+  if (waiting) return waiting;
   if (view.remembers && !current.memoryRetrieved) return run({ kind: "retrieve-memory", key: "memory/retrieve" });
   const purpose = stepToRun(state, current);
   if (purpose === "summary" && !current.exhausted)
@@ -125,6 +125,12 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
   const broke = spentOut(state, current);
   if (broke) return end(state, current, now, { stopReason: "budget", code: "budget_exceeded", message: broke });
   return startStep(state, current, purpose);
+}
+
+/** A call that failed for now is made again, but not before its time. */
+function waitForRetry(current: RunState, now: number): Decision | undefined {
+  const retryAt = current.retryAt === null ? 0 : Date.parse(current.retryAt);
+  return retryAt > now ? run({ kind: "wait", key: `retry/${current.retryAt}`, until: retryAt }) : undefined;
 }
 
 function modelCall(current: RunState): Effect {

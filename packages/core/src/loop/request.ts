@@ -16,7 +16,7 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   const agent = state.agent as AgentConfig;
   const model = modelOf(state);
   if (purpose === "title") return titleRequest(state, model);
-  const messages = repaired(contextOf(state).map(({ role, content }) => ({ role, content }))).messages;
+  const messages = repaired(contextOf(state)).messages.flatMap(withoutNothing);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
   const tools = [...agent.tool_schemas, ...agent.server_tools];
   const system = systemBlocks(agent, state.run?.memories ?? []);
@@ -76,6 +76,13 @@ function systemBlocks(agent: AgentConfig, memories: readonly string[]): ContentB
   return blocks;
 }
 
+/** A model may answer with nothing at all, but does not take it back: such blocks and messages are not sent. */
+function withoutNothing({ role, content }: Omit<Message, "id">): readonly Omit<Message, "id">[] {
+  if (typeof content === "string") return content === "" ? [] : [{ role, content }];
+  const blocks = content.filter((block) => block.type !== "text" || block["text"] !== "");
+  return blocks.length === 0 ? [] : [{ role, content: blocks }];
+}
+
 /** Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it. */
 function withBreakpoints(messages: readonly Omit<Message, "id">[]): readonly JsonObject[] {
   const users = messages.flatMap(({ role }, index) => (role === "user" ? [index] : [])).slice(-2);
@@ -86,8 +93,7 @@ function withBreakpoints(messages: readonly Omit<Message, "id">[]): readonly Jso
 
 function marked(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
   const last = blocks.at(-1);
-  // An empty text block may not carry a breakpoint.
-  if (!last || (last.type === "text" && last["text"] === "")) return blocks;
+  if (!last) return blocks;
   return [...blocks.slice(0, -1), { ...last, cache_control: { type: "ephemeral" } }];
 }
 
