@@ -1,7 +1,7 @@
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
-import { type Store, foldAll } from "@skein/core";
+import { type Appended, type Store, foldAll } from "@skein/core";
 import { createScript, describeStore } from "@skein/core/testing";
-import { type Event, createIds } from "@skein/protocol";
+import { createIds } from "@skein/protocol";
 import pg from "pg";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { createDatabase, startPostgres } from "../../../scripts/postgres.ts";
@@ -53,10 +53,10 @@ describe("postgres: what can go wrong", () => {
 
   test("many stores may migrate an empty database at once", async () => {
     const url = await database("template1");
-    const stores = await Promise.all(Array.from({ length: 4 }, () => opened(url)));
-    const script = createScript({ store: stores[0] as Store, ids });
+    const [store, other] = await Promise.all([opened(url), opened(url), opened(url), opened(url)]);
+    const script = createScript({ store, ids });
     await script.create();
-    expect(await stores[3]?.read(script.sessionId)).toHaveLength(1);
+    expect(await other.read(script.sessionId)).toHaveLength(1);
     const client = await connected(url);
     const { rows } = await client.query("select number from skein.migrations order by number");
     expect(rows).toEqual(rows.map((_, i) => ({ number: i + 1 })));
@@ -207,27 +207,42 @@ describe("postgres: what can go wrong", () => {
 
   test("a repeated creation, however many at once, makes one session", async () => {
     const url = await database();
-    const stores = [await opened(url), await opened(url)];
-    const script = createScript({ store: stores[0] as Store, ids });
+    const [store, other] = [await opened(url), await opened(url)];
+    const script = createScript({ store, ids });
     await script.create();
-    const [created] = (await stores[0]?.read(script.sessionId)) as [Extract<Event, { event_type: "session.created" }>];
-    const data = { ...created.data };
+    const [created] = await store.read(script.sessionId);
+    if (created?.event_type !== "session.created") throw new Error("A log begins with its creation.");
+    const event = () => script.event({ event_type: "session.created", data: created.data });
+    const twenty = (append: (store: Store) => Promise<Appended>) =>
+      Promise.all(Array.from({ length: 20 }, (_, i) => append(i % 2 === 0 ? store : other)));
+
     const key = { id: "create", fingerprint: "f" };
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
-        (stores[i % 2] as Store).append(ids(), [script.event({ event_type: "session.created", data })], {
-          expect: 0,
-          key,
-        }),
-      ),
-    );
-    expect(new Set(answers.map(({ events }) => events[0]?.session_id)).size).toBe(1);
-    const sessionId = ids();
-    const event = script.event({ event_type: "session.created", data });
-    const same = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => (stores[i % 2] as Store).append(sessionId, [event], { expect: 0 })),
-    );
+    const byKey = await twenty((either) => either.append(ids(), [event()], { expect: 0, key }));
+    expect(new Set(byKey.map(({ events }) => events[0]?.session_id)).size).toBe(1);
+
+    const [sessionId, sameEvent] = [ids(), event()];
+    const same = await twenty((either) => either.append(sessionId, [sameEvent], { expect: 0 }));
     expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
+  });
+
+  test("an append that the database refuses takes none of its neighbours with it", async () => {
+    const store = await opened(await database());
+    const script = createScript({ store, ids });
+    await script.create();
+    const lease = await script.claim();
+    const checkpoint = (path: string) =>
+      script.event({
+        event_type: "checkpoint.created",
+        data: { checkpoint_id: ids(), user_message_uuid: path, files_modified: [path] },
+      });
+    const appends = Array.from({ length: 40 }, (_, i) =>
+      store.append(script.sessionId, [checkpoint(i === 20 ? "relative" : `/${i}`)], { lease }),
+    );
+    const settled = await Promise.allSettled(appends);
+    expect(settled.filter(({ status }) => status === "rejected")).toMatchObject([{ reason: { code: "invalid" } }]);
+    expect((await store.read(script.sessionId)).map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 40 }, (_, i) => i + 1),
+    );
   });
 
   test("a server that goes away and comes back: a known error, nothing lost, and followers go on", async () => {

@@ -606,12 +606,6 @@ describe("every constraint is a refused write", () => {
       "23503",
     ],
     [
-      "an event of no session",
-      `insert into skein.events (session_id, sequence, id, v, event_type, data, created_at)
-      select gen_random_uuid(), 1, $1, 1, 'x', '{}', now()`,
-      "23503",
-    ],
-    [
       "a sequence that is taken",
       `insert into skein.events (session_id, sequence, id, v, event_type, data, created_at)
       values ($1, 1, gen_random_uuid(), 1, 'x', '{}', now())`,

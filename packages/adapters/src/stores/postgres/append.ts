@@ -13,6 +13,7 @@ import {
 import { type Event, FACT_VERSION, KnownError, type NewEvent, Uuid } from "@skein/protocol";
 import { createHash } from "node:crypto";
 import { type Body, bodyOf } from "../sql/body.ts";
+import { createAppendLanes } from "./append-lanes.ts";
 import { changesJson } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 
@@ -23,17 +24,12 @@ export interface AppendDeps {
   readonly read: (sessionId: string, first: number, last: number) => Promise<readonly Event[]>;
 }
 
-const APPEND = {
-  name: "skein-append",
-  text: `select code, session_id, first_sequence, last_sequence from skein.append(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
-};
-
 /** Long keys are kept by their hash, because an index entry has a limit. */
 const KEY_LIMIT = 500;
 
 /** The one verb that changes a session, in one round trip. */
 export function createAppend({ connections, now, read }: AppendDeps) {
+  const send = createAppendLanes(connections);
   return async (sessionId: string, newEvents: readonly NewEvent[], options: AppendOptions): Promise<Appended> => {
     if (connections.closed) throw new KnownError("closed", "The store is closed.");
     checkAppend(sessionId, newEvents, options);
@@ -49,7 +45,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     const withBlobs = bodies.some(({ blob }) => blob !== null);
     const [created] = newEvents;
     const begins = created?.event_type === "session.created";
-    const [row] = await connections.query(APPEND, [
+    const values = [
       sessionId,
       tenant ?? null,
       begins,
@@ -71,8 +67,9 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       release !== undefined,
       release?.dueAt ?? null,
       changesJson(changes),
-    ]);
-    const [code, where = sessionId, first, last] = row ?? [];
+    ];
+    const alone = key !== undefined || withBlobs;
+    const [code, where = sessionId, first, last] = await send({ sessionId, values, alone });
     switch (code) {
       case "written":
         return {

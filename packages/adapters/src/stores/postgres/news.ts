@@ -51,11 +51,18 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
     return client;
   }
 
+  async function connectSender(): Promise<pg.Client> {
+    const client = await connect(() => (sender = undefined));
+    // A hint need not be on disk before it is sent, and its flush would hold up those of appends.
+    await client.query("set synchronous_commit = off");
+    return client;
+  }
+
   async function send(): Promise<void> {
     const ids = [...waiting];
     waiting.clear();
     try {
-      sender ??= await connect(() => (sender = undefined));
+      sender ??= await connectSender();
       for (let i = 0; i < ids.length; i += IDS_PER_PAYLOAD)
         await sender.query("select pg_notify($1, $2)", [
           CHANNEL,

@@ -37,7 +37,8 @@ create table skein.blobs (
 );
 
 create table skein.events (
-  session_id uuid not null references skein.heads on delete cascade,
+  -- No foreign key: skein.append has locked the head, and the check would cost a fifth of an append.
+  session_id uuid not null,
   sequence integer not null check (sequence > 0),
   id uuid not null,
   position bigint generated always as identity,

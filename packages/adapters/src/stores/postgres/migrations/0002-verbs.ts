@@ -6,8 +6,9 @@
  * right under READ COMMITTED.
  */
 export const verbs = /* sql */ `
+-- Half a microsecond is added because date_part answers a double, which may fall short of the millisecond by less.
 create function skein.milliseconds(at timestamptz) returns bigint language sql immutable
-  return floor(extract(epoch from at) * 1000)::bigint;
+  return floor(date_part('epoch', at) * 1000 + 0.0005)::bigint;
 
 create function skein.instant(milliseconds double precision) returns timestamptz language sql immutable
   return to_timestamp(milliseconds / 1000);
@@ -35,25 +36,39 @@ begin
     from jsonb_populate_record(null::skein.sessions, v_part) r;
   end if;
 
-  if p_changes ?| array['set', 'add', 'runs'] then
-    update skein.sessions s set (
-      title, tags, model_id, status, outcome, run_id, current_step, container_id, started_at, finished_at, last_run_at,
-      last_known_input_tokens, last_known_output_tokens, metadata, total_runs, total_turns, cost_micros, unpriced_calls,
-      input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens) = (
-      select
-        r.title, r.tags, r.model_id, r.status, r.outcome, r.run_id, r.current_step, r.container_id, r.started_at,
-        r.finished_at, r.last_run_at, r.last_known_input_tokens, r.last_known_output_tokens,
-        coalesce((p_changes->>'metadata')::json, s.metadata),
-        s.total_runs + coalesce(jsonb_array_length(p_changes->'runs'), 0),
-        s.total_turns + coalesce(a.total_turns, 0),
-        s.cost_micros + coalesce(a.cost_micros, 0),
-        s.unpriced_calls + coalesce(a.unpriced_calls, 0),
-        s.input_tokens + coalesce(a.input_tokens, 0),
-        s.output_tokens + coalesce(a.output_tokens, 0),
-        s.cache_creation_input_tokens + coalesce(a.cache_creation_input_tokens, 0),
-        s.cache_read_input_tokens + coalesce(a.cache_read_input_tokens, 0)
-      from jsonb_populate_record(s, coalesce(p_changes->'set', '{}')) r,
-        jsonb_populate_record(null::skein.sessions, coalesce(p_changes->'add', '{}')) a)
+  v_part := p_changes->'set';
+  if v_part is not null then
+    -- Each key on its own: populating a record of this width costs more than the rest of the append.
+    update skein.sessions s set
+      title = case when v_part ? 'title' then v_part->>'title' else s.title end,
+      tags = case when v_part ? 'tags' then array(select jsonb_array_elements_text(v_part->'tags')) else s.tags end,
+      model_id = case when v_part ? 'model_id' then (v_part->>'model_id')::uuid else s.model_id end,
+      metadata = case when p_changes ? 'metadata' then (p_changes->>'metadata')::json else s.metadata end,
+      status = coalesce(v_part->>'status', s.status),
+      outcome = case when v_part ? 'outcome' then v_part->>'outcome' else s.outcome end,
+      run_id = case when v_part ? 'run_id' then (v_part->>'run_id')::uuid else s.run_id end,
+      current_step = coalesce((v_part->>'current_step')::integer, s.current_step),
+      container_id = coalesce(v_part->>'container_id', s.container_id),
+      started_at = coalesce((v_part->>'started_at')::timestamptz, s.started_at),
+      finished_at = case when v_part ? 'finished_at' then (v_part->>'finished_at')::timestamptz else s.finished_at end,
+      last_run_at = coalesce((v_part->>'last_run_at')::timestamptz, s.last_run_at),
+      last_known_input_tokens = coalesce((v_part->>'last_known_input_tokens')::bigint, s.last_known_input_tokens),
+      last_known_output_tokens = coalesce((v_part->>'last_known_output_tokens')::bigint, s.last_known_output_tokens),
+      total_runs = s.total_runs + coalesce(jsonb_array_length(p_changes->'runs'), 0)
+    where s.id = p_session;
+  end if;
+
+  v_part := p_changes->'add';
+  if v_part is not null then
+    update skein.sessions s set
+      total_turns = s.total_turns + coalesce((v_part->>'total_turns')::integer, 0),
+      cost_micros = s.cost_micros + coalesce((v_part->>'cost_micros')::bigint, 0),
+      unpriced_calls = s.unpriced_calls + coalesce((v_part->>'unpriced_calls')::integer, 0),
+      input_tokens = s.input_tokens + coalesce((v_part->>'input_tokens')::bigint, 0),
+      output_tokens = s.output_tokens + coalesce((v_part->>'output_tokens')::bigint, 0),
+      cache_creation_input_tokens =
+        s.cache_creation_input_tokens + coalesce((v_part->>'cache_creation_input_tokens')::bigint, 0),
+      cache_read_input_tokens = s.cache_read_input_tokens + coalesce((v_part->>'cache_read_input_tokens')::bigint, 0)
     where s.id = p_session;
   end if;
 
@@ -245,6 +260,7 @@ begin
     perform pg_advisory_xact_lock_shared(7302);
     insert into skein.blobs (hash, body)
     select b.hash, b.body from unnest(p_blobs, p_blob_bodies) b(hash, body) where b.hash is not null
+    order by b.hash
     on conflict do nothing;
   end if;
 
@@ -356,6 +372,7 @@ begin
   if not found then return false; end if;
   select array_agg(distinct e.blob) into v_blobs
   from skein.events e where e.session_id = p_session and e.blob is not null;
+  delete from skein.events e where e.session_id = p_session;
   delete from skein.heads h where h.session_id = p_session;
   if v_blobs is not null then
     perform pg_advisory_xact_lock(7302);

@@ -1,0 +1,87 @@
+import { isKnownError } from "@skein/protocol";
+import type { Connections, TextRow } from "./connections.ts";
+
+/** How many transactions append at once. What arrives meanwhile shares the next one, and with it one flush of the disk. */
+const LANES = 4;
+const MOST_PER_LANE = 16;
+const PARAMETERS = 21;
+
+/** One call of `skein.append`: its parameters, of which the first is the session. */
+export interface AppendCall {
+  readonly sessionId: string;
+  readonly values: readonly unknown[];
+  /** Takes locks beyond its session's head (a key, a blob), and so never shares a transaction. */
+  readonly alone: boolean;
+}
+
+interface Waiting extends AppendCall {
+  readonly resolve: (row: TextRow) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Sends appends, several in one transaction when many come at once.
+ *
+ * A refused append is an answer and does not disturb its neighbours. If the transaction itself fails, nothing of it was
+ * kept, and each append is tried again on its own, so that only the guilty one is refused.
+ */
+export function createAppendLanes({ query }: Connections): (call: AppendCall) => Promise<TextRow> {
+  let queue: Waiting[] = [];
+  let busy = 0;
+
+  function pump(): void {
+    while (busy < LANES && queue.length > 0) {
+      busy += 1;
+      void send(take()).finally(() => {
+        busy -= 1;
+        pump();
+      });
+    }
+  }
+
+  function take(): readonly Waiting[] {
+    const [first] = queue;
+    const batch = first?.alone ? [first] : queue.filter(({ alone }) => !alone).slice(0, MOST_PER_LANE);
+    const taken = new Set(batch);
+    queue = queue.filter((call) => !taken.has(call));
+    // Locks are taken in the order of sessions everywhere, so that two transactions never wait for each other.
+    return batch.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : Number(a.sessionId > b.sessionId)));
+  }
+
+  async function send(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const rows = await query(
+        statement(batch.length),
+        batch.flatMap(({ values }) => values),
+      );
+      for (const [index, { resolve }] of batch.entries()) resolve(rows[index] ?? []);
+    } catch (error) {
+      const [only, ...others] = batch;
+      if (!only) return;
+      if (others.length === 0 || isKnownError(error, "store_unavailable", "closed"))
+        for (const { reject } of batch) reject(error);
+      else for (const call of batch) await send([call]);
+    }
+  }
+
+  return (call) =>
+    new Promise((resolve, reject) => {
+      queue.push({ ...call, resolve, reject });
+      pump();
+    });
+}
+
+const statements = new Map<number, { readonly name: string; readonly text: string }>();
+
+/** `count` appends as one statement. Its branches run one after the other, each seeing what the one before did. */
+function statement(count: number): { readonly name: string; readonly text: string } {
+  const known = statements.get(count);
+  if (known) return known;
+  const branches = Array.from({ length: count }, (_, index) => {
+    const parameters = Array.from({ length: PARAMETERS }, (__, place) => `$${index * PARAMETERS + place + 1}`);
+    return `select code, session_id, first_sequence, last_sequence from skein.append(${parameters.join(", ")})`;
+  });
+  const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n") };
+  statements.set(count, made);
+  return made;
+}
