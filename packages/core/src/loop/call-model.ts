@@ -11,6 +11,7 @@ import {
 import type { Live } from "../live.ts";
 import { textDelta } from "../live.ts";
 import { type Model, ModelFailure, type ModelReply } from "../model.ts";
+import type { MemoryStore } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { requestOf } from "./request.ts";
@@ -21,6 +22,7 @@ export interface CallDeps {
   readonly now: () => number;
   readonly ids: Ids;
   readonly random: () => number;
+  readonly memory: MemoryStore | undefined;
 }
 
 /** Makes the open model call and says what came of it: a reply, a retry later, or the end. */
@@ -36,7 +38,12 @@ export async function callModel(
   try {
     const request = requestOf(state, call.purpose, call.max_tokens);
     const reply = await deps.model.call(request, publisher(state, call, messageId, deps), signal);
-    return replied(state, call, { reply, messageId, durationMs: Math.max(0, deps.now() - started) }, deps);
+    const durationMs = Math.max(0, deps.now() - started);
+    const generated = replied(call, { reply, messageId, durationMs }, deps);
+    const text = textOf([...reply.content]);
+    if (call.purpose === "title") return [generated, ...titled(text)];
+    if (call.purpose !== "compaction") return [generated];
+    return [generated, ...(await compactedBySummary(state, current, { summary: text, durationMs }, deps))];
   } catch (error) {
     if (signal.aborted) return [];
     return [failure(state, current, error, { ...deps, durationMs: Math.max(0, deps.now() - started) })];
@@ -58,13 +65,12 @@ function publisher(state: SessionState, call: FactData<"step.started">, messageI
 }
 
 function replied(
-  state: SessionState,
   call: FactData<"step.started">,
   { reply, messageId, durationMs }: { reply: ModelReply; messageId: string; durationMs: number },
   { ids }: CallDeps,
-): readonly Fact[] {
+): Fact {
   const content = [...reply.content] as ContentBlock[];
-  const generated: Fact = {
+  return {
     event_type: "step.generated",
     data: {
       run_id: call.run_id,
@@ -81,20 +87,16 @@ function replied(
       duration_ms: durationMs,
     },
   };
-  if (call.purpose === "title") {
-    const title = titleFrom(textOf(content));
-    return title === "" ? [generated] : [generated, { event_type: "title.generated", data: { title } }];
-  }
-  if (call.purpose === "compaction") return [generated, compactedBySummary(state, textOf(content), durationMs)];
-  return [generated];
 }
 
-function titleFrom(text: string): string {
-  return text
+function titled(text: string): readonly Fact[] {
+  const title = text
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ")
     .replaceAll(/^[\s"'#*]+|[\s"'*.]+$/g, "")
-    .slice(0, 255);
+    .slice(0, 255)
+    .toWellFormed();
+  return title === "" ? [] : [{ event_type: "title.generated", data: { title } }];
 }
 
 /** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */

@@ -1,4 +1,4 @@
-import type { AgentConfig, ContentBlock, Fact, Message } from "@skein/protocol";
+import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf } from "@skein/protocol";
 import { estimateTokens } from "../estimate-tokens.ts";
 import type { MemoryStore } from "../ports.ts";
 import { type RunState, type SessionState, contextOf } from "../state.ts";
@@ -8,6 +8,7 @@ type Turn = Omit<Message, "id">;
 type Compactor = (messages: readonly Turn[], target: number) => readonly Turn[];
 
 const REMOVED = "[Tool result removed during compaction]";
+const GO_ON = "Your summary says how far this has come. Go on from there.";
 /** Turns at the end that are left as they are. */
 const KEPT_TURNS = 6;
 /** Results longer than this are cut before anything is dropped. */
@@ -22,11 +23,7 @@ const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
 };
 
 /** A check before a model call: below the threshold it leaves its reason, above it what the model is shown from then on. */
-export async function compact(
-  state: SessionState,
-  current: RunState,
-  deps: { readonly memory: MemoryStore | undefined; readonly now: () => number },
-): Promise<readonly Fact[]> {
+export async function compact(state: SessionState, current: RunState, deps: HookDeps): Promise<readonly Fact[]> {
   const agent = state.agent as AgentConfig;
   const started = deps.now();
   const threshold = agent.compaction_threshold;
@@ -37,46 +34,60 @@ export async function compact(
   const tokens = estimateTokens(messages);
   if (tokens >= estimateTokens(before))
     return [checked(state, { reason: "nothing_to_remove", messages: null, durationMs: 0 })];
-  const inStep = { run_id: current.runId, step: current.step };
-  const type = deps.memory?.type ?? "none";
-  const saved = deps.memory && (await deps.memory.beforeCompaction(state));
-  const fact = checked(state, { reason: "above_threshold", messages, durationMs: Math.max(0, deps.now() - started) });
-  const restored = deps.memory && (await deps.memory.afterCompaction(state));
-  return [
-    ...(saved
-      ? [
-          {
-            event_type: "memory.saved",
-            data: { ...inStep, memory_store_type: type, duration_ms: 0, details: saved },
-          } satisfies Fact,
-        ]
-      : []),
-    fact,
-    ...(restored
-      ? [
-          {
-            event_type: "memory.restored",
-            data: { ...inStep, memory_store_type: type, duration_ms: 0, details: restored },
-          } satisfies Fact,
-        ]
-      : []),
-  ];
+  const durationMs = Math.max(0, deps.now() - started);
+  return withHooks(state, current, checked(state, { reason: "above_threshold", messages, durationMs }), deps);
 }
 
-/** The conversation goes on from the first prompt and the model's own summary. */
-export function compactedBySummary(state: SessionState, summary: string, durationMs: number): Fact {
-  const [first] = state.transcript;
-  const context = contextOf(state);
-  const last = context.at(-1);
+/**
+ * The conversation goes on from the first prompt, the model's own summary and what came since the last prompt.
+ *
+ * If that alone is too long, the prompt is kept and what was done about it so far is left to the summary.
+ */
+export function compactedBySummary(
+  state: SessionState,
+  current: RunState,
+  { summary, durationMs }: { summary: string; durationMs: number },
+  deps: HookDeps,
+): Promise<readonly Fact[]> {
+  const context = contextOf(state).map(({ role, content }): Turn => ({ role, content }));
+  const [first, ...rest] = context;
+  const lastPrompt = context.findLastIndex((message) => message.role === "user" && !hasResults(message));
+  const latest = context.slice(lastPrompt);
+  const fits = lastPrompt > 0 && estimateTokens(latest) <= (state.agent as AgentConfig).compaction_threshold / 2;
+  const prompt = lastPrompt > 0 ? blocksOf(context[lastPrompt]?.content ?? "") : [];
   const messages: Turn[] = [
-    ...(first ? [{ role: "user" as const, content: first.content }] : []),
+    ...(first ? [first] : []),
     { role: "assistant", content: [{ type: "text", text: summary || "(no summary)" }] },
-    // The model must have the user's word last; a result without its call cannot be it.
-    last?.role === "user" && !hasResults(last)
-      ? { role: "user", content: last.content }
-      : { role: "user", content: "Go on." },
+    ...(fits ? latest : [{ role: "user" as const, content: [...prompt, { type: "text", text: GO_ON }] }]),
   ];
-  return checked(state, { reason: "above_threshold", messages, durationMs });
+  const shorter = rest.length > 0 && estimateTokens(messages) < estimateTokens(context);
+  const reason = shorter ? "above_threshold" : "nothing_to_remove";
+  return withHooks(state, current, checked(state, { reason, messages: shorter ? messages : null, durationMs }), deps);
+}
+
+interface HookDeps {
+  readonly memory: MemoryStore | undefined;
+  readonly now: () => number;
+}
+
+/** Memory has the last word before a compaction that is applied, and the first after it. */
+async function withHooks(
+  state: SessionState,
+  current: RunState,
+  compaction: Fact,
+  { memory, now }: HookDeps,
+): Promise<readonly Fact[]> {
+  const applied = compaction.event_type === "compaction.checked" && compaction.data.applied;
+  if (!memory || !applied) return [compaction];
+  const hook = async (event_type: "memory.saved" | "memory.restored", call: typeof memory.beforeCompaction) => {
+    const started = now();
+    const details = await call(state).catch((error: unknown) => ({ error: (error as Error).message }));
+    const duration_ms = Math.max(0, now() - started);
+    const inStep = { run_id: current.runId, step: current.step };
+    return { event_type, data: { ...inStep, memory_store_type: memory.type, duration_ms, details } } satisfies Fact;
+  };
+  const saved = await hook("memory.saved", (before) => memory.beforeCompaction(before));
+  return [saved, compaction, await hook("memory.restored", (after) => memory.afterCompaction(after))];
 }
 
 function checked(
