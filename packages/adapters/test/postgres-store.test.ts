@@ -3,16 +3,22 @@ import { type Appended, type Store, foldAll } from "@skein/core";
 import { createScript, describeStore } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
 import pg from "pg";
-import { afterEach, describe, expect, inject, test } from "vitest";
-import { createDatabase, startPostgres } from "../../../scripts/postgres.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import { type Database, createDatabase, startPostgres } from "../../../scripts/postgres.ts";
 
 const server = inject("postgres");
 const ids = createIds();
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 
+// One database for the whole contract, emptied after each test: making one takes longer than most tests.
+let shared: Database;
+beforeAll(async () => {
+  shared = await createDatabase(server.url, { template: server.template });
+});
+afterAll(() => shared.drop());
+
 describeStore("postgres", async () => {
-  const { url, drop } = await createDatabase(server.url, { template: server.template });
-  const open = () => createPostgresStore({ url, poolSize: 6 });
+  const open = () => createPostgresStore({ url: shared.url, poolSize: 6 });
   let store = await open();
   return {
     store,
@@ -22,7 +28,14 @@ describeStore("postgres", async () => {
       return store;
     },
     another: open,
-    cleanup: drop,
+    async cleanup() {
+      const client = new pg.Client(shared.url);
+      await client.connect();
+      await client.query(
+        "delete from skein.events; delete from skein.heads; delete from skein.blobs; delete from skein.records",
+      );
+      await client.end();
+    },
   };
 });
 
