@@ -39,19 +39,30 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
       sessionId,
       messageId,
     );
-  for (const [place, opened] of changes.awaitInserts.entries())
-    insert(db, "awaits", { ...columns(opened), input: JSON.stringify(opened.input ?? null), place });
+  if (changes.awaitInserts.length > 0) insertAwaits(db, sessionId, changes);
   for (const { tool_use_id, closed_at, resolution } of changes.awaitCloses)
     db.run(
-      "update awaits set closed_at = ?, resolution = ? where session_id = ? and tool_use_id = ? and closed_at is null",
+      `update awaits set closed_at = ?, resolution = ? where session_id = ? and place = (
+        select min(place) from awaits where session_id = ? and tool_use_id = ? and closed_at is null)`,
       closed_at,
       resolution,
+      sessionId,
       sessionId,
       tool_use_id,
     );
   for (const checkpoint of changes.checkpointInserts)
     insert(db, "checkpoints", { ...checkpoint, files_modified: JSON.stringify(checkpoint.files_modified) });
   if (changes.fileInserts.length > 0) insertFiles(db, sessionId, changes);
+}
+
+function insertAwaits(db: Database, sessionId: string, { awaitInserts }: Changes): void {
+  const before = Number(db.get("select count(*) as n from awaits where session_id = ?", sessionId)?.["n"]);
+  for (const [index, opened] of awaitInserts.entries())
+    insert(db, "awaits", {
+      ...columns(opened),
+      input: JSON.stringify(opened.input ?? null),
+      place: before + index,
+    });
 }
 
 function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes): void {

@@ -155,8 +155,9 @@ create table awaits (
   opened_at text not null,
   closed_at text,
   resolution text check (resolution in ('answered', 'timed_out', 'cancelled')),
+  -- Counts the session's awaits: a call may wait twice, for an approval and then for its result.
   place integer not null,
-  primary key (session_id, tool_use_id)
+  primary key (session_id, place)
 ) without rowid;
 
 create table checkpoints (

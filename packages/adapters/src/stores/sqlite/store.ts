@@ -145,7 +145,7 @@ export async function createSqliteStore({ file, now = Date.now }: SqliteStoreOpt
     async awaits(sessionId, { tenant } = {}) {
       log.head(sessionId, tenant);
       return db
-        .all("select * from awaits where session_id = ? and closed_at is null order by opened_at, place", sessionId)
+        .all("select * from awaits where session_id = ? and closed_at is null order by place", sessionId)
         .map(toAwait);
     },
     async checkpoints(sessionId, { tenant } = {}) {
