@@ -63,11 +63,20 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
     policy,
     timeoutMs,
     needsApproval: (input) =>
-      typeof needsApproval === "function" ? needsApproval(input as z.output<Input>) : needsApproval,
+      typeof needsApproval === "function" ? asks(() => needsApproval(parse(input) as z.output<Input>)) : needsApproval,
     parse,
     run: async (input, context) => options.run?.(input as z.output<Input>, context),
     ...(options.subagent !== undefined && { subagent: options.subagent }),
   };
+}
+
+/** A rule that fails has not said no: then a person decides. */
+function asks(rule: () => boolean): boolean {
+  try {
+    return rule();
+  } catch {
+    return true;
+  }
 }
 
 function inputOf(name: string, input: z.ZodType | JsonObject): Pick<Tool, "inputSchema" | "parse"> {

@@ -110,6 +110,11 @@ function openings(state: SessionState, current: RunState, now: number, view: Vie
       facts.push(closed(current, call, { outcome: "failed", content: `There is no tool named "${call.name}".` }));
       continue;
     }
+    const problem = misfit(tool, call);
+    if (problem !== undefined) {
+      facts.push(closed(current, call, { outcome: "failed", content: problem }));
+      continue;
+    }
     const kind = awaited(tool, call);
     if (kind) awaits.push({ ...opening(call, tool, now), kind });
     else if (tool.executor === "backend" && running < limit) {
@@ -120,6 +125,16 @@ function openings(state: SessionState, current: RunState, now: number, view: Vie
   if (awaits.length > 0)
     facts.push({ event_type: "await.opened", data: { run_id: current.runId, step: current.step, awaits } });
   return facts;
+}
+
+/** A call that does not fit its schema is not begun, and nobody is asked about it. */
+function misfit(tool: Tool, call: CallState): string | undefined {
+  try {
+    tool.parse(call.input);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function opening(call: CallState, tool: Tool, now: number) {
