@@ -1,4 +1,4 @@
-import { type SessionState, costBreakdown, emptyState, finalResponse, fold, project, statusOf } from "@skein/core";
+import { costBreakdown, finalResponse, project } from "@skein/core";
 import {
   type ActionType,
   type Await,
@@ -12,7 +12,7 @@ import {
   type UsageTotals,
   actionData,
 } from "@skein/protocol";
-import type { Host } from "./host.ts";
+import { type Seen, type Watched, followRun } from "./follow-run.ts";
 
 /** What a run came to: seed 002's AgentResult. */
 export interface AgentResult {
@@ -48,69 +48,25 @@ export interface AgentLog {
   readonly durationMs: number | null;
 }
 
-export interface Watched {
-  readonly host: Host;
-  readonly sessionId: string;
-  readonly runId: string;
-  /** Where in the log to begin looking: before the prompt of the run. */
-  readonly after: number;
-  /** The last answer that was given: what the run waited for up to there does not count. */
-  readonly answered?: number;
-  readonly signal?: AbortSignal;
-  readonly onEvent?: (event: Event) => void;
-}
-
 /** Waits until a run is over, or until it waits for somebody, and says what came of it. A signal that aborts cancels it. */
-export async function runOutcome(watched: Watched): Promise<AgentResult> {
-  const { host, sessionId, after, signal, onEvent } = watched;
-  const stop = new AbortController();
-  const cancel = canceller(watched);
-  signal?.addEventListener("abort", cancel, { once: true });
-  if (signal?.aborted) cancel();
-  const progress = createProgress(watched);
+export async function runOutcome(
+  watched: Watched & { readonly onEvent?: (event: Event) => void },
+): Promise<AgentResult> {
   const events: Event[] = [];
-  try {
-    for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
-      events.push(event);
-      onEvent?.(event);
-      if (progress.settles(event)) break;
-    }
-  } finally {
-    stop.abort();
-    signal?.removeEventListener("abort", cancel);
+  const following = followRun(watched);
+  for (;;) {
+    const { done, value } = await following.next();
+    if (done) return resultOf(watched, events, value);
+    events.push(value);
+    if (value.sequence > (watched.shownAfter ?? 0)) watched.onEvent?.(value);
   }
-  return resultOf(watched, events, progress.state);
-}
-
-/** Follows a run by folding its events, to know when nothing more comes of it for now. */
-export function createProgress({ sessionId, runId, answered = 0 }: Watched): {
-  readonly state: SessionState;
-  settles(event: Event): boolean;
-} {
-  const state = emptyState(sessionId);
-  return {
-    state,
-    settles(event) {
-      fold(state, [{ ...event, sequence: state.sequence + 1 }]);
-      if (event.event_type === "session.completed" || event.event_type === "session.failed")
-        return event.data.run_id === runId;
-      // What the run waited for before the answers came says nothing about now.
-      if (event.sequence <= answered || state.run?.runId !== runId || statusOf(state) !== "awaiting") return false;
-      // A subagent answers by itself; only what needs somebody outside ends the wait here.
-      return state.run.calls.some(({ phase, awaiting }) => phase === "waiting" && awaiting !== "subagent");
-    },
-  };
-}
-
-export function canceller({ host, sessionId, runId }: Watched): () => void {
-  return () => void host.sessions.cancel(sessionId, { runId, reason: "The caller aborted." }).catch(() => undefined);
 }
 
 /** Everything is in the events of the run; only the session's totals are asked for. */
 async function resultOf(
-  { host, sessionId, runId, after }: Watched,
+  { host, sessionId, after }: Watched,
   events: readonly Event[],
-  state: SessionState,
+  { runId, state, awaiting, neverStarted }: Seen,
 ): Promise<AgentResult> {
   const run = project(events).runUpdates.find(({ id }) => id === runId);
   const ended = events.find(
@@ -138,10 +94,9 @@ async function resultOf(
     finalMessage: history.findLast(({ role }) => role === "assistant") ?? null,
     finalAnswer: finalResponse({ ...state, transcript: history }),
     conversationHistory: history,
-    stopReason:
-      ended && "stop_reason" in ended.data ? (ended.data.stop_reason as StopReason) : "awaiting_frontend_tools",
+    stopReason: stopReasonOf(ended, neverStarted),
     error: ended?.event_type === "session.failed" ? ended.data.error : null,
-    awaiting: ended ? [] : await host.store.awaits(sessionId),
+    awaiting,
     model: run?.set.model ?? session?.model ?? state.agent?.model ?? "",
     usage,
     cumulativeUsage: session?.usage ?? state.usage,
@@ -151,6 +106,12 @@ async function resultOf(
     generatedFiles: filesOf(events, runId),
     agentLogs: logsOf(events, runId),
   };
+}
+
+function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentResult["stopReason"] {
+  if (ended?.event_type === "session.completed" || ended?.event_type === "session.failed")
+    return ended.data.stop_reason;
+  return neverStarted ? "cancelled" : "awaiting_frontend_tools";
 }
 
 function filesOf(events: readonly Event[], runId: string): readonly JsonObject[] {

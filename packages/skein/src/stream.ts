@@ -1,11 +1,12 @@
 import { draftOf } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
-import { type Watched, canceller, createProgress } from "./result.ts";
+import { type Watched, followRun } from "./follow-run.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
 export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
-  const { host, sessionId, after, signal } = watched;
+  const { host, sessionId, shownAfter = 0 } = watched;
   const stop = new AbortController();
+  const following = followRun(watched, stop);
   const queue: (Event | Draft)[] = [];
   let over = false;
   let failure: unknown;
@@ -18,14 +19,8 @@ export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft
     const draft = draftOf(frame);
     if (draft) push(draft);
   });
-  const cancel = canceller(watched);
-  signal?.addEventListener("abort", cancel, { once: true });
-  const progress = createProgress(watched);
   const reading = (async () => {
-    for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
-      push(event);
-      if (progress.settles(event)) return;
-    }
+    for await (const event of following) if (event.sequence > shownAfter) push(event);
   })()
     .catch((error: unknown) => (failure = error))
     .finally(() => {
@@ -44,9 +39,8 @@ export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft
         });
     }
   } finally {
-    stop.abort();
     unsubscribe();
-    signal?.removeEventListener("abort", cancel);
+    stop.abort();
     await reading;
   }
 }

@@ -1,0 +1,165 @@
+import { type SessionState, derivedId, emptyState, fold, statusOf } from "@skein/core";
+import { type Await, type Event, type JsonObject, isKnownError } from "@skein/protocol";
+import type { Host } from "./host.ts";
+
+/** A run that somebody watches. */
+export interface Watched {
+  readonly host: Host;
+  readonly sessionId: string;
+  /** The run that the prompt opens, unless it steers another one. */
+  readonly runId: string;
+  /** The message of the prompt: whichever run reads it is the one to watch. */
+  readonly messageId?: string | undefined;
+  /** Where in the log to begin looking: before the prompt of the run. */
+  readonly after: number;
+  /** Events up to here are looked at and not shown. */
+  readonly shownAfter?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What was seen of a run. */
+export interface Seen {
+  readonly runId: string;
+  /** The fold of what was seen, which is not the whole log. */
+  readonly state: SessionState;
+  /** What it waits for somebody to do, if that is why it stopped. */
+  readonly awaiting: readonly Await[];
+  /** It was cancelled before it began. */
+  readonly neverStarted: boolean;
+}
+
+/**
+ * The events of a session until nothing more comes of a run for now: it is over, or it waits for somebody.
+ *
+ * A signal that aborts cancels the run; `stop` only ends the watching.
+ */
+export async function* followRun(
+  watched: Watched,
+  stop: AbortController = new AbortController(),
+): AsyncGenerator<Event, Seen> {
+  const { host, sessionId, after, signal } = watched;
+  const progress = createProgress(watched);
+  const family = new Set<string>();
+  let awaiting: readonly Await[] = [];
+  const waitsForSomebody = async (): Promise<boolean> => {
+    if (!progress.waits()) return false;
+    const open = await openAwaits(host, sessionId, family);
+    // The log may be further than what was read of it: then what was read is not what the run waits for now.
+    if (!open || !progress.isAt(open.own)) return false;
+    awaiting = open.forSomebody;
+    return awaiting.length > 0;
+  };
+  // A subagent that waits for somebody says so in its own log, not in the one that is followed here.
+  const stopListening = host.store.onNews((id, events) => {
+    if (id === sessionId || !family.has(id) || (events && !events.some(mayPause))) return;
+    void waitsForSomebody().then((waits) => waits && stop.abort(), ignore);
+  });
+  const cancel = (): void =>
+    void host.sessions.cancel(sessionId, { runId: progress.runId(), reason: "The caller aborted." }).catch(ignore);
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
+  try {
+    for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
+      progress.add(event);
+      yield event;
+      if (progress.isOver(event) || (mayPause(event) && (await waitsForSomebody()))) break;
+    }
+  } finally {
+    stop.abort();
+    stopListening();
+    signal?.removeEventListener("abort", cancel);
+  }
+  return { runId: progress.runId(), state: progress.state, awaiting, neverStarted: !progress.hasStarted() };
+}
+
+/** Folds what belongs to one run. The log before its prompt was not read, so facts of other runs would make no sense. */
+function createProgress(watched: Watched) {
+  const state = emptyState(watched.sessionId);
+  let { runId } = watched;
+  let started = false;
+
+  function isForeign({ event_type, data }: Event): boolean {
+    const of = (data as JsonObject)["run_id"];
+    return of !== undefined && of !== runId && event_type !== "prompt.accepted" && event_type !== "cancel.requested";
+  }
+
+  return {
+    state,
+    runId: () => runId,
+    hasStarted: () => started,
+    add(event: Event): void {
+      // A prompt that steers belongs to the run that reads it.
+      if (event.event_type === "message.created" && event.data.message_id === watched.messageId)
+        runId = event.data.run_id;
+      if (watched.after > 0 && isForeign(event)) return;
+      fold(state, [{ ...event, sequence: state.sequence + 1 }]);
+      started ||= state.run?.runId === runId;
+    },
+    isOver(event: Event): boolean {
+      if (event.event_type === "session.completed" || event.event_type === "session.failed")
+        return event.data.run_id === runId;
+      // A run that was cancelled in the queue never starts, and so never ends.
+      return event.event_type === "cancel.requested" && event.data.run_id === runId && !started;
+    },
+    waits: () => state.run?.runId === runId && isPaused(state),
+    isAt(open: readonly Await[]): boolean {
+      const waiting = state.run?.calls.filter(({ phase, answer }) => phase === "waiting" && !answer) ?? [];
+      return (
+        waiting.length === open.length &&
+        waiting.every((call) =>
+          open.some(({ tool_use_id, kind }) => tool_use_id === call.toolUseId && kind === call.awaiting),
+        )
+      );
+    },
+  };
+}
+
+/** Facts after which a session may have nothing left to do but wait. */
+function mayPause({ event_type }: Event): boolean {
+  return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
+}
+
+/**
+ * What a session waits for now: its own awaits, and of them and its subagents' those that need somebody.
+ *
+ * Nothing while it can go on by itself. Sessions that it looks into are added to `family`.
+ */
+export async function openAwaits(
+  host: Host,
+  sessionId: string,
+  family: Set<string> = new Set(),
+): Promise<{ readonly own: readonly Await[]; readonly forSomebody: readonly Await[] } | undefined> {
+  family.add(sessionId);
+  const state = await stateOf(host, sessionId);
+  if (!state || !isPaused(state)) return undefined;
+  const waiting = new Set(
+    state.run?.calls.flatMap(({ phase, answer, toolUseId }) => (phase === "waiting" && !answer ? [toolUseId] : [])),
+  );
+  const own = (await host.store.awaits(sessionId)).filter(({ tool_use_id }) => waiting.has(tool_use_id));
+  const forSomebody: Await[] = [];
+  for (const wait of own) {
+    if (wait.kind !== "subagent") forSomebody.push(wait);
+    else {
+      const child = await openAwaits(host, derivedId("subagent", sessionId, wait.tool_use_id), family);
+      forSomebody.push(...(child?.forSomebody ?? []));
+    }
+  }
+  return { own, forSomebody };
+}
+
+/** Whether a session can do nothing but wait. A cancel that is on its way, or a prompt that interrupts, will end that. */
+function isPaused(state: SessionState): boolean {
+  if (state.run?.cancelRequested || state.queue.some(({ mode }) => mode === "interrupt")) return false;
+  return statusOf(state) === "awaiting";
+}
+
+async function stateOf(host: Host, sessionId: string): Promise<SessionState | undefined> {
+  try {
+    return await host.sessions.state(sessionId);
+  } catch (error) {
+    if (isKnownError(error, "not_found")) return undefined;
+    throw error;
+  }
+}
+
+function ignore(): void {}
