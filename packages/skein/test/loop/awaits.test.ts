@@ -1,0 +1,248 @@
+import { defineTool } from "skein";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { STORES, ask, counting, eventsOf, expectUsable, pick, resultOf, storeUrl, until } from "./world.ts";
+
+const colours = { name: "pick", input: { of: ["red", "blue"] }, id: "toolu_pick" };
+const nobody = "01890000-0000-7000-8000-0000000000ff";
+
+describe.each(STORES)("on the %s store", (kind) => {
+  const paused = async (label: string, tools = [pick], calls: readonly object[] = [colours]) => {
+    const { agent, simulator } = await simulatedAgent({ tools, store: storeUrl(kind) });
+    const steps = [{ text: "Which?", tools: calls as [] }, { text: "You said $LAST" }];
+    const result = await agent.run(scripted(`${label} ${kind}`, steps));
+    return { agent, simulator, result, sessions: await agent.sessions() };
+  };
+
+  test("a frontend tool pauses the run: saved before it is announced, with the call it waits for", async () => {
+    const { result, sessions } = await paused("frontend");
+    expect(result).toMatchObject({ stopReason: "awaiting_frontend_tools", error: null, totalSteps: 1 });
+    expect(result.awaiting).toMatchObject([
+      { tool_use_id: "toolu_pick", kind: "frontend_tool", name: "pick", input: { of: ["red", "blue"] } },
+    ]);
+    expect(await sessions.get(result.sessionId)).toMatchObject({ status: "awaiting", run_id: result.runId });
+  });
+
+  test("the answer goes on with the same run: id, log, usage and cost continue", async () => {
+    const { agent, result, simulator } = await paused("continues");
+    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "blue" }]);
+    expect(end).toMatchObject({ runId: result.runId, finalAnswer: "You said blue", stopReason: "end_turn" });
+    expect(end.answers).toMatchObject([{ toolUseId: "toolu_pick", disposition: "accepted" }]);
+    expect(end.totalSteps).toBe(2);
+    expect(end.usage).toEqual(simulator.ledger.totals().usage);
+    expect(end.cost?.total_cost).toBeGreaterThan(result.cost?.total_cost ?? Number.POSITIVE_INFINITY);
+    const actions = end.agentLogs.map(({ actionType }) => actionType);
+    expect(actions.filter((action) => action === "run_started")).toHaveLength(1);
+    expect(actions).toEqual(expect.arrayContaining(["awaiting_frontend_tools", "frontend_tools_completed"]));
+    expect((await (await agent.sessions()).runs(result.sessionId)).items).toHaveLength(1);
+  });
+
+  test("a question has its real shape and gets its answer", async () => {
+    const questions = [
+      { question: "Which database?", header: "Database", multiSelect: false, options: [{ label: "sqlite" }] },
+    ];
+    const call = { name: "AskUserQuestion", input: { questions }, id: "toolu_ask" };
+    const { agent, result } = await paused("question", [ask], [call]);
+    expect(result.awaiting).toMatchObject([{ kind: "question", input: { questions } }]);
+    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_ask", content: "sqlite" }]);
+    expect(end.finalAnswer).toBe("You said sqlite");
+  });
+
+  test("an approval that is given lets the tool run, once", async () => {
+    const { tool, calls } = counting("deploy", { needsApproval: true });
+    const { agent, result } = await paused("allowed", [tool], [{ name: "deploy", id: "toolu_d" }]);
+    expect(result.awaiting).toMatchObject([{ kind: "approval", name: "deploy" }]);
+    expect(calls).toEqual([]);
+    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_d", content: "yes" }]);
+    expect(end.finalAnswer).toBe("You said call 1");
+    expect(calls).toHaveLength(1);
+  });
+
+  test("an approval that is denied tells the model so, and the tool does not run", async () => {
+    const { tool, calls } = counting("deploy", { needsApproval: true });
+    const { agent, result } = await paused("denied", [tool], [{ name: "deploy", id: "toolu_d" }]);
+    const no = { toolUseId: "toolu_d", content: "Not on a Friday.", isError: true };
+    const end = await agent.answer(result.sessionId, [no]);
+    expect(end.finalAnswer).toBe("You said This call was not allowed. Not on a Friday.");
+    expect(calls).toEqual([]);
+    await expectUsable(agent, result.sessionId);
+  });
+
+  test("a frontend tool that needs an approval first waits twice", async () => {
+    const both = defineTool({ ...toolOptions(pick), executor: "frontend", needsApproval: true });
+    const { agent, result } = await paused("twice", [both]);
+    expect(result.awaiting).toMatchObject([{ kind: "approval" }]);
+    const second = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "yes" }]);
+    expect(second.awaiting).toMatchObject([{ kind: "frontend_tool" }]);
+    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "red" }]);
+    expect(end.finalAnswer).toBe("You said red");
+  });
+
+  test("a check for approval that throws asks a person, and does not break the run", async () => {
+    const fussy = counting("fussy", {
+      needsApproval: () => {
+        throw new TypeError("input.path is undefined");
+      },
+    });
+    const { result } = await paused("fussy", [fussy.tool], [{ name: "fussy", id: "toolu_f" }]);
+    expect(result.awaiting).toMatchObject([{ kind: "approval", name: "fussy" }]);
+    expect(fussy.calls).toEqual([]);
+  });
+
+  test("input that does not fit goes back to the model, not to the person", async () => {
+    const { result, agent } = await paused("misfit", [pick], [{ ...colours, input: { of: "red" } }]);
+    expect(result.stopReason).toBe("end_turn");
+    expect(await resultOf(agent, result.sessionId, "toolu_pick")).toMatchObject({
+      is_error: true,
+      content: expect.stringContaining("does not fit"),
+    });
+  });
+
+  test("answers say which they are: duplicate, stale or refused", async () => {
+    const { agent, result, sessions } = await paused("dispositions");
+    const { sessionId } = result;
+    const answer = (id: string) => sessions.answer(sessionId, id, { content: "red" });
+    expect(await answer("toolu_other")).toMatchObject({ disposition: "refused" });
+    await expect(agent.answer(sessionId, [{ toolUseId: "toolu_other", content: "x" }])).rejects.toMatchObject({
+      code: "not_awaiting",
+    });
+    await expect(sessions.answer(nobody, "toolu_pick", { content: "" })).rejects.toMatchObject({ code: "not_found" });
+    expect(await answer("toolu_pick")).toMatchObject({ disposition: "accepted" });
+    expect(await answer("toolu_pick")).toMatchObject({ disposition: "duplicate" });
+    await agent.resume(sessionId);
+    expect(await answer("toolu_pick")).toMatchObject({ disposition: "duplicate" });
+    const late = await agent.answer(sessionId, [{ toolUseId: "toolu_pick", content: "late" }]);
+    expect(late).toMatchObject({ finalAnswer: "You said red", answers: [{ disposition: "duplicate" }] });
+  });
+
+  test("an answer after a cancel is stale", async () => {
+    const { agent, result, sessions } = await paused("stale");
+    await sessions.cancel(result.sessionId);
+    expect(await agent.resume(result.sessionId)).toMatchObject({ stopReason: "cancelled" });
+    expect(await sessions.answer(result.sessionId, "toolu_pick", { content: "red" })).toMatchObject({
+      disposition: "stale",
+      reason: expect.stringContaining("cancelled"),
+    });
+  });
+
+  test("of ten answers at once one is accepted, and the run goes on once", async () => {
+    const { agent, result, sessions, simulator } = await paused("race");
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => sessions.answer(result.sessionId, "toolu_pick", { content: `c${n}` })),
+    );
+    expect(answers.filter(({ disposition }) => disposition === "accepted")).toHaveLength(1);
+    expect(answers.filter(({ disposition }) => disposition === "duplicate")).toHaveLength(9);
+    const winner = answers.findIndex(({ disposition }) => disposition === "accepted");
+    expect(await agent.resume(result.sessionId)).toMatchObject({ finalAnswer: `You said c${winner}` });
+    expect(simulator.ledger.totals().calls).toBe(2);
+  });
+
+  test("of two calls one answer is kept, and the run still waits for the other", async () => {
+    const two = [colours, { ...colours, id: "toolu_other" }];
+    const { agent, result } = await paused("two", [pick], two);
+    const half = await agent.answer(result.sessionId, [{ toolUseId: "toolu_other", content: "red" }]);
+    expect(half.awaiting).toMatchObject([{ tool_use_id: "toolu_pick" }]);
+    const end = await agent.answer(result.sessionId, [
+      { toolUseId: "toolu_pick", content: "blue" },
+      { toolUseId: "toolu_other", content: "green" },
+      { toolUseId: "toolu_nobody", content: "?" },
+    ]);
+    expect(end.answers.map(({ disposition }) => disposition)).toEqual(["accepted", "duplicate", "refused"]);
+    expect(end.stopReason).toBe("end_turn");
+    expect(results(end.conversationHistory)).toEqual(["blue", "red"]);
+  });
+
+  test("a run with a slow tool beside a frontend tool pauses when the tool is done", async () => {
+    const slow = defineTool({
+      name: "slow",
+      description: "Slow.",
+      input: z.object({}),
+      run: () => new Promise((resolve) => setTimeout(resolve, 150, "done")),
+    });
+    const { result, agent } = await paused("beside", [pick, slow], [colours, { name: "slow", id: "toolu_slow" }]);
+    expect(result.stopReason).toBe("awaiting_frontend_tools");
+    expect(await eventsOf(agent, result.sessionId, "tool.completed")).toHaveLength(1);
+  });
+
+  test("no answer within the tool's own time is an error result, and the run goes on", async () => {
+    const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 100 });
+    const { agent, result } = await paused("late", [hurried]);
+    expect(Date.parse(result.awaiting[0]?.expires_at ?? "")).toBeGreaterThan(Date.now() - 1000);
+    await until(async () => (await (await agent.sessions()).get(result.sessionId)).outcome);
+    const end = await agent.resume(result.sessionId);
+    expect(end.finalAnswer).toBe("You said No result returned for this tool call.");
+    expect(await resultOf(agent, result.sessionId, "toolu_pick")).toMatchObject({ is_error: true, outcome: "failed" });
+    expect(await (await agent.sessions()).answer(result.sessionId, "toolu_pick", { content: "" })).toMatchObject({
+      disposition: "stale",
+      reason: expect.stringContaining("time"),
+    });
+  });
+
+  test("a cancel while waiting leaves a transcript that the API takes", async () => {
+    const { agent, result, sessions } = await paused("cancelled", [pick], [colours, { ...colours, id: "toolu_2" }]);
+    await sessions.cancel(result.sessionId, { reason: "Enough." });
+    expect(await agent.resume(result.sessionId)).toMatchObject({
+      stopReason: "cancelled",
+      error: { message: "Enough." },
+    });
+    expect(await sessions.get(result.sessionId)).toMatchObject({ status: "idle", outcome: "cancelled" });
+    await expectUsable(agent, result.sessionId);
+  });
+
+  test("a prompt that queues while the run waits gets its own run afterwards", async () => {
+    const { agent, result } = await paused("queue");
+    const next = agent.run(scripted("next", [{ text: "Next." }]), { sessionId: result.sessionId });
+    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "red" }]);
+    expect(end.finalAnswer).toBe("You said red");
+    expect(await next).toMatchObject({ stopReason: "end_turn", finalAnswer: "Next." });
+    expect((await next).runId).not.toBe(end.runId);
+  });
+
+  test("a prompt that steers while the run waits is read by that run before its next step", async () => {
+    const { agent, result } = await paused("steer");
+    const steered = agent.run("Make it short.", { sessionId: result.sessionId, mode: "steer" });
+    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "red" }]);
+    expect(end.conversationHistory.map(({ content }) => content)).toContain("Make it short.");
+    expect((await steered).runId).toBe(result.runId);
+  });
+
+  test("a prompt that interrupts while the run waits ends it and takes its place", async () => {
+    const { agent, result, sessions } = await paused("interrupt");
+    const prompt = scripted("instead", [{ text: "Instead." }]);
+    const next = await agent.run(prompt, { sessionId: result.sessionId, mode: "interrupt" });
+    expect(next.finalAnswer).toBe("Instead.");
+    const [second, first] = (await sessions.runs(result.sessionId)).items;
+    expect(first).toMatchObject({ id: result.runId, outcome: "cancelled" });
+    expect(second).toMatchObject({ id: next.runId, outcome: "completed" });
+    expect(await sessions.answer(result.sessionId, "toolu_pick", { content: "" })).toMatchObject({
+      disposition: "stale",
+    });
+  });
+
+  test("a stream ends when its run waits, and the events say for what", async () => {
+    const { agent } = await simulatedAgent({ tools: [pick], store: storeUrl(kind) });
+    const types: string[] = [];
+    for await (const event of agent.stream(scripted(`stream ${kind}`, [{ tools: [colours] }])))
+      types.push(event.event_type);
+    expect(types.at(-1)).toBe("await.opened");
+  });
+});
+
+test("an unanswered run does not keep others from being answered", async () => {
+  const { agent } = await simulatedAgent({ tools: [pick] });
+  const waiting = await agent.run(scripted("first", [{ tools: [colours] }]));
+  const other = await agent.run("How much is 2+2?");
+  expect(other.finalAnswer).toContain("4");
+  expect(await until(async () => (await agent.resume(waiting.sessionId)).awaiting.length)).toBe(1);
+});
+
+function toolOptions({ name, description, inputSchema }: typeof pick) {
+  return { name, description, input: inputSchema };
+}
+
+function results(history: readonly { content: unknown }[]): readonly unknown[] {
+  return history.flatMap(({ content }) =>
+    Array.isArray(content) ? content.flatMap((block) => (block.type === "tool_result" ? [block.content] : [])) : [],
+  );
+}

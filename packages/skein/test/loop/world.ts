@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Event } from "@skein/protocol";
+import { type Agent, defineTool } from "skein";
+import { expect, onTestFinished } from "vitest";
+import { z } from "zod";
+import { scripted } from "./simulated.ts";
+
+/** The stores that every behaviour is tested on. */
+export const STORES = ["memory", "sqlite"] as const;
+
+/** The address of a store of its own, gone at the end of the test. */
+export function storeUrl(kind: (typeof STORES)[number]): string {
+  return kind === "memory" ? "memory:" : `sqlite:${join(folder(), "skein.db")}`;
+}
+
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "skein-loop-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A tool that the client runs. */
+export const pick = defineTool({
+  name: "pick",
+  description: "Lets the person pick a colour.",
+  input: z.object({ of: z.array(z.string()) }),
+  executor: "frontend",
+});
+
+export const ask = defineTool({
+  name: "AskUserQuestion",
+  description: "Asks the person.",
+  input: z.object({ questions: z.array(z.looseObject({ question: z.string() })) }),
+  executor: "question",
+});
+
+/** A tool that says what it was given, and keeps count. */
+export function counting(name = "count", options: Partial<Parameters<typeof defineTool>[0]> = {}) {
+  const calls: unknown[] = [];
+  const tool = defineTool({
+    name,
+    description: "Counts.",
+    input: z.looseObject({}),
+    run: (input) => {
+      calls.push(input);
+      return `call ${calls.length}`;
+    },
+    ...(options as object),
+  });
+  return { tool, calls };
+}
+
+/** Waits until something is so, for at most five seconds. */
+export async function until<Value>(probe: () => Value | Promise<Value>): Promise<NonNullable<Value>> {
+  const end = Date.now() + 5000;
+  for (;;) {
+    const value = await probe();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`Not within 5 s: ${probe.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The tool_result that the model was given for a call. */
+export async function resultOf(agent: Agent, sessionId: string, toolUseId: string) {
+  const completed = await eventsOf(agent, sessionId, "tool.completed");
+  return completed.find(({ data }) => data.tool_use_id === toolUseId)?.data;
+}
+
+export async function eventsOf<Type extends Event["event_type"]>(agent: Agent, sessionId: string, type: Type) {
+  const events = await (await agent.sessions()).events(sessionId);
+  return events.filter((event): event is Extract<Event, { event_type: Type }> => event.event_type === type);
+}
+
+/** The transcript is one that the API takes: the next prompt gets its answer. */
+export async function expectUsable(agent: Agent, sessionId: string): Promise<void> {
+  const next = await agent.run(scripted("And now?", [{ text: "Still here." }]), { sessionId });
+  expect(next).toMatchObject({ error: null, finalAnswer: "Still here.", stopReason: "end_turn" });
+}
+
+/** A real process that runs one of the files in `processes/`, and says things line by line. */
+export function child(file: string, ...args: readonly string[]) {
+  const path = fileURLToPath(new URL(`processes/${file}`, import.meta.url));
+  const process_: ChildProcess = spawn(
+    process.execPath,
+    ["--conditions=source", "--disable-warning=ExperimentalWarning", path, ...args],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  onTestFinished(() => void process_.kill("SIGKILL"));
+  const lines = createInterface({ input: process_.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
+  return {
+    process: process_,
+    line: async (): Promise<unknown> => JSON.parse((await lines.next()).value ?? "null"),
+    exit: async (): Promise<number | null> =>
+      process_.exitCode ?? ((await once(process_, "exit")) as [number | null])[0],
+  };
+}
