@@ -180,11 +180,17 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
     frames: [],
   },
   "memory.retrieved": {
-    actions: [{ action: "memory_retrieval", data: same("memories_found", "memories_injected", "memory_store_type") }],
+    actions: [
+      { action: "memory_retrieval", data: same("memories_found", "memories_injected", "memory_store_type") },
+      failure(["failed", true]),
+    ],
     frames: [],
   },
   "memory.updated": {
-    actions: [{ action: "memory_update", data: same("memories_written", "memory_store_type") }],
+    actions: [
+      { action: "memory_update", data: same("memories_written", "memory_store_type") },
+      failure(["failed", true]),
+    ],
     frames: [],
   },
   "memory.saved": {

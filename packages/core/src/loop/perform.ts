@@ -1,4 +1,4 @@
-import { type Content, type Fact, type Ids, textOf } from "@skein/protocol";
+import { type Content, type Fact, type Failure, type Ids, textOf } from "@skein/protocol";
 import type { Live } from "../live.ts";
 import type { Model } from "../model.ts";
 import type { FileStore, MemoryStore, Subagents, Timers } from "../ports.ts";
@@ -64,7 +64,8 @@ export async function perform(
       return storeFile(state, current, effect.fileId, deps, signal);
     case "retrieve-memory": {
       const query = textOf(current.prompt.content);
-      const found = (await deps.memory?.retrieve({ state, query })) ?? { found: 0, memories: [] };
+      const nothing: Remembered = { found: 0, memories: [] };
+      const [found, failed] = await attempt(nothing, () => deps.memory?.retrieve({ state, query }));
       return [
         {
           event_type: "memory.retrieved",
@@ -77,12 +78,14 @@ export async function perform(
             memories_injected: found.memories.length,
             memory_store_type: deps.memory?.type ?? "none",
             injected: [...found.memories],
+            ...failed,
           },
         },
       ];
     }
     case "update-memory": {
-      const written = (await deps.memory?.update({ state, answer: finalResponse(state) })) ?? 0;
+      const answer = finalResponse(state);
+      const [written, failed] = await attempt(0, () => deps.memory?.update({ state, answer }));
       return [
         {
           event_type: "memory.updated",
@@ -91,6 +94,7 @@ export async function perform(
             memories_written: written,
             memory_store_type: deps.memory?.type ?? "none",
             duration_ms: took(),
+            ...failed,
           },
         },
       ];
@@ -98,7 +102,7 @@ export async function perform(
     case "compact":
       return compact(state, current, deps);
     case "validate": {
-      const problem = await deps.validate?.(finalResponse(state), state);
+      const problem = await problemWith(finalResponse(state), state, deps.validate);
       const validated: Fact = {
         event_type: "answer.validated",
         data: { ...inStep, passed: problem === undefined, reason: problem ?? null },
@@ -108,6 +112,33 @@ export async function perform(
     case "wait":
       await deps.timers.sleep(Math.max(0, effect.until - deps.now()), signal);
       return [];
+  }
+}
+
+type Remembered = Awaited<ReturnType<MemoryStore["retrieve"]>>;
+
+/** A memory that fails is said to have, and the run goes on without it. */
+async function attempt<T>(
+  otherwise: T,
+  call: () => Promise<T> | undefined,
+): Promise<readonly [T, { failed?: true; error?: Failure }]> {
+  try {
+    return [(await call()) ?? otherwise, {}];
+  } catch (error) {
+    return [otherwise, { failed: true, error: { code: "memory_error", message: problemOf(error) } }];
+  }
+}
+
+/** A check that cannot be made does not pass: nobody has seen that the answer is right. */
+async function problemWith(
+  answer: string,
+  state: SessionState,
+  validate: Validate | undefined,
+): Promise<string | undefined> {
+  try {
+    return await validate?.(answer, state);
+  } catch (error) {
+    return `The check of this answer failed: ${problemOf(error)}`;
   }
 }
 

@@ -5,6 +5,8 @@ import { Uuid } from "../ids.ts";
 
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
+/** A memory that failed: the run went on without it. */
+const failing = { failed: z.literal(true).optional(), error: Failure.optional() };
 const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };
 
 /** What the model is shown besides the transcript: memory, compaction, files. */
@@ -17,8 +19,15 @@ export const contextFacts = {
     memory_store_type: z.string(),
     /** What was put before the model, so that the step can be shown again. */
     injected: z.array(z.string()),
+    ...failing,
   }),
-  "memory.updated": z.object({ ...inStep, memories_written: Count, memory_store_type: z.string(), duration_ms: Count }),
+  "memory.updated": z.object({
+    ...inStep,
+    memories_written: Count,
+    memory_store_type: z.string(),
+    duration_ms: Count,
+    ...failing,
+  }),
   "memory.saved": z.object({ ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject }),
   "memory.restored": z.object({ ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject }),
   /** Each check leaves its reason; an applied one also what stands for the older messages from then on. */

@@ -1,0 +1,86 @@
+import { type AgentResult, createAgent, openStore } from "skein";
+import { createSimulator } from "@skein/simulator";
+import { expect, onTestFinished, test } from "vitest";
+import { scripted, simulatedAgent } from "./simulated.ts";
+
+const rows = (result: AgentResult, action: string) =>
+  result.agentLogs.filter(({ actionType }) => actionType === action).map(({ actionData }) => actionData);
+
+test("an answer that fails its check goes back to the model with the reason, and each check is logged", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    validate: (answer) => (answer.includes("42") ? undefined : "The answer must contain the number."),
+  });
+  const result = await agent.run(scripted("Number", [{ text: "Many" }, { text: "It is 42" }]));
+  expect(result).toMatchObject({ finalAnswer: "It is 42", stopReason: "end_turn", totalSteps: 2, error: null });
+  expect(rows(result, "final_answer_validation")).toEqual([
+    { passed: false, reason: "The answer must contain the number." },
+    { passed: true, reason: null },
+  ]);
+  expect(rows(result, "final_answer_validation_failed")).toEqual([{ reason: "The answer must contain the number." }]);
+  const second = simulator.ledger.calls({ kind: "messages" })[1]?.request;
+  expect(JSON.stringify(second)).toContain("The answer must contain the number.");
+});
+
+test("an answer that never passes ends the run after three tries", async () => {
+  const { agent } = await simulatedAgent({ validate: () => "Still wrong." });
+  const result = await agent.run(scripted("Never right", [{ text: "Wrong" }]));
+  expect(result).toMatchObject({ stopReason: "error", error: { code: "validation_failed" } });
+  expect(rows(result, "final_answer_validation_failed")).toHaveLength(3);
+  expect(rows(result, "error").length).toBeGreaterThan(0);
+});
+
+test("a check that throws is a check that does not pass: the model is told, and the run does not hang", async () => {
+  let times = 0;
+  const { agent } = await simulatedAgent({
+    validate: () => {
+      times += 1;
+      if (times === 1) throw new Error("The checker is down.");
+      return undefined;
+    },
+  });
+  const result = await agent.run(scripted("Throws", [{ text: "One" }, { text: "Two" }]));
+  expect(result).toMatchObject({ finalAnswer: "Two", error: null });
+  expect(rows(result, "final_answer_validation")[0]).toMatchObject({ passed: false });
+  expect(JSON.stringify(result.conversationHistory)).toContain("The checker is down.");
+});
+
+test("answers with calls are not checked before their calls are done, and refusals are not checked at all", async () => {
+  const seen: string[] = [];
+  const { agent } = await simulatedAgent({
+    validate: (answer) => {
+      seen.push(answer);
+      return undefined;
+    },
+  });
+  const refused = await agent.run(scripted("No", [{ text: "I will not.", stop: "refusal" }]));
+  expect(refused).toMatchObject({ stopReason: "refusal", error: null });
+  expect(seen).toEqual([]);
+});
+
+test("the transcript doctor: a log whose last call has no result is mended before the next model call, visibly", async () => {
+  const simulator = await createSimulator();
+  const store = await openStore("memory:");
+  const agent = createAgent({ apiKey: "test", baseUrl: simulator.url, store });
+  onTestFinished(async () => {
+    await agent.close();
+    await store.close();
+    await simulator.close();
+  });
+  const first = await agent.run(scripted("Before", [{ text: "Hello" }]));
+  // A transcript from elsewhere may end in the middle of a call.
+  const call = { type: "tool_use", id: "toolu_lost", name: "gone", input: {} };
+  await store.append(first.sessionId, [
+    {
+      id: crypto.randomUUID(),
+      event_type: "message.copied",
+      data: { message_id: crypto.randomUUID(), role: "assistant", content: [call] },
+    },
+  ]);
+  const next = await agent.run(scripted("After", [{ text: "Mended" }]), { sessionId: first.sessionId });
+  expect(next).toMatchObject({ finalAnswer: "Mended", error: null });
+  expect(rows(next, "context_transformation")).toContainEqual({
+    transformation_type: "transcript_repaired",
+    repairs: [{ added_result: "toolu_lost" }],
+  });
+  expect(simulator.ledger.totals().outcomes.rejected).toBe(0);
+});
