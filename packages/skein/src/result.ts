@@ -45,6 +45,9 @@ export interface AgentLog {
   readonly stepNumber: number;
   readonly actionType: ActionType;
   readonly actionData: JsonObject;
+  /** What the model was shown when it happened. */
+  readonly messagesCount: number | null;
+  readonly estimatedTokens: number | null;
   readonly durationMs: number | null;
 }
 
@@ -132,7 +135,14 @@ export function logsOf(events: readonly Event[], runId: string): readonly AgentL
         stepNumber: typeof data["step"] === "number" ? data["step"] : 0,
         actionType: row.action,
         actionData: actionData(row, data),
-        durationMs: typeof data["duration_ms"] === "number" ? data["duration_ms"] : null,
+        messagesCount: count(data, "messages_count", "messages_after_count"),
+        estimatedTokens: count(data, "estimated_tokens", "tokens_after"),
+        durationMs: count(data, "duration_ms", "waited_ms"),
       }));
   });
+}
+
+function count(data: JsonObject, ...keys: readonly string[]): number | null {
+  const value = keys.map((key) => data[key]).find((candidate) => typeof candidate === "number");
+  return value ?? null;
 }

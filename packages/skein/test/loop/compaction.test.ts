@@ -1,0 +1,120 @@
+import type { Simulator } from "@skein/simulator";
+import { type AgentOptions, type AgentResult, defineTool } from "skein";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+
+const look = defineTool({
+  name: "look",
+  description: "Looks at something.",
+  input: z.object({ at: z.string() }),
+  policy: "repeatable",
+  run: ({ at }) => `I see ${at} ${"and more ".repeat(400)}`,
+});
+
+/** Turns with a long tool result each: every one adds about a thousand tokens. */
+async function longSession(options: AgentOptions, turns = 8) {
+  const { agent, simulator } = await simulatedAgent({ tools: [look], thinking_tokens: 1024, ...options });
+  const results: AgentResult[] = [];
+  for (let turn = 1; turn <= turns; turn++) {
+    const prompt = scripted(`Turn ${turn}.`, [
+      { thinking: `Thought ${turn}.`, tools: [{ name: "look", input: { at: `place ${turn}` } }] },
+      { text: `Answer ${turn}.` },
+    ]);
+    const sessionId = results.at(-1)?.sessionId;
+    results.push(await agent.run(prompt, sessionId === undefined ? {} : { sessionId }));
+  }
+  return { agent, simulator, results, last: results.at(-1) as AgentResult };
+}
+
+const checks = (results: readonly AgentResult[]) =>
+  results.flatMap(({ agentLogs }) => agentLogs.filter(({ actionType }) => actionType === "compaction"));
+
+function sent(simulator: Simulator): readonly { readonly messages: readonly unknown[] }[] {
+  return simulator.ledger.calls({ kind: "messages" }).map(({ request }) => request as { messages: unknown[] });
+}
+
+test("none: nothing is checked, nothing is shortened", async () => {
+  const { results, simulator } = await longSession({ compactor_type: "none", compaction_threshold: 2000 });
+  expect(checks(results)).toEqual([]);
+  expect(sent(simulator).at(-1)?.messages).toHaveLength(31);
+});
+
+test("each check below the threshold leaves its row with the reason", async () => {
+  const { results } = await longSession({ compactor_type: "sliding_window" }, 1);
+  const rows = checks(results);
+  expect(rows).toHaveLength(2);
+  expect(rows[1]?.actionData).toMatchObject({
+    compaction_applied: false,
+    reason: "below_threshold",
+    threshold: 160_000,
+    compactor_type: "sliding_window",
+  });
+  expect(rows[1]?.actionData["current_tokens"]).toBeGreaterThan(500);
+  expect(rows[1]).toMatchObject({ messagesCount: 3, durationMs: 0 });
+});
+
+test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
+  "%s: what the model is sent stays near the threshold, no pair is broken, and the full history stays in the log",
+  async (compactor_type) => {
+    const { agent, simulator, results, last } = await longSession({ compactor_type, compaction_threshold: 4000 });
+    for (const { error, finalAnswer } of results) expect({ error, finalAnswer }).toMatchObject({ error: null });
+    expect(last.finalAnswer).toBe("Answer 8.");
+    // The simulator refuses broken pairs, altered thinking and empty messages with a 400.
+    expect(simulator.ledger.totals().outcomes).toMatchObject({ rejected: 0, faulted: 0 });
+    const applied = checks(results).filter(({ actionData }) => actionData["compaction_applied"] === true);
+    expect(applied.length).toBeGreaterThan(0);
+    for (const { actionData } of applied) {
+      expect(actionData).toMatchObject({ reason: "above_threshold", threshold: 4000, compactor_type });
+      expect(Number(actionData["tokens_after"])).toBeLessThan(Number(actionData["current_tokens"]));
+    }
+    const biggest = Math.max(...sent(simulator).map(({ messages }) => JSON.stringify(messages).length / 4));
+    expect(biggest).toBeLessThan(4000 + 2500);
+    const transcript = await (await agent.sessions()).transcript(last.sessionId);
+    expect(transcript).toHaveLength(8 * 4);
+    expect(JSON.stringify(transcript).match(/I see place/g)).toHaveLength(8);
+    const kept = JSON.stringify(sent(simulator).at(-1)?.messages);
+    expect(kept).toContain("Turn 1.");
+    expect(kept).toContain("Turn 8.");
+  },
+);
+
+test("sliding_window drops in the order of what is missed least: thinking, long results, results, old turns", async () => {
+  const { simulator } = await longSession({ compactor_type: "sliding_window", compaction_threshold: 3500 }, 10);
+  const last = JSON.stringify(sent(simulator).at(-1)?.messages);
+  expect(last).toContain("Turn 1.");
+  expect(last).not.toContain("Turn 3.");
+  expect(last).toContain("Turn 10.");
+});
+
+test("summarize asks the model, says so in the log, and counts the cost", async () => {
+  const { simulator, results } = await longSession({ compactor_type: "summarize", compaction_threshold: 4000 });
+  const calls = simulator.ledger.calls({ kind: "messages" });
+  const asked = calls.filter(({ request }) => JSON.stringify(request).includes("Summarise this conversation"));
+  expect(asked.length).toBeGreaterThan(0);
+  const spent = results.reduce((sum, { usage }) => sum + usage.output_tokens, 0);
+  expect(spent).toBe(simulator.ledger.totals().usage.output_tokens);
+});
+
+test("one prompt that is itself too long is not compacted away: the run says why it cannot go on", async () => {
+  const { agent } = await simulatedAgent({ compactor_type: "sliding_window", compaction_threshold: 100 });
+  const result = await agent.run(scripted(`Long ${"word ".repeat(1000)}`, [{ text: "Read it all." }]));
+  expect(result).toMatchObject({ finalAnswer: "Read it all.", error: null });
+  expect(checks([result])[0]?.actionData).toMatchObject({ compaction_applied: false, reason: "nothing_to_remove" });
+});
+
+test("a run with many steps is compacted in its middle", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    tools: [look],
+    compactor_type: "sliding_window",
+    compaction_threshold: 4000,
+  });
+  const steps = Array.from({ length: 14 }, (_, step) => ({
+    text: `Step ${step}.`,
+    tools: [{ name: "look", input: { at: `place ${step}` } }],
+  }));
+  const result = await agent.run(scripted("Many steps", [...steps, { text: "Done" }]));
+  expect(result).toMatchObject({ finalAnswer: "Done", error: null, totalSteps: 15 });
+  const biggest = Math.max(...sent(simulator).map(({ messages }) => JSON.stringify(messages).length / 4));
+  expect(biggest).toBeLessThan(7500);
+});
