@@ -53,7 +53,7 @@ export async function checkRecords(store: Store, operations: readonly Operation[
     if (!stored) wrong(`Record ${target} was put and is lost.`);
     else if (stored.version !== version || stored.value !== value)
       wrong(
-        `Record ${target} is ${stored.value} (version ${stored.version}), and ${value} (${version}) was acknowledged.`,
+        `Record ${target} is ${String(stored.value)} (version ${stored.version}), and ${value} (${version}) was acknowledged.`,
       );
   }
 }

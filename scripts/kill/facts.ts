@@ -1,5 +1,5 @@
 import { scriptedAgent } from "@skein/core/testing";
-import { type Fact, type Ids, NO_USAGE, type NewEvent } from "@skein/protocol";
+import { type Fact, type Ids, NO_USAGE, type NewEvent, textOf } from "@skein/protocol";
 
 export const TENANT = "kill";
 
@@ -47,7 +47,7 @@ export function createFacts(ids: Ids): Facts {
       return [
         event({
           event_type: "session.started",
-          data: { run_id, message_id, user_message: String(content), formatter: "json" },
+          data: { run_id, message_id, user_message: textOf(content), formatter: "json" },
         }),
         event({ event_type: "message.created", data: entered(run_id, message_id, "user") }),
         event({

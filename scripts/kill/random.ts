@@ -6,7 +6,7 @@ export interface Random {
   int(limit: number): number;
   between(low: number, high: number): number;
   chance(probability: number): boolean;
-  pick<Item>(items: readonly [Item, ...Item[]] | readonly Item[]): Item;
+  pick<Item>(items: readonly Item[]): Item;
 }
 
 /** mulberry32: small, and good enough to choose moments. */
@@ -24,6 +24,9 @@ export function createRandom(seed: number): Random {
     int,
     between: (low, high) => low + int(high - low + 1),
     chance: (probability) => next() < probability,
-    pick: (items) => items[int(items.length)] as (typeof items)[number],
+    pick<Item>(items: readonly Item[]) {
+      if (items.length === 0) throw new Error("There is nothing to pick from.");
+      return items[int(items.length)] as Item;
+    },
   };
 }

@@ -47,8 +47,10 @@ async function asked<Result>(
     tell({ is: "ok", op, ...answered(result) });
     return result;
   } catch (error) {
-    if (isKnownError(error, ...GONE)) tell({ is: "unknown", op, code: error.code });
-    else if (isKnownError(error)) tell({ is: "refused", op, code: error.code });
+    if (isKnownError(error, ...GONE)) {
+      tell({ is: "unknown", op, code: error.code });
+      await sleep(20);
+    } else if (isKnownError(error)) tell({ is: "refused", op, code: error.code });
     else throw error;
     return undefined;
   }

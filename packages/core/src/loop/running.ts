@@ -16,7 +16,7 @@ export interface Running {
 
 export function createRunning(start: (effect: Effect, signal: AbortSignal) => Promise<readonly Fact[]>): Running {
   const running = new Map<string, AbortController>();
-  const ended: (readonly Fact[])[] = [];
+  const ended: { readonly key: string; readonly stop: AbortController; readonly facts: readonly Fact[] }[] = [];
   let nudged = false;
   let wake = (): void => {};
 
@@ -26,8 +26,8 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
     const over = (facts: readonly Fact[]): void => {
       // An effect that was aborted has no say: its run or its step is over.
       if (running.get(effect.key) !== stop) return;
-      running.delete(effect.key);
-      ended.push(facts);
+      // It counts as running until its facts are taken: what was decided before they are known still wants it.
+      ended.push({ key: effect.key, stop, facts });
       wake();
     };
     void start(effect, stop.signal).then(over);
@@ -43,7 +43,15 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
       }
       for (const effect of wanted) if (!running.has(effect.key)) begin(effect);
     },
-    take: () => ended.shift(),
+    take() {
+      for (;;) {
+        const next = ended.shift();
+        if (!next) return undefined;
+        if (running.get(next.key) !== next.stop) continue;
+        running.delete(next.key);
+        return next.facts;
+      }
+    },
     changed: () =>
       new Promise<void>((resolve) => {
         wake = resolve;

@@ -1,0 +1,65 @@
+/** A process that drives sessions with real tools, until somebody kills it. Its task comes as JSON in its argument. */
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import { createLocalEngine, timers } from "@skein/adapters/engines/local";
+import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
+import { type Tool, createLoop, createMemoryLive, createStateCache, defineTool } from "@skein/core";
+import { createIds } from "@skein/protocol";
+import { z } from "zod";
+import { type Place, type StoreName, openStore } from "./open-store.ts";
+
+export interface LoopWorkerTask {
+  readonly store: StoreName;
+  readonly place: Place;
+  readonly modelUrl: string;
+  readonly effectsUrl: string;
+  readonly leaseMs: number;
+}
+
+const task = JSON.parse(process.argv[2] ?? "{}") as LoopWorkerTask;
+
+/** A tool whose effect is counted outside. */
+function effect(name: string, policy: "once" | "repeatable"): Tool {
+  return defineTool({
+    name,
+    description: `Has an effect (${policy}).`,
+    input: z.object({ n: z.number() }),
+    policy,
+    async run(_input, { sessionId, toolUseId, signal }) {
+      const query = new URLSearchParams({ session: sessionId, call: toolUseId, policy, by: String(process.pid) });
+      const response = await fetch(`${task.effectsUrl}/?${query}`, { method: "POST", signal });
+      return response.text();
+    },
+  });
+}
+
+const store = await openStore(task.store, task.place);
+const tools = new Map([effect("act_once", "once"), effect("act_again", "repeatable")].map((tool) => [tool.name, tool]));
+const report = (error: unknown): void => console.error("worker:", error);
+const now = Date.now;
+const loop = createLoop({
+  store,
+  states: createStateCache({ store }),
+  model: createAnthropicModel({ apiKey: "kill", baseUrl: task.modelUrl, timeoutMs: 10_000 }),
+  live: createMemoryLive(),
+  files: undefined,
+  subagents: undefined,
+  codeOf: () => ({ tools, validate: undefined, memory: undefined }),
+  timers,
+  now,
+  ids: createIds(),
+  random: Math.random,
+  report,
+});
+const engine = createLocalEngine({
+  store,
+  runtime: loop,
+  owner: thisOwner(),
+  isDead: isDeadOwner,
+  leaseMs: task.leaseMs,
+  report,
+});
+engine.start();
+process.stdout.write("ready\n");
+process.on("SIGTERM", () => void engine.stop().then(() => process.exit(0)));
+// The engine's own timers do not keep a process alive: whoever serves decides when it ends.
+setInterval(() => {}, 60_000);

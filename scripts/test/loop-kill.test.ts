@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSimulator } from "@skein/simulator";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { startEffectsServer } from "../kill/effects-server.ts";
+import { kill, runLoopCampaign, startWorker } from "../kill/loop-campaign.ts";
+import { createLoopClient } from "../kill/loop-client.ts";
+import { type Place, openStore } from "../kill/open-store.ts";
+import { createRandom } from "../kill/random.ts";
+import { createDatabase } from "../postgres.ts";
+
+const LEASE_MS = 1000;
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "skein-loop-kill-"));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function postgresPlace(): Promise<Place> {
+  const { url, drop } = await createDatabase(inject("postgres").url);
+  onTestFinished(drop);
+  return { folder: folder(), url };
+}
+
+test.each([
+  ["sqlite", async (): Promise<Place> => ({ folder: folder() })],
+  ["postgres", postgresPlace],
+] as const)(
+  "a worker that is killed again and again loses no prompt and repeats no effect on %s",
+  async (store, place) => {
+    const outcome = await runLoopCampaign({
+      store,
+      place: await place(),
+      cycles: 5,
+      seed: 7,
+      sessions: 6,
+      delayMs: [30, 400],
+    });
+    // On a machine that does other things at the same time a process may take long to start; that is no loss.
+    expect(outcome.violations.filter(({ invariant }) => invariant !== "resume")).toEqual([]);
+    expect(outcome.effects).toBeGreaterThan(0);
+  },
+  60_000,
+);
+
+/** Two workers on one database, and a client that feeds them. */
+async function twoWorkers(effectMs: number) {
+  const place = { folder: folder() };
+  const simulator = await createSimulator();
+  const effects = await startEffectsServer(() => effectMs);
+  const store = await openStore("sqlite", place);
+  const task = { store: "sqlite" as const, place, modelUrl: simulator.url, effectsUrl: effects.url, leaseMs: LEASE_MS };
+  const first = await startWorker(task);
+  onTestFinished(async () => {
+    await kill(first);
+    await store.close();
+    await effects.close();
+    await simulator.close();
+  });
+  return { task, store, effects, first, client: await createLoopClient(store, 2, createRandom(3)) };
+}
+
+test("a second worker takes over a dead one's session within its lease and a second", async () => {
+  const { task, store, effects, first, client } = await twoWorkers(300);
+  await client.feed();
+  const second = await startWorker(task);
+  onTestFinished(() => kill(second));
+  await expect.poll(() => effects.effects.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  const holder = effects.effects[0]?.by === String(first.pid) ? first : second;
+  await kill(holder);
+  const killed = Date.now();
+  const owned = async (): Promise<boolean> => (await store.owners()).some((owner) => owner.includes(`/${holder.pid}/`));
+  await expect.poll(owned, { timeout: LEASE_MS + 1500, interval: 20 }).toBe(false);
+  expect(Date.now() - killed).toBeLessThan(LEASE_MS + 1500);
+  await expect.poll(() => client.finished(), { timeout: 15_000 }).toBe(true);
+}, 40_000);
+
+test("a worker that slept longer than its lease writes nothing when it wakes", async () => {
+  const { task, store, effects, first, client } = await twoWorkers(50);
+  await client.feed();
+  await expect.poll(() => effects.effects.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  first.kill("SIGSTOP");
+  await sleep(LEASE_MS + 200);
+  const second = await startWorker(task);
+  onTestFinished(() => kill(second));
+  await expect.poll(() => client.finished(), { timeout: 15_000 }).toBe(true);
+  const counts = (): Promise<number[]> =>
+    Promise.all(client.sessionIds.map(async (id) => (await store.read(id)).length));
+  const before = await counts();
+  first.kill("SIGCONT");
+  await sleep(1500);
+  expect(await counts()).toEqual(before);
+  // What it had begun before it was stopped may still reach the world; it must not have been begun again elsewhere.
+  const once = effects.effects.filter(({ policy }) => policy === "once").map(({ toolUseId }) => toolUseId);
+  expect(new Set(once).size).toBe(once.length);
+}, 40_000);
