@@ -11,8 +11,14 @@ const POISON_AFTER = 5;
 
 /** What should happen now. Pure: the same state, time and view always give the same answer. */
 export function decide(state: SessionState, now: number, view: View): Decision {
-  const current = state.run;
-  if (!current) return nextRun(state);
+  if (!state.run) return nextRun(state);
+  const { runId } = state.run;
+  const decision = decideRun(state, state.run, now, view);
+  // What one run wanted is not what the next one wants, even if it goes by the same name.
+  return { ...decision, effects: decision.effects.map((effect) => ({ ...effect, key: `${runId}/${effect.key}` })) };
+}
+
+function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
   if (view.startedHere !== current.runId && current.fence !== view.fence)
     return write({ event_type: "run.resumed", data: { run_id: current.runId, fence: view.fence } });
   if (current.resumesWithoutProgress > POISON_AFTER)
@@ -21,14 +27,15 @@ export function decide(state: SessionState, now: number, view: View): Decision {
       code: "poisoned",
       message: `The run was taken up ${current.resumesWithoutProgress} times without getting any further.`,
     });
-  const lost = orphans(state, current);
-  if (lost.length > 0) return write(...lost);
+  // Before the orphans: a cancelled run begins nothing again.
   if (isCancelled(state, current))
     return end(state, current, now, {
       stopReason: "cancelled",
       code: "cancelled",
       message: current.cancelReason ?? "The run was cancelled.",
     });
+  const lost = orphans(state, current);
+  if (lost.length > 0) return write(...lost);
   if (current.failure)
     return end(state, current, now, { stopReason: stopReasonOf(current.failure.code), ...current.failure });
   if (current.replyId) return write(entered(state, current.replyId));

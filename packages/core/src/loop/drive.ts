@@ -165,6 +165,8 @@ async function store(
   { base, decision, claimed, deps }: { base: number; decision: Decision; claimed: Claimed; deps: LoopDeps },
 ): Promise<"stored" | "released" | "moved"> {
   const { lease, clock } = claimed;
+  // Without a word to the store nothing is known about the lease.
+  if (batch.length === 0 && !decision.sleep) return "stored";
   for (;;) {
     const asked = deps.now();
     try {
