@@ -2,6 +2,7 @@ import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { type Appended, type Store, foldAll } from "@skein/core";
 import { createScript, describeStore } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
 import { type Database, createDatabase, startPostgres } from "../../../scripts/postgres.ts";
@@ -9,6 +10,15 @@ import { type Database, createDatabase, startPostgres } from "../../../scripts/p
 const server = inject("postgres");
 const ids = createIds();
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
+
+const CREATE_UNDER_A_KEY = `
+  select code, session_id from skein.append(
+    $1, null, true, date_trunc('milliseconds', now()), 1::smallint,
+    array[gen_random_uuid()], array['session.created'], array[null]::uuid[], array['{}'], null, null,
+    0, null, null, 'tenant', 'key', 'fingerprint', null, false, null,
+    jsonb_build_object('metadata', '{}', 'session', jsonb_build_object(
+      'id', $1::uuid, 'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
+      'status', 'idle', 'current_step', 0, 'created_at', now(), 'last_known_input_tokens', 0, 'last_known_output_tokens', 0)))`;
 
 // One database for the whole contract, emptied after each test: making one takes longer than most tests.
 let shared: Database;
@@ -236,6 +246,37 @@ describe("postgres: what can go wrong", () => {
     const [sessionId, sameEvent] = [ids(), event()];
     const same = await twenty((either) => either.append(sessionId, [sameEvent], { expect: 0 }));
     expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
+  });
+
+  test("a second append with a key waits for the first one's commit, and is answered with its session", async () => {
+    const url = await database();
+    const [first, second] = [await connected(url), await connected(url)];
+    const create = async (client: pg.Client, sessionId: string): Promise<unknown> =>
+      (await client.query({ text: CREATE_UNDER_A_KEY, values: [sessionId] })).rows[0];
+    const [mine, theirs] = [ids(), ids()];
+    await first.query("begin");
+    expect(await create(first, mine)).toEqual({ code: "written", session_id: mine });
+    const waiting = create(second, theirs);
+    await sleep(100);
+    await first.query("commit");
+    expect(await waiting).toEqual({ code: "repeated", session_id: mine });
+  });
+
+  test("a claim passes over a session that is being claimed, and a claim by name waits and finds it busy", async () => {
+    const url = await database();
+    const script = createScript({ store: await opened(url), ids });
+    await script.create();
+    await script.prompt("hi");
+    const [first, second] = [await connected(url), await connected(url)];
+    const claim = async (client: pg.Client, sessionId: string | null): Promise<unknown> =>
+      (await client.query("select (skein.claim($1, 'w', 60000, 1::smallint)).code", [sessionId])).rows[0];
+    await first.query("begin");
+    expect(await claim(first, null)).toEqual({ code: "leased" });
+    expect(await claim(second, null)).toEqual({ code: "none" });
+    const named = claim(second, script.sessionId);
+    await sleep(100);
+    await first.query("commit");
+    expect(await named).toEqual({ code: "busy" });
   });
 
   test("an append that the database refuses takes none of its neighbours with it", async () => {
