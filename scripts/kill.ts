@@ -1,4 +1,4 @@
-/** `npm run kill -- --store`: a writing process is killed again and again, and nothing acknowledged may be lost. */
+/** `npm run kill`: processes are killed again and again, and nothing acknowledged may be lost. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +7,18 @@ import { parseArgs } from "node:util";
 import { table } from "../bench/table.ts";
 import { type Outcome, runCampaign } from "./kill/campaign.ts";
 import type { Writer } from "./kill/child.ts";
+import { killLoop, printedLoop } from "./kill/loop.ts";
 import { STORES, type StoreName } from "./kill/open-store.ts";
 import { type Postgres, createDatabase, startPostgres } from "./postgres.ts";
 
-const HELP = `npm run kill -- --store [NAME] [options]
+const HELP = `npm run kill -- [options]
+
+A process that drives 20 sessions with tools is killed with SIGKILL at a random moment and started again. The effects of the
+tools are counted outside, the calls of the model by the simulator. Afterwards no prompt is lost, no tool that may act once
+has acted twice, every call is paired, every run has one end, and every model call is in the log. On sqlite and on
+postgres, whose server is crashed as well.
+
+npm run kill -- --store [NAME] [options]
 
 A real process writes to a store through eight writers at once (sessions, prompts with idempotency keys, runs under a
 lease, records, deletions) and tells each answer over a pipe. It is killed with SIGKILL at a random moment; a fresh process
@@ -18,13 +26,16 @@ opens the store and checks that nothing acknowledged is lost, nothing is doubled
 keys are answered, and rows equal the log. For postgres the server is also killed (immediate shutdown) under the writer.
 Ends with 1 if something is wrong, with the evidence; the folder then stays.
 
-  --store [NAME]  sqlite, filesystem, postgres or all (default: all)
+  --store [NAME]  the stores alone: sqlite, filesystem, postgres or all (default: all)
+  --on NAME       where sessions are driven: sqlite, postgres or all (default: all)
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
   --quick         writes for 20 to 150 ms instead of 50 to 1,500
   --json          the outcome as JSON
 
 Examples:
+  npm run kill -- --cycles 200
+  npm run kill -- --on sqlite --cycles 20 --seed 7
   npm run kill -- --store
   npm run kill -- --store sqlite --cycles 200
   npm run kill -- --store postgres --seed 42`;
@@ -119,6 +130,7 @@ async function main(): Promise<void> {
     allowPositionals: true,
     options: {
       store: { type: "boolean", default: false },
+      on: { type: "string", default: "all" },
       cycles: { type: "string", default: "50" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       quick: { type: "boolean", default: false },
@@ -128,9 +140,8 @@ async function main(): Promise<void> {
   });
   const [cycles, seed] = [Number(values.cycles), Number(values.seed)];
   const [name = "all"] = positionals;
-  if (values.help || !values.store) {
+  if (values.help) {
     console.log(HELP);
-    process.exitCode = values.help ? 0 : 2;
     return;
   }
   if (name !== "all" && !STORES.includes(name as StoreName))
@@ -138,6 +149,7 @@ async function main(): Promise<void> {
   if (!Number.isInteger(cycles) || cycles < 1)
     throw new Error(`--cycles must be a positive number, not ${values.cycles}.`);
   if (!Number.isInteger(seed)) throw new Error(`--seed must be a number, not ${values.seed}.`);
+  if (!values.store) return killWorkers({ cycles, seed, on: values.on, json: values.json });
   const folder = mkdtempSync(join(tmpdir(), "skein-kill-"));
   const outcomes = await kill({
     stores: name === "all" ? STORES : [name as StoreName],
@@ -152,6 +164,18 @@ async function main(): Promise<void> {
   for (const violation of violations) console.error(violation);
   if (violations.length === 0) rmSync(folder, { recursive: true, force: true });
   else console.error(`\n${violations.length} violations with seed ${seed}. The stores and journals are in ${folder}.`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
+}
+
+/** The workers of the loop, instead of the stores alone. */
+async function killWorkers(options: { cycles: number; seed: number; on: string; json: boolean }): Promise<void> {
+  const { cycles, seed, on, json } = options;
+  if (on !== "sqlite" && on !== "postgres" && on !== "all")
+    throw new Error(`Sessions are driven on sqlite, postgres or all, not on "${on}".`);
+  const outcomes = await killLoop({ cycles, seed, on, progress: (text) => process.stderr.write(`${text}\n`) });
+  const violations = outcomes.flatMap((outcome) => outcome.violations);
+  console.log(json ? JSON.stringify({ seed, outcomes }) : `\n${printedLoop(outcomes)}\n`);
+  for (const violation of violations) console.error(JSON.stringify(violation));
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
 

@@ -44,7 +44,7 @@ export async function bareTurn(baseUrl: string, history: readonly unknown[] = []
 interface Block {
   type: string;
   id?: string;
-  text?: string;
+  text?: string | undefined;
   input?: unknown;
   json?: string;
 }

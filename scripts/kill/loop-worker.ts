@@ -39,7 +39,7 @@ const now = Date.now;
 const loop = createLoop({
   store,
   states: createStateCache({ store }),
-  model: createAnthropicModel({ apiKey: "kill", baseUrl: task.modelUrl, timeoutMs: 10_000 }),
+  model: createAnthropicModel({ apiKey: "kill", baseUrl: task.modelUrl }),
   live: createMemoryLive(),
   files: undefined,
   subagents: undefined,
