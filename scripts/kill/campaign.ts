@@ -60,7 +60,8 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     if (!early) await writer.ready;
     await sleep(random.between(...delayMs) / (early ? 4 : 1));
     place = (await (campaign.crash ?? killed)(writer, cycle)) ?? place;
-    const verdict = await check({ store, place, journals: [journal], settle: true });
+    const last = cycle === cycles - 1;
+    const verdict = await check({ store, place, journals: last ? journals : [journal], whole: last });
     // What the check repeated has its answer now, for the count at the end.
     if (existsSync(journal)) appendFileSync(journal, verdict.settled.map((line) => `\n${line}\n`).join(""));
     note(verdict, `cycle ${cycle + 1} (seed ${seed})`);
@@ -68,7 +69,6 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
       `${name}: ${cycle + 1} of ${cycles}, ${verdict.acknowledged} acknowledged, ${verdict.unanswered} without an answer`,
     );
   }
-  if (violations.length === 0) note(await check({ store, place, journals, settle: false }), "at the end");
   return { name, cycles: journals.length, ...totals(verdicts), violations };
 }
 
@@ -77,11 +77,11 @@ async function killed(writer: Writer): Promise<void> {
 }
 
 function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" | "violations"> {
-  const sum = (of: (verdict: Verdict) => number): number =>
-    verdicts.slice(0, -1).reduce((total, verdict) => total + of(verdict), 0);
+  const sum = (of: (verdict: Verdict) => number): number => verdicts.reduce((total, verdict) => total + of(verdict), 0);
+  // The last look is at everything.
   const last = verdicts.at(-1);
   return {
-    acknowledged: sum((verdict) => verdict.acknowledged),
+    acknowledged: last?.acknowledged ?? 0,
     unanswered: sum((verdict) => verdict.unanswered),
     happened: sum((verdict) => verdict.happened),
     sessions: last?.sessions ?? 0,

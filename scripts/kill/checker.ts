@@ -2,7 +2,7 @@
  * The process that looks afterwards: opens the store that another process left behind, repeats what had no answer, and
  * says what is lost, doubled or wrong.
  *
- * Started by the rigs with { store, place, journals, settle } as JSON; prints a Verdict as JSON.
+ * Started by the rigs with { store, place, journals, whole } as JSON; prints a Verdict as JSON.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store } from "@skein/core";
@@ -19,8 +19,8 @@ export interface CheckTask {
   readonly place: Place;
   /** What the killed processes told, oldest first. */
   readonly journals: readonly string[];
-  /** The last process has just been killed: repeat what it was not answered. Otherwise the whole store is counted. */
-  readonly settle: boolean;
+  /** The journals are all that was ever written to this store: nothing else may be there. */
+  readonly whole: boolean;
 }
 
 export interface Verdict {
@@ -52,8 +52,8 @@ for (const { kind, answer } of operations)
 
 const open = operations.filter(({ answer }) => !answer || answer.is === "unknown");
 // A database server may still be at work on what a killed process asked for last.
-if (task.settle && task.store === "postgres") await sleep(100);
-const settled = task.settle ? await settle(store, { open, operations, wrong }) : [];
+if (task.store === "postgres") await sleep(100);
+const settled = await settle(store, { open, operations, wrong });
 
 const sessions = await readSessions(store, operations);
 for (const violation of checkHistory(historyOf(sessions, operations)))
@@ -61,7 +61,7 @@ for (const violation of checkHistory(historyOf(sessions, operations)))
 checkPlaces(sessions, operations, wrong);
 await checkDeleted(store, operations, wrong);
 await checkRecords(store, operations, wrong);
-if (!task.settle) await checkTotals(store, sessions, wrong);
+if (task.whole) await checkTotals(store, sessions, wrong);
 await store.close();
 
 const verdict: Verdict = {

@@ -20,8 +20,11 @@ export interface Writer {
 /** Starts the process that will be killed; `under` is a command that runs it, such as strace with its options. */
 export function startWriter(task: WriterTask, journal: string, under: readonly string[] = []): Writer {
   const node = [...process.execArgv, `${import.meta.dirname}/writer.ts`, JSON.stringify(task)];
-  const [command, ...args] = under.length > 0 ? [...under, process.execPath, ...node] : [process.execPath, ...node];
-  const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit", "pipe"], detached: under.length > 0 });
+  const [command = process.execPath, ...before] = under.length > 0 ? [...under, process.execPath] : [];
+  const child = spawn(command, [...before, ...node], {
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+    detached: under.length > 0,
+  });
   const told = child.stdio[3] as NodeJS.ReadableStream;
   const file = createWriteStream(journal);
   let acknowledged = 0;

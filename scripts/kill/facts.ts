@@ -1,7 +1,8 @@
-import { scriptedAgent } from "@skein/core/testing";
-import { type Fact, type Ids, NO_USAGE, type NewEvent, textOf } from "@skein/protocol";
+import { AgentConfig, type Fact, type Ids, NO_USAGE, type NewEvent, textOf } from "@skein/protocol";
 
 export const TENANT = "kill";
+
+const AGENT = AgentConfig.parse({ name: "Killed", model: "claude-sonnet-4-5", system_prompt: "You write." });
 
 /** What the writers write: each text is used once, so that it can be found again. */
 export interface Facts {
@@ -26,7 +27,7 @@ export function createFacts(ids: Ids): Facts {
           tenant: TENANT,
           agent_id: "01890000-0000-7000-8000-000000000001",
           agent_version: 1,
-          agent: scriptedAgent,
+          agent: AGENT,
           title,
           tags: ["kill"],
           model_id: null,
@@ -57,7 +58,7 @@ export function createFacts(ids: Ids): Facts {
             step: 1,
             attempt: 1,
             purpose: "step",
-            model: scriptedAgent.model,
+            model: AGENT.model,
             max_tokens: 2048,
             thinking_tokens: 0,
             tools_count: 0,
@@ -80,7 +81,7 @@ export function createFacts(ids: Ids): Facts {
             message_id,
             results_message_id: null,
             content: [{ type: "text", text: "Yes." }],
-            model: scriptedAgent.model,
+            model: AGENT.model,
             stop_reason: "end_turn",
             usage: USAGE,
             cost: null,

@@ -25,8 +25,9 @@ export function createRandom(seed: number): Random {
     between: (low, high) => low + int(high - low + 1),
     chance: (probability) => next() < probability,
     pick<Item>(items: readonly Item[]) {
-      if (items.length === 0) throw new Error("There is nothing to pick from.");
-      return items[int(items.length)] as Item;
+      const item = items[int(items.length)];
+      if (item === undefined) throw new Error("There is nothing to pick from.");
+      return item;
     },
   };
 }

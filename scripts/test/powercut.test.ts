@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+import { whyNoStrace } from "../../bench/store/slow-disk.ts";
+import { whyNoDisk } from "../powercut/disk.ts";
+import { cutPower } from "../powercut/rig.ts";
+
+const missing = whyNoDisk();
+
+/** Short: `npm run powercut` cuts 20 times per store. */
+describe.skipIf(missing !== undefined)(missing ?? "the power goes", () => {
+  test.each(["sqlite", "filesystem"] as const)("%s keeps what it acknowledged", { timeout: 60_000 }, async (store) => {
+    const outcome = await cutPower({ store, cuts: 1, seed: 3, delayMs: [200, 300] });
+    expect(outcome.violations).toEqual([]);
+    expect(outcome.acknowledged).toBeGreaterThan(10);
+  });
+
+  const blind = whyNoStrace();
+  test.skipIf(blind !== undefined)(
+    blind ?? "without fsync acknowledged writes are lost, so the rig sees losses",
+    { timeout: 60_000 },
+    async () => {
+      const outcome = await cutPower({ store: "sqlite", cuts: 1, seed: 3, delayMs: [200, 300], lying: true });
+      expect(outcome.violations.length).toBeGreaterThan(0);
+    },
+  );
+});
