@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import type { Fact } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { documentsOf, edited, emptyFolder, ids, opened, scriptOn, shortRun } from "./filesystem-folder.ts";
+import { documentsOf, edited, emptyFolder, ids, opened, scriptOn, shortRuns } from "./filesystem-folder.ts";
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
@@ -184,7 +184,7 @@ test("the three folders can be deleted and are made again, byte for byte", async
   const long = scriptOn(store);
   await long.create();
   for (let i = 0; i < 12; i++) {
-    await shortRun(long, `run ${i}`);
+    await shortRuns(long, [`run ${i}`]);
     if (i % 5 === 0) await store.settled();
   }
   await store.close();
@@ -225,7 +225,7 @@ test("documents that a kill left behind are brought up to date at open, those of
   const second = await createFilesystemStore({ folder });
   const script = scriptOn(second, busy.sessionId);
   await script.append([edited("renamed")]);
-  await shortRun(script, "one more");
+  await shortRuns(script, ["one more"]);
   await second.close();
   const after = documentsOf(folder);
   expect(after).not.toEqual(before);
@@ -245,15 +245,17 @@ test("1,200 conversations list in order, with the seed's three digits as long as
   const store = await opened(folder);
   const script = scriptOn(store);
   await script.create();
-  for (let i = 1; i <= 999; i++) await shortRun(script, `prompt ${i}`);
+  const prompts = Array.from({ length: 1200 }, (_, i) => `prompt ${i + 1}`);
+  await shortRuns(script, prompts.slice(0, 999));
   await store.settled();
   const conversations = join(folder, "conversation_history", script.sessionId);
   expect(names(folder, script.sessionId).slice(0, 2)).toEqual(["001.json", "002.json"]);
   const first = statSync(join(conversations, "001.json")).mtimeMs;
-  for (let i = 1000; i <= 1200; i++) {
-    await shortRun(script, `prompt ${i}`);
-    if (i === 1001) await store.settled();
+  for (const prompt of prompts.slice(999, 1002)) {
+    await shortRuns(script, [prompt]);
+    await store.settled();
   }
+  await shortRuns(script, prompts.slice(1002));
   await store.settled();
   const listed = names(folder, script.sessionId);
   expect(listed.pop()).toBe("index.json");

@@ -26,12 +26,22 @@ export async function opened(folder: string): Promise<FilesystemStore> {
 
 export const scriptOn = (store: FilesystemStore, sessionId = ids()) => createScript({ store, ids, sessionId });
 
-/** A run in two appends: a prompt, and everything else. */
-export async function shortRun(script: ReturnType<typeof scriptOn>, text: string): Promise<string> {
-  const { messageId, runId } = await script.prompt(text);
-  // Over at once, so that the next run can claim the session without a release.
+/** Runs in two appends: their prompts, and everything else. */
+export async function shortRuns(script: ReturnType<typeof scriptOn>, texts: readonly string[]): Promise<void> {
+  const runs = texts.map((text) => ({ text, messageId: ids(), runId: ids() }));
+  await script.append(
+    runs.map(({ text, messageId, runId }) => ({
+      event_type: "prompt.accepted",
+      data: { message_id: messageId, run_id: runId, mode: "queue", content: text, model: null, max_cost_micros: null },
+    })),
+  );
+  // Over at once, so that the next runs can claim the session without a release.
   const lease = await script.claim(0);
-  const facts: Fact[] = [
+  await script.append(runs.flatMap(shortRun), { lease });
+}
+
+function shortRun({ text, messageId, runId }: { text: string; messageId: string; runId: string }): readonly Fact[] {
+  return [
     {
       event_type: "session.started",
       data: { run_id: runId, message_id: messageId, user_message: text, formatter: "xml" },
@@ -66,8 +76,6 @@ export async function shortRun(script: ReturnType<typeof scriptOn>, text: string
       },
     },
   ];
-  await script.append(facts, { lease });
-  return runId;
 }
 
 /** Every file below a folder by its path, with its text. */

@@ -1,12 +1,9 @@
-import { readdirSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { type Event, Uuid } from "@skein/protocol";
+import type { Event } from "@skein/protocol";
 import { actionLine, actionsOf } from "./actions.ts";
-import { configDocument, conversationDocument, conversationName, documentText, nameWidth } from "./documents.ts";
-import { addToFile, makeFolder, replaceFile } from "./durable-files.ts";
-import type { Documented, Head, Heads } from "./heads.ts";
+import { configDocument, conversationDocument, documentText } from "./documents.ts";
+import type { Head, Heads } from "./heads.ts";
 import type { LoadedLog } from "./session-log.ts";
+import { type Sheets, createSheetFolders } from "./sheet-folders.ts";
 
 export interface DocumentFoldersDeps {
   readonly folder: string;
@@ -30,8 +27,8 @@ export interface DocumentFolders {
   check(): void;
   /** Writes everything that waits. */
   settle(): Promise<void>;
-  /** Stops writing in the background. */
-  stop(): void;
+  /** Writes nothing more once this has resolved; what still waits is written at the next open. */
+  stop(): Promise<void>;
 }
 
 interface Waiting {
@@ -42,38 +39,21 @@ interface Waiting {
   notBefore: number;
 }
 
-/** What is to be written for one session, taken at one instant. */
-interface Sheets {
-  readonly anew: boolean;
-  readonly runs: readonly { readonly runId: string; readonly text: string; readonly whole: boolean }[];
-  readonly conversations: readonly { readonly number: number; readonly text: string }[];
-  readonly config: string | undefined;
-  readonly documented: Documented;
-}
-
-const FOLDERS = ["agent_config", "conversation_history", "agent_runs"] as const;
 /** How soon documents follow an append, in ms. */
 const PACE = 250;
 /** A session whose documents take long is written less often: they cost at most this part of the time. */
 const SHARE = 1 / 20;
-const AT_ONCE = 4;
+/** Few, because file work shares its threads with appends. */
+const AT_ONCE = 2;
 
 export function createDocumentFolders({ folder, heads, alone, onWritten }: DocumentFoldersDeps): DocumentFolders {
-  const [configs, conversations, runs] = FOLDERS.map((name) => join(folder, name)) as [string, string, string];
-  for (const path of [configs, conversations, runs]) makeFolder(path);
+  const sheetFolders = createSheetFolders(folder);
   const waiting = new Map<string, Waiting>();
-  const writing = new Set<string>();
+  const writing = new Map<string, Promise<unknown>>();
   const earliest = new Map<string, number>();
-  let chain = Promise.resolve();
+  let telling = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-
-  /** One at a time, so that a session that is removed is not written again. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
-    const done = chain.then(work);
-    chain = done.catch(() => {});
-    return done;
-  }
 
   function wait(sessionId: string, from: number | null, events: readonly Event[]): void {
     const known = waiting.get(sessionId);
@@ -105,17 +85,35 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     const failures: Error[] = [];
     const rest = ids.values();
     const worker = async (): Promise<void> => {
-      for (const id of rest)
-        await writeOne(id).then(
+      for (const id of rest) {
+        if (stopped) return;
+        await inTurn(id, () => writeOne(id)).then(
           (head) => head && written.push(head),
           (error: Error) => failures.push(error),
         );
+      }
     };
-    await inTurn(async () => {
-      await Promise.all(Array.from({ length: atOnce }, worker));
-      await onWritten(written);
-    });
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    await tell(written);
     if (failures[0]) throw failures[0];
+  }
+
+  /** One piece of work at a time on the documents of a session. */
+  async function inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+    while (writing.has(id)) await writing.get(id)?.catch(() => {});
+    const turn = work();
+    writing.set(id, turn);
+    try {
+      return await turn;
+    } finally {
+      writing.delete(id);
+    }
+  }
+
+  async function tell(written: readonly Head[]): Promise<void> {
+    const told = telling.then(() => onWritten(written));
+    telling = told.catch(() => {});
+    await told;
   }
 
   async function writeOne(id: string): Promise<Head | undefined> {
@@ -124,20 +122,17 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     waiting.delete(id);
     if (!task || !head || head.damage) return undefined;
     const began = performance.now();
-    writing.add(id);
     try {
       // At one instant: events that arrive later wait for the next turn.
       const log = task.from === null ? heads.inMemory(head) : undefined;
       const sheets = log ? composed(head, log, task.events) : await again(head, task.from ?? firstOf(head, task));
-      await writeSheets(id, sheets);
-      heads.change(head, { documents: sheets.documented });
+      const documents = await sheetFolders.write(id, sheets);
+      heads.change(head, { documents });
       earliest.set(id, performance.now() + (performance.now() - began) / SHARE);
       return head;
     } catch (error) {
-      if (heads.find(id) === head) wait(id, Math.max(0, head.documents.sequence), []);
+      if (heads.has(id)) wait(id, Math.max(0, head.documents.sequence), []);
       throw error;
-    } finally {
-      writing.delete(id);
     }
   }
 
@@ -159,75 +154,38 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     });
   }
 
-  async function writeSheets(id: string, sheets: Sheets): Promise<void> {
-    if (sheets.anew) await removeAll(id);
-    if (sheets.runs.length > 0) makeFolder(join(runs, id));
-    for (const { runId, text, whole } of sheets.runs) {
-      const path = join(runs, id, `${runId}.jsonl`);
-      await (whole ? replaceFile(path, text, false) : addToFile(path, text));
-    }
-    await writeConversations(join(conversations, id), sheets);
-    if (sheets.config !== undefined) await replaceFile(join(configs, `${id}.json`), sheets.config, false);
-  }
-
-  function removeAll(id: string): Promise<unknown> {
-    return Promise.all([
-      rm(join(configs, `${id}.json`), { force: true }),
-      rm(join(conversations, id), { recursive: true, force: true }),
-      rm(join(runs, id), { recursive: true, force: true }),
-    ]);
-  }
-
-  function names(path: string): readonly string[] {
-    try {
-      return readdirSync(path);
-    } catch {
-      return [];
-    }
-  }
-
-  function isComplete({ id, last, documents }: Head, configNames: ReadonlySet<string>): boolean {
-    if (documents.sequence !== last || (documents.config && !configNames.has(`${id}.json`))) return false;
-    if (documents.runs > 0 && names(join(runs, id)).length !== documents.runs) return false;
-    if (documents.conversations === 0) return true;
-    const found = names(join(conversations, id));
-    return found.length === documents.conversations + 1 && sameWidth(found);
-  }
-
   return {
     changed: (head, events) => wait(head.id, null, events),
     waiting: ({ id }) => waiting.has(id) || writing.has(id),
-    remove(sessionId) {
+    async remove(sessionId) {
       waiting.delete(sessionId);
       earliest.delete(sessionId);
-      return inTurn(async () => {
-        await removeAll(sessionId);
-      });
+      await inTurn(sessionId, () => sheetFolders.remove(sessionId));
     },
     check() {
-      const configNames = new Set(names(configs));
+      const found = sheetFolders.find();
       for (const head of heads.all()) {
-        if (head.damage || isComplete(head, configNames)) continue;
-        const behind = head.documents.sequence >= 0 && head.documents.sequence < head.last;
-        const whole = isComplete({ ...head, last: head.documents.sequence }, configNames);
-        wait(head.id, behind && whole ? head.documents.sequence : 0, []);
+        const { id, last, damage, documents } = head;
+        if (damage) continue;
+        const whole = found.asLeft(id, documents);
+        if (whole && documents.sequence === last) continue;
+        wait(id, whole ? Math.max(0, documents.sequence) : 0, []);
       }
-      const strangers = new Set(
-        [...configNames, ...names(conversations), ...names(runs)]
-          .map((name) => name.replace(/\.json$/, ""))
-          .filter((id) => Uuid.safeParse(id).success && !heads.find(id)),
-      );
-      void inTurn(async () => {
-        for (const id of strangers) await removeAll(id);
-      }).catch(() => {});
+      for (const id of found.ids) if (!heads.has(id)) void sheetFolders.remove(id).catch(() => {});
     },
     async settle() {
-      await chain;
-      while (waiting.size > 0) await write([...waiting.keys()], AT_ONCE);
+      await Promise.allSettled(writing.values());
+      for (;;) {
+        if (stopped || waiting.size === 0) break;
+        await write([...waiting.keys()], AT_ONCE);
+      }
+      await telling;
     },
-    stop() {
+    async stop() {
       stopped = true;
       clearTimeout(timer);
+      await Promise.allSettled(writing.values());
+      await telling;
     },
   };
 }
@@ -270,38 +228,7 @@ function sheets(
       return document ? [{ number: run.number, text: documentText(document) }] : [];
     }),
     config: config && documentText(config),
-    documented: {
-      sequence: head.last,
-      config: story.state !== undefined,
-      conversations: story.state ? tables.session.total_turns : 0,
-      runs: story.actions.size,
-    },
+    ended: tables.session.total_turns,
+    sequence: head.last,
   };
-}
-
-async function writeConversations(folder: string, { conversations, documented }: Sheets): Promise<void> {
-  const last = conversations.at(-1)?.number;
-  if (last === undefined) return;
-  makeFolder(folder);
-  const width = nameWidth(last);
-  const first = conversations[0]?.number ?? 1;
-  if (first > 1 && nameWidth(first - 1) < width) await widenNames(folder, width);
-  for (const { number, text } of conversations)
-    await replaceFile(join(folder, conversationName(number, width)), text, false);
-  const index = { last_sequence: last, total_conversations: documented.conversations };
-  await replaceFile(join(folder, "index.json"), documentText(index), false);
-}
-
-/** Past 999 every name gets one digit more, once, so that names stay in order: a folder is renamed at 1,000, 10,000 … */
-async function widenNames(folder: string, width: number): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const number = /^(\d+)\.json$/.exec(name)?.[1];
-    if (number !== undefined && number.length < width)
-      await rename(join(folder, name), join(folder, conversationName(Number(number), width)));
-  }
-}
-
-function sameWidth(names: readonly string[]): boolean {
-  const documents = names.filter((name) => name !== "index.json");
-  return documents.length < names.length && new Set(documents.map(({ length }) => length)).size <= 1;
 }

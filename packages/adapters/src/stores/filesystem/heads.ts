@@ -5,16 +5,18 @@ import { type Event, KnownError, type Session } from "@skein/protocol";
 import { withKnownErrors } from "./durable-files.ts";
 import { type KeptKey, type LineHead, type LoadedLog, loadLog, readStretch } from "./session-log.ts";
 
-/** What the documents of a session show, and how many there are. */
+/** What the documents of a session show, and how to tell that somebody took one away. */
 export interface Documented {
   /** The last event they show; -1 if nothing is known about them. */
   readonly sequence: number;
+  /** Whether there is a document in `agent_config`. */
   readonly config: boolean;
-  readonly conversations: number;
-  readonly runs: number;
+  /** When its folders in the other two were last changed; null if it has none. */
+  readonly conversations: number | null;
+  readonly runs: number | null;
 }
 
-export const NOT_DOCUMENTED: Documented = { sequence: -1, config: false, conversations: 0, runs: 0 };
+export const NOT_DOCUMENTED: Documented = { sequence: -1, config: false, conversations: null, runs: null };
 
 /** What is known of every session without reading its log. */
 export interface Head {
@@ -48,6 +50,8 @@ export interface HeadsDeps {
 export interface Heads {
   all(): Iterable<Head>;
   count(): number;
+  has(sessionId: string): boolean;
+  /** The head, unless the session's file is gone. */
   find(sessionId: string): Head | undefined;
   /** The head, or `not_found`, or `store_corrupt` with the place of the damage. */
   of(sessionId: string, tenant?: string): Head;
@@ -163,6 +167,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
   return {
     all: () => heads.values(),
     count: () => heads.size,
+    has: (sessionId) => heads.has(sessionId),
     find,
     of,
     due: () => due,

@@ -41,7 +41,7 @@ export async function openHeads({ folder, heads, index, trustIndex }: OpenHeadsD
       }
     }),
   );
-  for (const id of entries.keys()) if (!heads.find(id)) index.forget(id);
+  for (const id of entries.keys()) if (!heads.has(id)) index.forget(id);
   if (unknown.length > 0 || entries.size > heads.count()) await index.rewrite().catch(() => {});
 }
 

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AppendOptions,
   type Appended,
@@ -35,6 +36,10 @@ export interface FilesystemStore extends Store {
   /** Resolves when seed 002's documents show everything that was appended before the call. */
   settled(): Promise<void>;
 }
+
+/** How long opening and closing wait for documents that are missing or behind, in ms. */
+const DOCUMENTS_AT_OPEN = 1000;
+const DOCUMENTS_AT_CLOSE = 5000;
 
 /**
  * A store of files that people can read and compare. One process at a time has the folder.
@@ -135,17 +140,18 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     closed = true;
     followers.close();
     await lanes.idle();
-    documents.stop();
-    // What fails here is derived, or is found again at open.
+    // What fails here, or takes too long, is found again at open.
     await leases.keepFences().catch(() => {});
-    await documents.settle().catch(() => {});
+    await atMost(DOCUMENTS_AT_CLOSE, documents.settle());
+    await documents.stop();
     await lock.release().catch(() => {});
   }
 
   await openHeads({ folder, heads, index, trustIndex: !lock.afterPowerCut });
   const records = await openRecords({ folder, appender, now, checkOpen });
   documents.check();
-  await documents.settle().catch(() => {});
+  // Usually there is little or nothing to do. A large store whose documents are all missing need not wait for them.
+  await atMost(DOCUMENTS_AT_OPEN, documents.settle());
 
   return {
     append,
@@ -221,6 +227,14 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     },
     close,
   };
+}
+
+/** Waits for work that may fail, and goes on without it after a while. */
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(ms, undefined, { signal: over.signal }).catch(() => {});
+  await Promise.race([work.catch(() => {}), late]);
+  over.abort();
 }
 
 function* listed(heads: Iterable<Head>): Generator<{ readonly session: Session }> {
