@@ -1,7 +1,9 @@
 import {
   type Answered,
+  type FileStore,
   type MemoryStore,
   type SessionAgent,
+  type SessionState,
   type Sessions,
   type Store,
   type Tool,
@@ -9,12 +11,13 @@ import {
   defineTool,
   derivedId,
 } from "@skein/core";
-import { AgentConfig, type Content, type Draft, type Event, KnownError } from "@skein/protocol";
+import { AgentConfig, type Content, type Draft, type Event, KnownError, MemoryStoreType } from "@skein/protocol";
 import { z } from "zod";
 import { readConfig } from "./config.ts";
 import { type Watched, openAwaits } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { modelFrom } from "./model-from.ts";
+import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { type AgentResult, runOutcome } from "./result.ts";
 import { streamRun } from "./stream.ts";
@@ -25,7 +28,10 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof AgentConfig>>,
   readonly subagents?: readonly Agent[];
   /** Checks a final answer: a sentence that it returns goes back to the model. */
   readonly validate?: Validate;
+  /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
   readonly memory?: MemoryStore;
+  /** Where files that code execution makes are kept: an open store, or a folder. */
+  readonly files?: FileStore | string;
   /** Where sessions live: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store. */
   readonly store?: string | Store;
   readonly apiKey?: string;
@@ -126,6 +132,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     async answer(sessionId, given, run = {}) {
       const { host } = await opened();
+      await servedState(host, sessionId);
       const runId = await lastRun(host, sessionId);
       const open = (await openAwaits(host, sessionId))?.forSomebody ?? [];
       const answers: Answered[] = [];
@@ -140,7 +147,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     async resume(sessionId, run = {}) {
       const { host } = await opened();
-      const { queue, sequence } = await host.sessions.state(sessionId);
+      const { queue, sequence } = await servedState(host, sessionId);
       const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
       host.engine.wake(sessionId);
       return runOutcome({ host, sessionId, runId, after: 0, shownAfter: sequence, ...run });
@@ -153,6 +160,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
   };
   parts.set(agent, all);
   return agent;
+}
+
+/** A session of another agent would wait here for ever: its tools are elsewhere. */
+async function servedState(host: Host, sessionId: string): Promise<SessionState> {
+  const state = await host.sessions.state(sessionId);
+  const { name = "", tool_schemas = [] } = state.agent ?? {};
+  if (tool_schemas.length > 0 && !host.knows(name))
+    throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", which is not this one.`);
+  return state;
 }
 
 /** The run that is under way, else the one before. */
@@ -168,6 +184,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     subagents = [],
     validate,
     memory,
+    files: _f,
     store: _s,
     apiKey: _k,
     baseUrl: _b,
@@ -181,6 +198,7 @@ function registration(options: AgentOptions): RegisteredAgent {
   const parsedConfig = AgentConfig.safeParse({
     name: "Agent",
     model: "claude-sonnet-5-5",
+    ...(memory && MemoryStoreType.safeParse(memory.type).success && { memory_store_type: memory.type }),
     ...config,
     tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
   });
@@ -209,6 +227,11 @@ function asTool(agent: Agent): Tool {
   });
 }
 
+async function folderOfFiles(folder: string): Promise<FileStore> {
+  const { createFolderFileStore } = await import("@skein/adapters/files/folder");
+  return createFolderFileStore({ folder });
+}
+
 async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): Promise<Opened> {
   const config = readConfig();
   const { model, close: closeModel } = await modelFrom({
@@ -218,11 +241,21 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   });
   const given = options.store ?? config.storeUrl ?? "memory:";
   const store = typeof given === "string" ? await openStore(given) : given;
-  const host = createHost({ store, model, agents, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
+  const files = typeof options.files === "string" ? await folderOfFiles(options.files) : options.files;
+  const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
+  const host = createHost({
+    store,
+    model,
+    agents,
+    files,
+    memoryNamed: memories.named,
+    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+  });
   return {
     host,
     async close() {
       await host.stop();
+      memories.close();
       if (typeof given === "string") await store.close();
       await closeModel();
     },

@@ -33,6 +33,8 @@ export interface HostOptions {
   readonly model: Model;
   readonly agents: readonly RegisteredAgent[];
   readonly files?: FileStore | undefined;
+  /** The memory of an agent that brings none of its own: by the name that its data has for it. */
+  readonly memoryNamed?: ((type: string) => MemoryStore | undefined) | undefined;
   readonly tenant?: string;
   readonly concurrency?: number;
   readonly leaseMs?: number;
@@ -46,6 +48,8 @@ export interface Host {
   readonly live: Live;
   readonly engine: Engine;
   register(agent: RegisteredAgent): void;
+  /** Whether this process has what the agent of this name is made of. */
+  knows(agentName: string): boolean;
   /** Stops driving; the store stays open. */
   stop(): Promise<void>;
 }
@@ -68,9 +72,8 @@ export function createHost(options: HostOptions): Host {
     subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
     codeOf(state) {
       const registered = agents.get(state.agent?.name ?? "");
-      return registered
-        ? { tools: registered.tools, validate: registered.validate, memory: registered.memory }
-        : NO_CODE;
+      if (registered) return { tools: registered.tools, validate: registered.validate, memory: registered.memory };
+      return state.agent?.tool_schemas.length === 0 ? NO_CODE : undefined;
     },
     timers,
     now,
@@ -94,6 +97,7 @@ export function createHost(options: HostOptions): Host {
     live,
     engine,
     register: (registered) => void agents.set(registered.agent.config.name, registered),
+    knows: (agentName) => agents.has(agentName),
     async stop() {
       await engine.stop();
       states.close();

@@ -20,13 +20,15 @@ export interface AgentCode {
 export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory"> {
   readonly store: Store;
   readonly states: StateCache;
-  /** The code behind the agent of a session. */
-  readonly codeOf: (state: SessionState) => AgentCode;
+  /** The code behind the agent of a session; none if this process does not have it. */
+  readonly codeOf: (state: SessionState) => AgentCode | undefined;
   /** Told about what should never happen. */
   readonly report: (error: unknown, sessionId: string) => void;
 }
 
 const MAX_VALIDATION_FAILURES = 3;
+/** How long a session is left alone by a process that cannot serve it. */
+const ELSEWHERE_MS = 1000;
 /** A store that does not answer is asked again until the lease is over. */
 const RETRY_MS = 50;
 
@@ -51,6 +53,11 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   let startedHere: string | null = null;
   // Who the agent is and what code it has is settled when the session is created.
   const code = deps.codeOf(state);
+  if (!code) {
+    // Without its tools every call would fail: the session is left to a process that has them.
+    deps.states.put(state);
+    return deps.store.release(lease, { seen: state.sequence, dueAt: deps.now() + ELSEWHERE_MS });
+  }
   const running = createRunning((effect, stop) =>
     perform(effect, state, { ...deps, ...code }, stop).catch((error) => crashed(error)),
   );
