@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import type { FileStore } from "@skein/core";
+import { KnownError, Uuid } from "@skein/protocol";
+import { storedName } from "./safe-name.ts";
+
+/** Generated files in a folder of their own: `{folder}/{session}/{file_id}_{filename}`, readable by nobody else. */
+export function createFolderFileStore({ folder }: { readonly folder: string }): FileStore {
+  const root = resolve(folder);
+
+  return {
+    async put({ sessionId, fileId, filename, bytes }) {
+      if (!Uuid.safeParse(sessionId).success)
+        throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
+      const place = join(root, sessionId);
+      await mkdir(place, { recursive: true, mode: 0o700 });
+      const inside = await confined(root, place);
+      const target = join(inside, storedName(fileId, filename));
+      // Written beside its place and renamed: nobody sees half a file, and a link of that name is replaced, not followed.
+      const draft = join(inside, `.${randomUUID()}.part`);
+      try {
+        await writeAll(draft, bytes);
+        await rename(draft, target);
+      } catch (error) {
+        await rm(draft, { force: true });
+        throw error;
+      }
+      await syncFolder(inside);
+      return { storagePath: join(place, storedName(fileId, filename)) };
+    },
+    async get(storagePath) {
+      const inside = await confined(root, dirname(resolve(storagePath)));
+      const file = await opened(join(inside, basename(storagePath)));
+      try {
+        if (!(await file.stat()).isFile()) throw noFile(storagePath);
+        return new Uint8Array(await file.readFile());
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+/** The real place of a folder inside the root; a link that leads out of it is refused. */
+async function confined(root: string, place: string): Promise<string> {
+  const [realRoot, real] = await Promise.all([realpath(root), realpath(place)]).catch(() => {
+    throw noFile(place);
+  });
+  if (!(real + sep).startsWith(realRoot + sep))
+    throw new KnownError("invalid", "The place of a file must be inside the folder of files.");
+  return real;
+}
+
+async function opened(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    throw noFile(path);
+  }
+}
+
+async function writeAll(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    // Not by the mode alone, which a generous umask leaves and a strict one narrows.
+    await file.chmod(0o600);
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function noFile(path: string): KnownError {
+  return new KnownError("not_found", `There is no file at ${path}.`);
+}

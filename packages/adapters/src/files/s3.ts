@@ -1,0 +1,69 @@
+import type { FileStore } from "@skein/core";
+import { KnownError, Uuid } from "@skein/protocol";
+import { AwsClient } from "aws4fetch";
+import { storedName } from "./safe-name.ts";
+
+export interface S3FileStoreOptions {
+  /** Where the service is: `https://s3.eu-central-1.amazonaws.com`, or any other that speaks S3. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  readonly region?: string;
+  /** In front of every key, without slashes at its ends. */
+  readonly prefix?: string;
+  readonly timeoutMs?: number;
+}
+
+/** Generated files in a bucket: `s3://{bucket}/{prefix}/{session}/{file_id}_{filename}`. */
+export function createS3FileStore(options: S3FileStoreOptions): FileStore {
+  const { bucket, accessKeyId, secretAccessKey, sessionToken, region = "us-east-1", timeoutMs = 60_000 } = options;
+  const client = new AwsClient({
+    accessKeyId,
+    secretAccessKey,
+    region,
+    service: "s3",
+    retries: 3,
+    ...(sessionToken !== undefined && { sessionToken }),
+  });
+  const root = `s3://${bucket}/${options.prefix === undefined ? "" : `${options.prefix}/`}`;
+  const addressOf = (storagePath: string): string => {
+    const key = storagePath.slice(`s3://${bucket}/`.length);
+    const escaped = key.split("/").map((part) => encodeURIComponent(part).replaceAll("'", "%27"));
+    return `${options.endpoint.replace(/\/+$/, "")}/${bucket}/${escaped.join("/")}`;
+  };
+
+  async function request(method: string, storagePath: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
+    const response = await client
+      .fetch(addressOf(storagePath), {
+        method,
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(body && { body, headers: { "content-length": String(body.byteLength) } }),
+      })
+      .catch((error: unknown) => {
+        throw new Error(`The bucket "${bucket}" could not be reached.`, { cause: error });
+      });
+    if (response.ok) return response;
+    await response.body?.cancel();
+    if (response.status === 404) throw new KnownError("not_found", `There is no file at ${storagePath}.`);
+    throw new Error(`The bucket "${bucket}" answered ${method} with status ${response.status}.`);
+  }
+
+  return {
+    async put({ sessionId, fileId, filename, bytes }) {
+      if (!Uuid.safeParse(sessionId).success)
+        throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
+      const storagePath = `${root}${sessionId}/${storedName(fileId, filename)}`;
+      const response = await request("PUT", storagePath, new Uint8Array(bytes));
+      await response.body?.cancel();
+      return { storagePath };
+    },
+    async get(storagePath) {
+      if (!storagePath.startsWith(root) || storagePath.split("/").includes(".."))
+        throw new KnownError("invalid", "The place of a file must be inside the bucket of files.");
+      const response = await request("GET", storagePath);
+      return new Uint8Array(await response.arrayBuffer());
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+
+/** What a file may be called at most, in bytes of UTF-8; file systems end at 255. */
+const NAME_BYTES = 180;
+
+/**
+ * `{file_id}_{filename}` as a name that is one name everywhere: no folder, no control characters, nothing a shell, a URL
+ * or Windows reads as something else. The id comes first, so that no file is called `-rf` or `CON`.
+ */
+export function storedName(fileId: string, filename: string): string {
+  const last = filename.split(/[/\\]/).at(-1) ?? "";
+  const clean = last
+    .toWellFormed()
+    .normalize("NFC")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"|?*%#\uFFFD]/gu, "_")
+    .replaceAll(/^[\s.]+|[\s.]+$/g, "");
+  return `${safeId(fileId)}_${shortened(clean) || "file"}`;
+}
+
+/** An id that cannot be part of a name as it is gets a fingerprint, so that two of them stay two. */
+function safeId(fileId: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(fileId)) return fileId;
+  const fingerprint = createHash("sha256").update(fileId).digest("hex").slice(0, 16);
+  return `file_${fingerprint}`;
+}
+
+/** Keeps the ending, which says what the file is. */
+function shortened(name: string): string {
+  if (Buffer.byteLength(name) <= NAME_BYTES) return name;
+  const ending = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? "";
+  const room = NAME_BYTES - Buffer.byteLength(ending);
+  const stem = Buffer.from(name.slice(0, name.length - ending.length))
+    .subarray(0, room)
+    .toString();
+  // A character that was cut in two decodes to this one.
+  return stem.replace(/\uFFFD$/, "") + ending;
+}

@@ -1,0 +1,12 @@
+import type { MemoryStore } from "@skein/core";
+
+/** No memory. An agent whose data says `none` has no driver at all; this one is for code that must hand one over. */
+export function createNoMemory(): MemoryStore {
+  return {
+    type: "none",
+    retrieve: async () => ({ found: 0, memories: [] }),
+    update: async () => 0,
+    beforeCompaction: async () => ({}),
+    afterCompaction: async () => ({}),
+  };
+}

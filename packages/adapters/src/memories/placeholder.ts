@@ -1,0 +1,12 @@
+import type { MemoryStore } from "@skein/core";
+
+/** Remembers nothing and says so: every hook runs and leaves its row in the log, with counts of 0. */
+export function createPlaceholderMemory(): MemoryStore {
+  return {
+    type: "placeholder",
+    retrieve: async () => ({ found: 0, memories: [] }),
+    update: async () => 0,
+    beforeCompaction: async () => ({ memories_written: 0 }),
+    afterCompaction: async () => ({ memories_found: 0 }),
+  };
+}
