@@ -77,7 +77,8 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
         const claim = await store.claim({ owner, leaseMs, ...(sessionId !== undefined && { sessionId }) });
         if (claim.kind === "leased") {
           begin(claim, asked);
-          if (everything) sweepDue = true;
+          // A backlog is taken to its end; but what this process woke itself is claimed by name, not by chance.
+          if (everything && hinted.size === 0) sweepDue = true;
         } else if (claim.kind === "none" && claim.nextAt !== null) wakeAt(claim.nextAt);
       }
     } catch (error) {

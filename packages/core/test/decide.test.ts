@@ -1,0 +1,274 @@
+import { type Decision, type SessionState, type View, decide, defineTool, emptyState, fold } from "@skein/core";
+import { scriptedAgent } from "@skein/core/testing";
+import { type AgentConfig, type ContentBlock, type Event, type Fact, NO_USAGE } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const RUN = "01890000-0000-7000-8000-0000000000aa";
+const PROMPT = "01890000-0000-7000-8000-0000000000bb";
+const REPLY = "01890000-0000-7000-8000-0000000000cc";
+const RESULTS = "01890000-0000-7000-8000-0000000000dd";
+const noon = Date.parse("2026-01-01T12:00:00.000Z");
+
+const tool = (name: string, options: object = {}) =>
+  defineTool({ name, description: "", input: z.object({}), run: () => "", ...options });
+const tools = new Map(
+  [
+    tool("look"),
+    tool("again", { policy: "repeatable" }),
+    tool("ask", { executor: "frontend", timeoutMs: 1000 }),
+    tool("danger", { needsApproval: true }),
+  ].map((made) => [made.name, made]),
+);
+const view: View = { fence: 1, startedHere: RUN, tools, validates: false, maxValidationFailures: 3, remembers: false };
+
+const created = (config: Partial<AgentConfig> = {}): Fact => ({
+  event_type: "session.created",
+  data: {
+    tenant: "t",
+    agent_id: RUN,
+    agent_version: 1,
+    agent: { ...scriptedAgent, ...config },
+    title: null,
+    tags: [],
+    model_id: null,
+    working_directory: null,
+    metadata: {},
+    parent: null,
+    subagent_of: null,
+  },
+});
+const prompted = (mode: "queue" | "steer" | "interrupt" = "queue", n = 0): Fact => ({
+  event_type: "prompt.accepted",
+  data: {
+    message_id: n ? `${PROMPT.slice(0, -1)}${n}` : PROMPT,
+    run_id: n ? `${RUN.slice(0, -1)}${n}` : RUN,
+    mode,
+    content: "hi",
+    model: null,
+    max_cost_micros: null,
+  },
+});
+const started: Fact = {
+  event_type: "session.started",
+  data: { run_id: RUN, message_id: PROMPT, user_message: "hi", formatter: "json" },
+};
+const entered = (id: string, rows = 1): Fact => ({
+  event_type: "message.created",
+  data: {
+    message_id: id,
+    run_id: RUN,
+    step: 1,
+    role: "user",
+    rows,
+    transformation_type: "message_added",
+    messages_before_count: 0,
+    messages_after_count: 1,
+    tokens_before: 0,
+    tokens_after: 0,
+  },
+});
+const asked = (attempt = 1): Fact => ({
+  event_type: "step.started",
+  data: {
+    run_id: RUN,
+    step: 1,
+    attempt,
+    purpose: "step",
+    model: "m",
+    max_tokens: 10,
+    thinking_tokens: 0,
+    tools_count: 0,
+    messages_count: 1,
+    estimated_tokens: 5,
+  },
+});
+const replied = (content: ContentBlock[], stop_reason = "end_turn"): Fact => ({
+  event_type: "step.generated",
+  data: {
+    run_id: RUN,
+    step: 1,
+    purpose: "step",
+    message_id: REPLY,
+    results_message_id: RESULTS,
+    content,
+    model: "m",
+    stop_reason,
+    usage: { input_tokens: 1, output_tokens: 1 },
+    cost: null,
+    container_id: null,
+    duration_ms: 1,
+  },
+});
+const call = (...names: readonly string[]): ContentBlock[] =>
+  names.map((name, i) => ({ type: "tool_use", id: `t${i}`, name, input: {} }));
+const toolStarted = (id: string, policy: "once" | "repeatable"): Fact => ({
+  event_type: "tool.started",
+  data: { run_id: RUN, step: 1, tool_use_id: id, name: "look", input: {}, policy },
+});
+const resumed: Fact = { event_type: "run.resumed", data: { run_id: RUN, fence: 2 } };
+const cancelled: Fact = { event_type: "cancel.requested", data: { run_id: RUN, reason: null } };
+const failed: Fact = {
+  event_type: "step.error",
+  data: { run_id: RUN, step: 1, error: { code: "api_error", message: "broken" }, duration_ms: 1 },
+};
+const retried: Fact = {
+  event_type: "step.retried",
+  data: { run_id: RUN, step: 1, attempt: 1, error: { code: "overloaded_error", message: "busy" }, delay_ms: 1000 },
+};
+const ended: Fact = {
+  event_type: "session.completed",
+  data: {
+    run_id: RUN,
+    step: 1,
+    stop_reason: "end_turn",
+    final_response: "",
+    usage: NO_USAGE,
+    cost_micros: 0,
+    unpriced_calls: 0,
+    files_generated: 0,
+    duration_ms: 1,
+  },
+};
+const opened = (expires_at: string | null): Fact => ({
+  event_type: "await.opened",
+  data: {
+    run_id: RUN,
+    step: 1,
+    awaits: [{ tool_use_id: "t0", kind: "frontend_tool", name: "ask", input: {}, expires_at, session_id: null }],
+  },
+});
+const answered: Fact = { event_type: "await.answered", data: { tool_use_id: "t0", content: "yes", is_error: false } };
+
+const begun = [created(), prompted(), started, entered(PROMPT)];
+const calling = (...names: readonly string[]): Fact[] => [
+  ...begun,
+  asked(),
+  replied(call(...names), "tool_use"),
+  entered(REPLY, names.length),
+];
+
+function stateOf(facts: readonly Fact[]): SessionState {
+  const events = facts.map(
+    (fact, index) =>
+      ({
+        ...fact,
+        id: String(index),
+        session_id: "s",
+        sequence: index + 1,
+        created_at: new Date(noon).toISOString(),
+      }) as Event,
+  );
+  return fold(emptyState("s"), events);
+}
+
+/** A decision in short: the facts it writes, the effects it wants, or until when it sleeps. */
+function inShort({ facts, effects, sleep }: Decision): readonly string[] {
+  if (sleep) return [`sleep ${sleep.dueAt}`];
+  return [...facts.map(({ event_type }) => event_type), ...effects.map(({ kind }) => kind)];
+}
+
+test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
+  ["a session without a prompt sleeps", [created()], ["sleep null"]],
+  ["a prompt opens a run", [created(), prompted()], ["session.started"]],
+  ["a prompt that interrupts goes first", [created(), prompted(), prompted("interrupt", 1)], ["session.started"]],
+  ["the prompt enters the transcript", [created(), prompted(), started], ["message.created"]],
+  ["the intent to call the model is written down first", begun, ["step.started"]],
+  ["an open model call is made", [...begun, asked()], ["call-model"]],
+  ["a reply enters the transcript", [...begun, asked(), replied([{ type: "text", text: "4" }])], ["message.created"]],
+  [
+    "a final reply ends the run",
+    [...begun, asked(), replied([{ type: "text", text: "4" }]), entered(REPLY)],
+    ["session.completed"],
+  ],
+  [
+    "a final reply is checked if the agent checks",
+    [...begun, asked(), replied([]), entered(REPLY)],
+    ["validate"],
+    { validates: true },
+  ],
+  ["a paused turn goes on", [...begun, asked(), replied([], "pause_turn"), entered(REPLY)], ["step.started"]],
+  [
+    "a full context window fails the run",
+    [...begun, asked(), replied([], "model_context_window_exceeded"), entered(REPLY)],
+    ["session.failed"],
+  ],
+  ["two calls are written down side by side", calling("look", "again"), ["tool.started", "tool.started"]],
+  ["calls that are written down run", [...calling("look"), toolStarted("t0", "once")], ["run-tool"]],
+  ["a tool nobody knows is answered at once", calling("nothing"), ["tool.completed"]],
+  ["a frontend tool is announced", calling("ask"), ["await.opened"]],
+  ["a dangerous one asks first", calling("danger"), ["await.opened"]],
+  [
+    "a run that waits sleeps until the wait is over",
+    [...calling("ask"), opened("2026-01-01T12:00:05.000Z")],
+    [`sleep ${noon + 5000}`],
+  ],
+  ["an answer becomes the result", [...calling("ask"), opened(null), answered], ["await.resolved", "tool.completed"]],
+  [
+    "a wait that is over becomes an error",
+    [...calling("ask"), opened("2026-01-01T11:00:00.000Z")],
+    ["await.resolved", "tool.completed"],
+  ],
+  ["a failed attempt waits for its time", [...begun, asked(), retried], ["wait"]],
+  ["a call that cannot succeed fails the run", [...begun, asked(), failed], ["session.failed"]],
+  ["a run that another worker left is taken up", [...begun, asked()], ["run.resumed"], { startedHere: null, fence: 2 }],
+  [
+    "a model call that was lost is given up",
+    [...begun, asked(), resumed],
+    ["step.abandoned"],
+    { startedHere: null, fence: 2 },
+  ],
+  [
+    "a lost call that may act once is not repeated",
+    [...calling("look"), toolStarted("t0", "once"), resumed],
+    ["tool.completed"],
+    { startedHere: null, fence: 2 },
+  ],
+  [
+    "a lost call that may be repeated is",
+    [...calling("again"), toolStarted("t0", "repeatable"), resumed],
+    ["tool.started"],
+    { startedHere: null, fence: 2 },
+  ],
+  [
+    "a run that kills its workers is ended",
+    [...begun, resumed, resumed, resumed, resumed, resumed, resumed],
+    ["session.failed"],
+    { startedHere: null, fence: 2 },
+  ],
+  ["a cancel gives up the model call", [...begun, asked(), cancelled], ["step.abandoned"]],
+  ["a cancel closes open calls", [...calling("look"), toolStarted("t0", "once"), cancelled], ["tool.completed"]],
+  ["a cancel then ends the run", [...begun, cancelled], ["session.failed"]],
+  ["a prompt that interrupts cancels", [...begun, prompted("interrupt", 1)], ["session.failed"]],
+  ["a prompt that steers is read before the next step", [...begun, prompted("steer", 1)], ["message.created"]],
+  [
+    "a prompt that arrives while the run ends is not lost",
+    [...begun, asked(), replied([]), entered(REPLY), prompted("queue", 1), ended],
+    ["session.started"],
+  ],
+  [
+    "the last step is followed by a summary",
+    [
+      created({ max_steps: 1 }),
+      prompted(),
+      started,
+      entered(PROMPT),
+      asked(),
+      replied([], "pause_turn"),
+      entered(REPLY),
+    ],
+    ["steps.exhausted"],
+  ],
+  [
+    "a session that has spent its budget stops",
+    [created({ max_cost_micros: 0 }), prompted(), started, entered(PROMPT)],
+    ["session.failed"],
+  ],
+])("%s", (_, facts, expected, more = {}) => {
+  expect(inShort(decide(stateOf(facts), noon, { ...view, ...more }))).toEqual(expected);
+});
+
+test("the same state, time and view always give the same decision", () => {
+  const facts = calling("look", "ask", "danger");
+  expect(decide(stateOf(facts), noon, view)).toEqual(decide(stateOf(facts), noon, view));
+});
