@@ -43,6 +43,8 @@ export interface Subagents {
     agent: string;
     input: unknown;
   }): Promise<{ readonly sessionId: string } | { readonly problem: string }>;
+  /** Asks the session that works on a call to stop. Saying it twice changes nothing. */
+  cancel(request: { state: SessionState; toolUseId: string }): Promise<void>;
   /** Answers the call in the parent's log. Saying it twice changes nothing. */
   inform(
     parent: { readonly session_id: string; readonly tool_use_id: string },

@@ -51,6 +51,15 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       }
       return { sessionId };
     },
+    async cancel({ state, toolUseId }) {
+      const sessionId = derivedId("subagent", state.sessionId, toolUseId);
+      const begun = await store.read(sessionId, { limit: 2 });
+      const prompt = begun.find((fact) => fact.event_type === "prompt.accepted");
+      if (!prompt) return;
+      const data = { run_id: prompt.data.run_id, reason: "The run that asked for this was ended." };
+      const id = derivedId("cancel", state.sessionId, toolUseId);
+      await store.append(sessionId, [event({ event_type: "cancel.requested", data }, id)], { dueAt: now() });
+    },
     async inform({ session_id, tool_use_id }, { content, isError }) {
       const id = derivedId("answer", session_id, tool_use_id);
       const answered = event({ event_type: "await.answered", data: { tool_use_id, content, is_error: isError } }, id);

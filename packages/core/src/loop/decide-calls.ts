@@ -58,6 +58,20 @@ export function closeCalls(state: SessionState, current: RunState): readonly Fac
   ]);
 }
 
+/** Nobody waits for these any more: they are told to stop before the run that began them ends. */
+export function waitingSubagents(current: RunState): readonly Effect[] {
+  return current.calls.flatMap(({ phase, awaiting, answer, toolUseId }): Effect[] =>
+    phase === "waiting" && awaiting === "subagent" && !answer
+      ? [{ kind: "cancel-subagent", key: `cancel/${toolUseId}`, toolUseId }]
+      : [],
+  );
+}
+
+/** The end of a call whose run ends before it. */
+export function cancelledCall(current: RunState, call: CallState): readonly Fact[] {
+  return [resolved(current, call, "cancelled", 0), closed(current, call, { outcome: "failed", content: CANCELLED })];
+}
+
 /** Calls that must not run: the last one of an answer that was cut off, and those of a summary, which has no tools. */
 function refusals(current: RunState): readonly Fact[] {
   const asked = ({ phase }: CallState): boolean => phase === "asked";

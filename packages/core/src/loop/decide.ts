@@ -1,7 +1,7 @@
 import { type Fact, KnownError, type Message, type StopReason, textOf } from "@skein/protocol";
 import type { RunState, SessionState } from "../state.ts";
 import { brokenPairs, needsSummary, spentOut, startStep, stepToRun } from "./decide-step.ts";
-import { closeCalls, decideCalls, orphans } from "./decide-calls.ts";
+import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
 import { hasResults } from "./doctor.ts";
 import { abandoned, completed, entered, failed } from "./facts.ts";
@@ -105,7 +105,7 @@ function finish(state: SessionState, current: RunState, now: number, view: View,
   if (view.remembers && !current.memoryUpdated) return run({ kind: "update-memory", key: "memory/update" });
   if (state.agent?.generate_title && state.title === null && !current.titleTried)
     return waitForRetry(current, now) ?? startStep(state, current, "title");
-  if (state.subagentOf && !current.parentInformed) return run({ kind: "inform-parent", key: "parent" });
+  if (state.subagentOf && !current.parentInformed) return run({ kind: "inform-parent", key: "parent", problem: null });
   return write(completed(current, { stopReason, finalResponse: finalResponse(state), now }));
 }
 
@@ -159,8 +159,11 @@ function end(
 ): Decision {
   if (current.replyId) return write(entered(state, current.replyId));
   if (current.call) return write(abandoned(state, current.call));
+  const children = waitingSubagents(current);
+  if (children.length > 0) return run(...children);
   if (current.calls.length > 0) return write(...closeCalls(state, current));
-  if (state.subagentOf && !current.parentInformed) return run({ kind: "inform-parent", key: "parent" });
+  if (state.subagentOf && !current.parentInformed)
+    return run({ kind: "inform-parent", key: "parent", problem: message });
   return write(failed(current, { stopReason, error: { code, message, ...(status !== undefined && { status }) }, now }));
 }
 

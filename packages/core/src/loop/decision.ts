@@ -19,7 +19,8 @@ export type Effect = { readonly key: string } & (
   | { readonly kind: "call-model" }
   | { readonly kind: "run-tool"; readonly toolUseId: string }
   | { readonly kind: "start-subagent"; readonly toolUseId: string }
-  | { readonly kind: "inform-parent" }
+  | { readonly kind: "cancel-subagent"; readonly toolUseId: string }
+  | { readonly kind: "inform-parent"; readonly problem: string | null }
   | { readonly kind: "store-file"; readonly fileId: string }
   | { readonly kind: "retrieve-memory" }
   | { readonly kind: "update-memory" }

@@ -5,6 +5,7 @@ import type { FileStore, MemoryStore, Subagents, Timers } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import { type Tool, resultContent } from "../tool.ts";
 import { compact } from "./compaction.ts";
+import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
 import { toolCompleted } from "./facts.ts";
 import { finalResponse } from "./decide.ts";
@@ -51,13 +52,17 @@ export async function perform(
       return runTool(state, current, effect.toolUseId, deps, signal);
     case "start-subagent":
       return startSubagent(state, current, effect.toolUseId, deps);
+    case "cancel-subagent": {
+      const call = current.calls.find(({ toolUseId }) => toolUseId === effect.toolUseId);
+      await deps.subagents?.cancel({ state, toolUseId: effect.toolUseId });
+      return call ? cancelledCall(current, call) : [];
+    }
     case "inform-parent": {
       const { session_id, tool_use_id } = state.subagentOf as NonNullable<SessionState["subagentOf"]>;
-      const isError = current.failure !== null || current.cancelRequested;
-      await deps.subagents?.inform(state.subagentOf as NonNullable<SessionState["subagentOf"]>, {
-        content: isError ? (current.failure?.message ?? "The subagent was cancelled.") : finalResponse(state),
-        isError,
-      });
+      await deps.subagents?.inform(
+        { session_id, tool_use_id },
+        { content: effect.problem ?? finalResponse(state), isError: effect.problem !== null },
+      );
       return [{ event_type: "parent.informed", data: { ...inStep, session_id, tool_use_id } }];
     }
     case "store-file":
