@@ -72,8 +72,9 @@ export function createHost(options: HostOptions): Host {
     subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
     codeOf(state) {
       const registered = agents.get(state.agent?.name ?? "");
-      if (registered) return { tools: registered.tools, validate: registered.validate, memory: registered.memory };
-      return state.agent?.tool_schemas.length === 0 ? NO_CODE : undefined;
+      const memory = registered?.memory ?? options.memoryNamed?.(state.agent?.memory_store_type ?? "none");
+      if (registered) return { tools: registered.tools, validate: registered.validate, memory };
+      return state.agent?.tool_schemas.length === 0 ? { ...NO_CODE, memory } : undefined;
     },
     timers,
     now,

@@ -1,0 +1,165 @@
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { createFolderFileStore } from "@skein/adapters/files/folder";
+import { createS3FileStore } from "@skein/adapters/files/s3";
+import type { FileStore } from "@skein/core";
+import S3rver from "s3rver";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { isSignedWith } from "./files-signature.ts";
+
+const sessionId = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
+const bytes = new TextEncoder().encode("chart");
+
+async function tempFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "skein-files-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function bucket(): Promise<FileStore> {
+  const server = new S3rver({
+    port: 0,
+    address: "127.0.0.1",
+    silent: true,
+    directory: await tempFolder(),
+    configureBuckets: [{ name: "agent-data", configs: [] }],
+  });
+  const { port } = await server.run();
+  onTestFinished(() => server.close());
+  const keys = { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
+  return createS3FileStore({ endpoint: `http://127.0.0.1:${port}`, bucket: "agent-data", prefix: "files", ...keys });
+}
+
+const DRIVERS: readonly (readonly [string, () => Promise<FileStore>])[] = [
+  ["folder", async () => createFolderFileStore({ folder: join(await tempFolder(), "files") })],
+  ["s3", () => bucket()],
+];
+
+const NAMES: readonly (readonly [string, string])[] = [
+  ["chart.png", "file_1_chart.png"],
+  ["../../x", "file_1_x"],
+  ["/etc/passwd", "file_1_passwd"],
+  ["a\0b", "file_1_a_b"],
+  ["..%2fx", "file_1__2fx"],
+  ["C:\\x.txt", "file_1_x.txt"],
+  ["CON", "file_1_CON"],
+  ["-rf", "file_1_-rf"],
+  ["..", "file_1_file"],
+  ["", "file_1_file"],
+  ["a b 'ü' & 日本.csv", "file_1_a b 'ü' & 日本.csv"],
+  ["x\r\ny", "file_1_x__y"],
+];
+
+describe.each(DRIVERS)("files: %s", (_, open) => {
+  test("gives back the bytes it was given", async () => {
+    const files = await open();
+    const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes });
+    expect(await files.get(storagePath)).toEqual(bytes);
+    await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes: new Uint8Array([0, 255]) });
+    expect(await files.get(storagePath)).toEqual(new Uint8Array([0, 255]));
+  });
+
+  test.each(NAMES)("keeps a file called %j under a safe name", async (filename, expected) => {
+    const files = await open();
+    const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename, bytes });
+    expect(basename(storagePath)).toBe(expected);
+    expect(await files.get(storagePath)).toEqual(bytes);
+  });
+
+  test("shortens a name of 3,000 bytes and keeps its ending and its characters whole", async () => {
+    const files = await open();
+    const put = await files.put({ sessionId, fileId: "file_1", filename: `${"日".repeat(1000)}.xlsx`, bytes });
+    expect(Buffer.byteLength(basename(put.storagePath))).toBeLessThan(255);
+    expect(basename(put.storagePath)).toMatch(/^file_1_日+\.xlsx$/);
+    expect(await files.get(put.storagePath)).toEqual(bytes);
+  });
+
+  test("an id that is a path becomes a fingerprint, and two of them stay two", async () => {
+    const files = await open();
+    const one = await files.put({ sessionId, fileId: "../../a", filename: "x", bytes });
+    const two = await files.put({ sessionId, fileId: "../../b", filename: "x", bytes });
+    expect(basename(one.storagePath)).toMatch(/^file_[0-9a-f]{16}_x$/);
+    expect(one.storagePath).not.toBe(two.storagePath);
+  });
+
+  test("refuses a session that is none and a place that is not its own", async () => {
+    const files = await open();
+    const put = files.put({ sessionId: "../..", fileId: "f", filename: "x", bytes });
+    await expect(put).rejects.toMatchObject({ code: "invalid" });
+    for (const place of ["/etc/passwd", "s3://other/files/x", "s3://agent-data/x", "../x"])
+      await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
+  });
+
+  test("says not_found for a file that is not there", async () => {
+    const files = await open();
+    const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
+    await expect(files.get(`${storagePath}y`)).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+test("a folder's files are readable by nobody else, whatever the umask", async () => {
+  const before = process.umask(0);
+  onTestFinished(() => void process.umask(before));
+  const folder = join(await tempFolder(), "files");
+  const { storagePath } = await createFolderFileStore({ folder }).put({ sessionId, fileId: "f", filename: "x", bytes });
+  expect((await stat(storagePath)).mode & 0o777).toBe(0o600);
+  expect((await stat(join(folder, sessionId))).mode & 0o777).toBe(0o700);
+});
+
+test("a folder does not follow links out of itself, and not a sibling whose name begins the same", async () => {
+  const parent = await tempFolder();
+  const folder = join(parent, "mem");
+  const files = createFolderFileStore({ folder });
+  await files.put({ sessionId, fileId: "f", filename: "x", bytes });
+  await mkdir(join(parent, "mem-evil"));
+  await writeFile(join(parent, "mem-evil", "x"), "secret");
+  await symlink(join(parent, "mem-evil", "x"), join(folder, sessionId, "link"));
+  await symlink(join(parent, "mem-evil"), join(folder, "01a1de6b-ce85-73e6-957e-30f2af6e7b71"));
+  for (const place of [
+    join(parent, "mem-evil", "x"),
+    join(folder, "..", "mem-evil", "x"),
+    join(folder, sessionId, "link"),
+    join(folder, "01a1de6b-ce85-73e6-957e-30f2af6e7b71", "x"),
+  ])
+    await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
+  const outside = files.put({ sessionId: "01a1de6b-ce85-73e6-957e-30f2af6e7b71", fileId: "f", filename: "y", bytes });
+  await expect(outside).rejects.toMatchObject({ code: "invalid" });
+  // A link in the way of a new file is replaced, not written through.
+  await symlink(join(parent, "mem-evil", "x"), join(folder, sessionId, "f_z"));
+  await files.put({ sessionId, fileId: "f", filename: "z", bytes });
+  expect(await readFile(join(parent, "mem-evil", "x"), "utf8")).toBe("secret");
+});
+
+test("a bucket is asked with a signature that only the secret makes, for every name", async () => {
+  const signed: boolean[] = [];
+  const server = createServer((request, response) => {
+    signed.push(isSignedWith("secret", request));
+    request.resume();
+    response.writeHead(signed.at(-1) ? 200 : 403).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const open = (secretAccessKey: string) =>
+    createS3FileStore({ endpoint: `http://127.0.0.1:${port}`, bucket: "b", accessKeyId: "id", secretAccessKey });
+  for (const [filename] of NAMES) await open("secret").put({ sessionId, fileId: "f", filename, bytes });
+  expect(signed).toEqual(NAMES.map(() => true));
+  const put = open("another").put({ sessionId, fileId: "f", filename: "x", bytes });
+  await expect(put).rejects.toThrow('The bucket "b" answered PUT with status 403.');
+});
+
+test("a bucket that cannot be reached is an error without the key in it", async () => {
+  const files = createS3FileStore({
+    endpoint: "http://127.0.0.1:1",
+    bucket: "b",
+    accessKeyId: "AKIA-CANARY",
+    secretAccessKey: "SECRET-CANARY",
+    timeoutMs: 500,
+  });
+  const failure = await files.put({ sessionId, fileId: "f", filename: "x", bytes }).catch((error: unknown) => error);
+  expect(String(failure)).toContain('bucket "b"');
+  expect(String(failure)).not.toContain("CANARY");
+});
