@@ -62,7 +62,8 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       if (kept) return headOf(kept.sessionId).log.slice(kept.first - 1, kept.last);
     }
     const first = heads.get(sessionId)?.ids.get(events[0]?.id ?? "");
-    return first === undefined ? undefined : headOf(sessionId).log.slice(first - 1, first - 1 + events.length);
+    if (first === undefined) return undefined;
+    return headOf(sessionId, options.tenant).log.slice(first - 1, first - 1 + events.length);
   }
 
   function keyOf(events: readonly NewEvent[], { key, tenant }: AppendOptions): string {

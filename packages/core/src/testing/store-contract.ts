@@ -116,6 +116,14 @@ function describeAppending(bench: () => Bench): void {
     expect(await bench().store.read(sessionId)).toHaveLength(4);
   });
 
+  test("answers repeated ids only to the tenant whose session it is", async () => {
+    const { sessionId, event } = await bench().created();
+    const events = [event(edited("a"))];
+    await bench().store.append(sessionId, events, { tenant: "default" });
+    const theirs = bench().store.append(sessionId, events, { tenant: "theirs" });
+    await expect(theirs).rejects.toMatchObject({ code: "not_found" });
+  });
+
   test("stores repeated ids once, however many repeat them at once", async () => {
     const { sessionId, event } = await bench().created();
     const events = [event(edited("a"))];

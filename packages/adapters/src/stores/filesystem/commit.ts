@@ -111,12 +111,12 @@ export function createCommit(deps: CommitDeps) {
       if (keyed.kept.fingerprint !== key?.fingerprint) throw keyReused(key?.id ?? "");
       return { kind: "stored", head: keyed.head, first: keyed.kept.first, last: keyed.kept.last };
     }
-    const repeated = earlier(draft, events);
+    const { head } = draft;
+    const foreign = options.tenant !== undefined && head?.session?.tenant !== options.tenant;
+    const repeated = foreign ? undefined : earlier(draft, events);
     if (repeated) return repeated;
 
     const begins = events[0]?.event_type === "session.created";
-    const { head } = draft;
-    const foreign = options.tenant !== undefined && head?.session?.tenant !== options.tenant;
     if (!begins && (!head || foreign)) throw sessionNotFound(sessionId);
     if (lease && !head) throw sessionNotFound(sessionId);
     if (lease && (draft.fence !== lease.fence || draft.owner === null)) throw leaseLost(lease);

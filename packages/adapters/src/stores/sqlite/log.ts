@@ -78,9 +78,9 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       }
     }
     const known = db.get("select session_id, sequence from events where id = ?", events[0]?.id ?? "");
-    return known?.["session_id"] === sessionId
-      ? read(sessionId, (known["sequence"] as number) - 1, events.length)
-      : undefined;
+    if (known?.["session_id"] !== sessionId) return undefined;
+    head(sessionId, options.tenant);
+    return read(sessionId, (known["sequence"] as number) - 1, events.length);
   }
 
   function insertEvents(events: readonly Event[]): void {
