@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
-  cpSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -13,7 +12,7 @@ import {
 import { join } from "node:path";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import { describe, expect, test } from "vitest";
-import { edited, emptyFolder, ids, opened, remount, scriptOn, smallDisk } from "./filesystem-folder.ts";
+import { afterKill, edited, emptyFolder, ids, opened, remount, scriptOn, smallDisk } from "./filesystem-folder.ts";
 
 const logOf = (folder: string, sessionId: string): string => join(folder, "log", `${sessionId}.jsonl`);
 
@@ -31,14 +30,6 @@ async function threeLines(): Promise<{ folder: string; sessionId: string; bytes:
   await store.close();
   const bytes = readFileSync(logOf(folder, script.sessionId));
   return { folder, sessionId: script.sessionId, bytes, lines: bytes.toString().split("\n").slice(0, -1) };
-}
-
-/** What a kill leaves: the folder as it is on disk now, without the lock of this process, which is alive. */
-function afterKill(folder: string): string {
-  const copy = emptyFolder();
-  cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
-  rmSync(join(copy, "lock"), { recursive: true });
-  return copy;
 }
 
 describe("a torn write", () => {

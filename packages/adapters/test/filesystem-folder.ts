@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type FilesystemStore, createFilesystemStore } from "@skein/adapters/stores/filesystem";
@@ -76,6 +76,14 @@ function shortRun({ text, messageId, runId }: { text: string; messageId: string;
       },
     },
   ];
+}
+
+/** What a kill leaves: the folder as it is on disk now, without the lock of this process, which is alive. */
+export function afterKill(folder: string): string {
+  const copy = emptyFolder();
+  cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
+  rmSync(join(copy, "lock"), { recursive: true });
+  return copy;
 }
 
 /** Every file below a folder by its path, with its text. */

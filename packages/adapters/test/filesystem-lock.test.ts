@@ -105,6 +105,43 @@ describe("a lock", () => {
     expect(await store.read(script.sessionId)).toHaveLength(1);
   });
 
+  test("of another boot means a power cut: documents that it left empty are written again", async () => {
+    const folder = emptyFolder();
+    const store = await createFilesystemStore({ folder });
+    const script = scriptOn(store);
+    await script.create();
+    await script.toolTurn("hi");
+    await store.close();
+    const written = documentsOf(folder);
+    for (const path of Object.keys(written)) writeFileSync(join(folder, path), "");
+    const [name] = readdirSync(join(folder, "lock"));
+    const holder = { pid: process.pid, boot: "other", started: "1", released: false };
+    writeFileSync(join(folder, "lock", String(name)), JSON.stringify(holder));
+    await (await createFilesystemStore({ folder })).close();
+    expect(documentsOf(folder)).toEqual(written);
+  });
+
+  test("that somebody else takes over at the same moment is theirs", async () => {
+    const folder = emptyFolder();
+    const holder = (pid: number) => JSON.stringify({ pid, boot: "b", started: "s", released: false });
+    mkdirSync(join(folder, "lock"));
+    writeFileSync(join(folder, "lock", "1"), holder(40));
+    const processes = {
+      pid: 50,
+      boot: "b",
+      started(pid: number) {
+        // While we find out that 40 is dead, 41 has found it out as well.
+        if (pid === 40) writeFileSync(join(folder, "lock", "2"), holder(41));
+        return pid === 40 ? undefined : "s";
+      },
+    };
+    await expect(createFilesystemStore({ folder, processes })).rejects.toMatchObject({
+      code: "store_locked",
+      details: { pid: 41 },
+    });
+    expect(readFileSync(join(folder, "lock", "2"), "utf8")).toBe(holder(41));
+  });
+
   test("that is a folder, or beside strange names, is taken over", async () => {
     const folder = emptyFolder();
     mkdirSync(join(folder, "lock", "3"), { recursive: true });
