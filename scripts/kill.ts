@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { whyNoStrace } from "../bench/store/slow-disk.ts";
 import { table } from "../bench/table.ts";
 import { type Outcome, runCampaign } from "./kill/campaign.ts";
 import type { Writer } from "./kill/child.ts";
+import { everyFault } from "./kill/faults.ts";
 import { killLoop, printedLoop } from "./kill/loop.ts";
 import { STORES, type StoreName } from "./kill/open-store.ts";
 import { type Postgres, createDatabase, startPostgres } from "./postgres.ts";
@@ -30,6 +32,8 @@ Ends with 1 if something is wrong, with the evidence; the folder then stays.
   --on NAME       where sessions are driven: sqlite, postgres or all (default: all)
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
+  --faults        instead: lets the first, second, third … write or fsync of a short run fail (EIO, ENOSPC; once, and from
+                  then on), until a run meets no fault; sqlite and filesystem; needs strace
   --quick         writes for 20 to 150 ms instead of 50 to 1,500
   --json          the outcome as JSON
 
@@ -38,7 +42,8 @@ Examples:
   npm run kill -- --on sqlite --cycles 20 --seed 7
   npm run kill -- --store
   npm run kill -- --store sqlite --cycles 200
-  npm run kill -- --store postgres --seed 42`;
+  npm run kill -- --store postgres --seed 42
+  npm run kill -- --store sqlite --faults`;
 
 export interface KillOptions {
   readonly stores: readonly StoreName[];
@@ -134,6 +139,7 @@ async function main(): Promise<void> {
       cycles: { type: "string", default: "50" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       quick: { type: "boolean", default: false },
+      faults: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -150,9 +156,17 @@ async function main(): Promise<void> {
     throw new Error(`--cycles must be a positive number, not ${values.cycles}.`);
   if (!Number.isInteger(seed)) throw new Error(`--seed must be a number, not ${values.seed}.`);
   if (!values.store) return killWorkers({ cycles, seed, on: values.on, json: values.json });
+  const stores = name === "all" ? STORES : [name as StoreName];
+  if (values.faults) return tryFaults(stores);
   const folder = mkdtempSync(join(tmpdir(), "skein-kill-"));
+  const cleanUp = (): void => rmSync(folder, { recursive: true, force: true });
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => {
+      cleanUp();
+      process.exit(130);
+    });
   const outcomes = await kill({
-    stores: name === "all" ? STORES : [name as StoreName],
+    stores,
     cycles,
     seed,
     delayMs: values.quick ? [20, 150] : [50, 1500],
@@ -162,7 +176,7 @@ async function main(): Promise<void> {
   const violations = outcomes.flatMap((outcome) => outcome.violations);
   console.log(values.json ? JSON.stringify({ seed, outcomes }) : `\n${printed(outcomes)}\n`);
   for (const violation of violations) console.error(violation);
-  if (violations.length === 0) rmSync(folder, { recursive: true, force: true });
+  if (violations.length === 0) cleanUp();
   else console.error(`\n${violations.length} violations with seed ${seed}. The stores and journals are in ${folder}.`);
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
@@ -177,6 +191,18 @@ async function killWorkers(options: { cycles: number; seed: number; on: string; 
   console.log(json ? JSON.stringify({ seed, outcomes }) : `\n${printedLoop(outcomes)}\n`);
   for (const violation of violations) console.error(JSON.stringify(violation));
   process.exitCode = violations.length === 0 ? 0 : 1;
+}
+
+async function tryFaults(stores: readonly StoreName[]): Promise<void> {
+  const missing = whyNoStrace();
+  if (missing !== undefined) throw new Error(missing);
+  for (const store of stores) {
+    if (store === "postgres") continue;
+    const { runs, violations } = await everyFault(store, (text) => process.stderr.write(`${text}\n`));
+    console.log(`${store}: ${runs} runs with one fault each or more, ${violations.length} violations.`);
+    for (const violation of violations) console.error(violation);
+    if (violations.length > 0) process.exitCode = 1;
+  }
 }
 
 if (import.meta.main) await main();

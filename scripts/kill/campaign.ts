@@ -55,7 +55,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   for (let cycle = 0; cycle < cycles && violations.length < ENOUGH; cycle++) {
     const journal = join(folder, `${name}-${cycle}.jsonl`);
     journals.push(journal);
-    const writer = startWriter({ store, place, seed: seed * 1000 + cycle, writers }, journal, under);
+    const writer = startWriter({ store, place, seed: seed * 1000 + cycle, writers }, journal, { under });
     const early = !campaign.crash && random.chance(EARLY);
     if (!early) await writer.ready;
     await sleep(random.between(...delayMs) / (early ? 4 : 1));

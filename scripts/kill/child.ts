@@ -13,13 +13,23 @@ export interface Writer {
   acknowledged(): number;
   /** It has opened its store, or it ended before. */
   readonly ready: Promise<unknown>;
+  /** It has ended by itself, and its journal is whole. */
+  ended(): Promise<void>;
   /** Ends it with SIGKILL and waits until its journal is whole. */
   kill(): Promise<void>;
 }
 
-/** Starts the process that will be killed; `under` is a command that runs it, such as strace with its options. */
-export function startWriter(task: WriterTask, journal: string, under: readonly string[] = []): Writer {
-  const node = [...process.execArgv, `${import.meta.dirname}/writer.ts`, JSON.stringify(task)];
+export interface StartOptions {
+  /** A command that runs the process, such as strace with its options. */
+  readonly under?: readonly string[];
+  /** Another program than the one that writes until it is killed. */
+  readonly program?: "writer.ts" | "short-run.ts";
+}
+
+/** Starts the process that will be killed, or in which something will fail. */
+export function startWriter(task: WriterTask, journal: string, options: StartOptions = {}): Writer {
+  const { under = [], program = "writer.ts" } = options;
+  const node = [...process.execArgv, `${import.meta.dirname}/${program}`, JSON.stringify(task)];
   const [command = process.execPath, ...before] = under.length > 0 ? [...under, process.execPath] : [];
   const child = spawn(command, [...before, ...node], {
     stdio: ["ignore", "ignore", "inherit", "pipe"],
@@ -36,16 +46,20 @@ export function startWriter(task: WriterTask, journal: string, under: readonly s
   });
   told.pipe(file);
   const exited = once(child, "exit").then(() => settle(false));
+  const ended = async (): Promise<void> => {
+    await exited;
+    await finished(file);
+  };
   return {
     child,
     acknowledged: () => acknowledged,
     ready,
+    ended,
     async kill() {
       // Under another command the process has a group of its own: all of it goes at once.
       if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
         process.kill(under.length > 0 ? -child.pid : child.pid, "SIGKILL");
-      await exited;
-      await finished(file);
+      await ended();
     },
   };
 }

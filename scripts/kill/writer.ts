@@ -4,13 +4,12 @@
  * Started by the rigs with { store, place, seed, writers } as JSON. Tells on file descriptor 3, synchronously: what was
  * told is in the pipe when the process dies.
  */
-import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AppendOptions, Lease, Store } from "@skein/core";
+import type { Lease, Store } from "@skein/core";
 import { type Random, createRandom } from "./random.ts";
-import { type NewEvent, createIds, isKnownError } from "@skein/protocol";
+import { createTeller } from "./teller.ts";
+import { createIds, isKnownError } from "@skein/protocol";
 import { TENANT, createFacts } from "./facts.ts";
-import type { Begun, Line } from "./journal.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
 
 export interface WriterTask {
@@ -24,50 +23,10 @@ const { store: storeName, place, seed, writers } = JSON.parse(process.argv[2] ??
 const LEASE_MS = 60_000;
 /** More than a body that is kept in its row. */
 const LARGE = 300_000;
-/** What may be refused while others write, or while the server is away. */
-const GONE = ["store_unavailable", "closed"] as const;
 
-const tell = (line: Line): void => void writeSync(3, `${JSON.stringify(line)}\n`);
+const { tell, asked, appended } = createTeller();
 const ids = createIds();
 const facts = createFacts(ids);
-let lastOp = 0;
-
-type Said = Omit<Begun, "is" | "op">;
-
-/** Tells, asks, tells the answer. Undefined: refused, or nobody knows. */
-async function asked<Result>(
-  said: Said,
-  ask: () => Promise<Result>,
-  answered: (result: Result) => { readonly first?: number; readonly version?: number },
-): Promise<Result | undefined> {
-  const op = (lastOp += 1);
-  tell({ is: "begun", op, ...said });
-  try {
-    const result = await ask();
-    tell({ is: "ok", op, ...answered(result) });
-    return result;
-  } catch (error) {
-    if (isKnownError(error, ...GONE)) {
-      tell({ is: "unknown", op, code: error.code });
-      await sleep(20);
-    } else if (isKnownError(error)) tell({ is: "refused", op, code: error.code });
-    else throw error;
-    return undefined;
-  }
-}
-
-const appended = (store: Store, said: Said & { readonly events: readonly NewEvent[] }, options: AppendOptions = {}) =>
-  asked(
-    said,
-    () =>
-      store.append(said.target, said.events, {
-        ...options,
-        ...(said.expect !== undefined && { expect: said.expect }),
-        ...(said.key && { key: said.key }),
-        ...(said.lease && { lease: said.lease }),
-      }),
-    ({ events }) => ({ first: events[0]?.sequence ?? 0 }),
-  );
 
 /** One writer: sessions of its own, prompts to the shared ones as well. */
 async function write(store: Store, shared: readonly string[], random: Random, name: string): Promise<never> {

@@ -31,12 +31,14 @@ interface Job {
 
 export interface DatabaseDeps {
   readonly file: string;
+  /** How long a write waits for another process that is writing. */
+  readonly busyMs: number;
   /** After every commit that wrote something. */
   readonly committed: () => void;
 }
 
-export function openDatabase({ file, committed }: DatabaseDeps): Database {
-  const db = guarded(() => connect(file));
+export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Database {
+  const db = guarded(() => connect(file, busyMs));
   const statements = new Map<string, StatementSync>();
   let jobs: Job[] = [];
   let open = true;
@@ -130,14 +132,14 @@ const PRAGMAS = `
   pragma temp_store = memory;
 `;
 
-function connect(file: string): DatabaseSync {
+function connect(file: string, busyMs: number): DatabaseSync {
   if (file !== ":memory:" && !existsSync(file)) {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // Made before sqlite opens it, because its journal files take over the mode of the database.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
   }
-  const db = new DatabaseSync(file, { timeout: 5000 });
+  const db = new DatabaseSync(file, { timeout: busyMs });
   try {
     db.exec(PRAGMAS);
     migrate(db);

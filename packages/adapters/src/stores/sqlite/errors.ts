@@ -2,7 +2,7 @@ import { type ErrorCode, KnownError, isKnownError } from "@skein/protocol";
 
 /** Primary result codes of sqlite, and what they mean to a caller. */
 const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
-  5: ["store_unavailable", "Another process holds the database for longer than 5 s. Try again."],
+  5: ["store_unavailable", "Another process is writing to the database for too long. Try again."],
   6: ["store_unavailable", "A table is locked. Try again."],
   8: ["read_only", "The database cannot be written: check the permissions of its file and folder."],
   10: ["store_unavailable", "The disk reported an error. Nothing of the append was kept."],
@@ -12,14 +12,21 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   26: ["store_corrupt", "The file is not a sqlite database."],
 };
 
+/** What the file system says where a folder may not be written, or something else stands in its place. */
+const NO_FOLDER = new Set(["EACCES", "EROFS", "EPERM", "EEXIST", "ENOTDIR", "EISDIR"]);
+
+/** The shared-memory file beside the database could not be made larger: where there is no room it is the first to fail. */
+const NO_ROOM_FOR_SHARED_MEMORY = 10 | (19 << 8);
+
 /** An error of sqlite or of the file system as one that a caller can act on; anything else is a bug and stays as it is. */
 export function knownSqliteError(error: unknown): unknown {
   if (isKnownError(error)) return error;
   const { errcode, code } = error as { errcode?: number; code?: string };
-  const known = typeof errcode === "number" ? CODES[errcode & 0xff] : undefined;
+  const primary = errcode === NO_ROOM_FOR_SHARED_MEMORY ? 13 : (errcode ?? 0) & 0xff;
+  const known = CODES[primary];
   if (known) return new KnownError(known[0], known[1], { cause: error });
-  if (code === "EACCES" || code === "EROFS" || code === "EPERM")
-    return new KnownError("read_only", "The store's folder cannot be written.", { cause: error });
+  if (code !== undefined && NO_FOLDER.has(code))
+    return new KnownError("read_only", "The store's folder cannot be made or written.", { cause: error });
   if (code === "ENOSPC") return new KnownError("disk_full", "The disk is full.", { cause: error });
   return error;
 }

@@ -20,6 +20,8 @@ export interface SqliteStoreOptions {
   /** Where the database is, or will be. Folders that are missing are made. */
   readonly file: string;
   readonly now?: () => number;
+  /** How long a write waits for another process that is writing, before it is refused with `store_unavailable`. */
+  readonly busyMs?: number;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -33,9 +35,9 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the others; a
  * sweep each second covers what was not announced.
  */
-export async function createSqliteStore({ file, now = Date.now }: SqliteStoreOptions): Promise<Store> {
+export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;
-  const db = openDatabase({ file, committed: () => wakeFile?.touch() });
+  const db = openDatabase({ file, busyMs, committed: () => wakeFile?.touch() });
   const log = createLog({ db, now });
   const followers = createFollowers({ read: async (sessionId, after, limit) => readChecked(sessionId, after, limit) });
   const leases = createLeases(db, now);

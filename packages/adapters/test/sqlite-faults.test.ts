@@ -1,0 +1,264 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import type { Store } from "@skein/core";
+import { createScript } from "@skein/core/testing";
+import { createIds, isKnownError } from "@skein/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const ids = createIds();
+const isRoot = process.getuid?.() === 0;
+
+let folder: string;
+let file: string;
+let stores: Store[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "skein-sqlite-faults-"));
+  file = join(folder, "store", "skein.db");
+  stores = [];
+});
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(options: { busyMs?: number } = {}): Promise<Store> {
+  const store = await createSqliteStore({ file, ...options });
+  stores.push(store);
+  return store;
+}
+
+async function created(store: Store) {
+  const script = createScript({ store, ids });
+  await script.create();
+  return script;
+}
+
+/** The code of the known error that the work ends with. */
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return "none";
+  } catch (error) {
+    if (!isKnownError(error)) throw error;
+    expect(error.message).toMatch(/^[A-Z].*\.$/u);
+    return error.code;
+  }
+}
+
+/** Makes a store with one session and closes it. */
+async function closedStore(): Promise<string> {
+  const store = await createSqliteStore({ file });
+  const script = await created(store);
+  await script.toolTurn("hello");
+  await store.close();
+  return script.sessionId;
+}
+
+describe("a file that cannot be used", () => {
+  test("a text is no database", async () => {
+    mkdirSync(join(folder, "store"));
+    writeFileSync(file, "Dear diary, ".repeat(1000));
+    expect(await codeOf(open())).toBe("store_corrupt");
+    expect(readFileSync(file, "utf8")).toContain("Dear diary");
+  });
+
+  test("a damaged schema is found when the store is opened", async () => {
+    await closedStore();
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0xff, 100, 4096));
+    expect(await codeOf(open())).toBe("store_corrupt");
+  });
+
+  test("damaged rows are found when they are read or written, and never taken for an empty log", async () => {
+    const sessionId = await closedStore();
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0xff, 8192));
+    const used = async (): Promise<void> => {
+      const store = await open();
+      await store.read(sessionId);
+      await store.append(sessionId, [createScript({ store, ids }).event({ event_type: "session.edited", data: {} })]);
+    };
+    expect(await codeOf(used())).toBe("store_corrupt");
+  });
+
+  test("a newer schema is refused and left as it is", async () => {
+    await closedStore();
+    const db = new DatabaseSync(file);
+    db.exec("pragma user_version = 999");
+    db.close();
+    expect(await codeOf(open())).toBe("store_too_new");
+    const again = new DatabaseSync(file);
+    expect(again.prepare("pragma user_version").get()).toEqual({ user_version: 999 });
+    again.close();
+  });
+
+  test("a folder in the place of the file", async () => {
+    mkdirSync(file, { recursive: true });
+    expect(await codeOf(open())).toBe("read_only");
+  });
+
+  test("a file in the place of the folder", async () => {
+    writeFileSync(join(folder, "store"), "");
+    expect(await codeOf(open())).toBe("read_only");
+  });
+});
+
+test("nobody else can read its files, whatever the umask", async () => {
+  const before = process.umask(0);
+  try {
+    const store = await open();
+    await (await created(store)).prompt("secret");
+    const modes = readdirSync(join(folder, "store")).map((name) => [name, modeOf(join(folder, "store", name))]);
+    expect(modes.length).toBeGreaterThanOrEqual(3);
+    expect(modes.filter(([, mode]) => mode !== 0o600)).toEqual([]);
+    expect(modeOf(join(folder, "store"))).toBe(0o700);
+  } finally {
+    process.umask(before);
+  }
+});
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+describe("another process", () => {
+  test("that holds the database for long makes appends fail, and keeps nothing of them", async () => {
+    const store = await open({ busyMs: 100 });
+    const script = await created(store);
+    const other = new DatabaseSync(file);
+    other.exec("begin immediate");
+    try {
+      const started = performance.now();
+      expect(await codeOf(script.prompt("now"))).toBe("store_unavailable");
+      expect(performance.now() - started).toBeLessThan(3000);
+      expect(await store.read(script.sessionId)).toHaveLength(1);
+    } finally {
+      other.exec("rollback");
+      other.close();
+    }
+    await script.prompt("later");
+    expect(await store.read(script.sessionId)).toHaveLength(2);
+  });
+
+  test("appends and reads beside us: no gap, no repeat, and we follow it", { timeout: 60_000 }, async () => {
+    const EACH = 150;
+    const store = await open();
+    const script = await created(store);
+    const stop = new AbortController();
+    const followed: number[] = [];
+    const following = (async () => {
+      for await (const { sequence } of store.follow(script.sessionId, {}, stop.signal))
+        if (followed.push(sequence) === 2 * EACH + 1) return;
+    })();
+    const child = spawn(
+      process.execPath,
+      [...process.execArgv, "--input-type=module", "-e", OTHER_PROCESS, file, script.sessionId, String(EACH)],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const exited = once(child, "exit");
+    // Begin when the other has begun.
+    await once(child.stdout, "data");
+    for (let i = 0; i < EACH; i++) await script.prompt(`ours ${i}`);
+    expect((await exited)[0]).toBe(0);
+    await Promise.race([following, sleep(5000)]);
+    stop.abort();
+    await following;
+    const expected = Array.from({ length: 2 * EACH + 1 }, (_, index) => index + 1);
+    expect((await store.read(script.sessionId)).map(({ sequence }) => sequence)).toEqual(expected);
+    expect(followed).toEqual(expected);
+  });
+});
+
+/** Appends and checks that what it reads has no gap. */
+const OTHER_PROCESS = `
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { createIds } from "@skein/protocol";
+const [file, sessionId, count] = process.argv.slice(1);
+const store = await createSqliteStore({ file });
+const ids = createIds();
+for (let i = 0; i < Number(count); i++) {
+  const data = { message_id: ids(), run_id: ids(), mode: "queue", content: "theirs " + i, model: null, max_cost_micros: null };
+  await store.append(sessionId, [{ id: ids(), event_type: "prompt.accepted", data }], { tenant: "default" });
+  if (i === 0) console.log("begun");
+  const log = await store.read(sessionId);
+  if (log.some(({ sequence }, index) => sequence !== index + 1)) throw new Error("There is a gap.");
+}
+await store.close();
+`;
+
+describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (needs root, for a small tmpfs)", () => {
+  let mount: string;
+  beforeEach(() => {
+    mount = join(folder, "store");
+    mkdirSync(mount);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs", mount]);
+  });
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close();
+    execFileSync("umount", ["--lazy", mount]);
+  });
+
+  test("that is full: the append is refused, nothing of it is kept, and the store goes on when there is room", async () => {
+    writeFileSync(join(mount, "ballast"), Buffer.alloc(512 * 1024));
+    const store = await open();
+    const script = await created(store);
+    const text = "x".repeat(20_000);
+    let acknowledged = 1;
+    let code = "none";
+    while (code === "none" && acknowledged < 1000) {
+      code = await codeOf(script.prompt(text));
+      if (code === "none") acknowledged += 1;
+    }
+    expect(code).toBe("disk_full");
+    expect(await store.read(script.sessionId)).toHaveLength(acknowledged);
+    const together = await Promise.all(Array.from({ length: 4 }, () => codeOf(script.prompt(text))));
+    expect(together).toEqual(Array.from({ length: 4 }, () => "disk_full"));
+    expect(await store.read(script.sessionId)).toHaveLength(acknowledged);
+
+    rmSync(join(mount, "ballast"));
+    await script.prompt("there is room");
+    const log = await store.read(script.sessionId);
+    expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: acknowledged + 1 }, (_, i) => i + 1));
+  });
+
+  test("that is full before there is a store", async () => {
+    writeFileSync(join(mount, "ballast"), Buffer.alloc(2 * 1024 * 1024 - 8192));
+    expect(await codeOf(open())).toBe("disk_full");
+    rmSync(join(mount, "ballast"));
+    await created(await open());
+  });
+
+  test("that is read-only: a store on it is refused with a reason, and can be used again later", async () => {
+    const sessionId = await closedStore();
+    execFileSync("mount", ["-o", "remount,ro", mount]);
+    expect(await codeOf(open())).toBe("read_only");
+    execFileSync("mount", ["-o", "remount,rw", mount]);
+    const store = await open();
+    expect((await store.read(sessionId)).length).toBeGreaterThan(5);
+  });
+
+  test("that is read-only and has no store yet", async () => {
+    execFileSync("mount", ["-o", "remount,ro", mount]);
+    expect(await codeOf(open())).toBe("read_only");
+  });
+});
+
+test.skipIf(isRoot)(
+  "a folder that may not be written (root may write everywhere: there a read-only mount does it)",
+  async () => {
+    const sessionId = await closedStore();
+    chmodSync(join(folder, "store"), 0o500);
+    chmodSync(file, 0o400);
+    expect(await codeOf(open())).toBe("read_only");
+    chmodSync(join(folder, "store"), 0o700);
+    chmodSync(file, 0o600);
+    expect((await (await open()).read(sessionId)).length).toBeGreaterThan(5);
+  },
+);

@@ -1,0 +1,81 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { check, startWriter } from "./child.ts";
+import { type StoreName, openStore } from "./open-store.ts";
+
+export interface Fault {
+  readonly store: Exclude<StoreName, "postgres">;
+  readonly error: "EIO" | "ENOSPC";
+  /** Which of the calls fails: "3" the third, "3+" the third and all after it. */
+  readonly when: string;
+}
+
+/**
+ * What a store asks the disk to do. Reading and opening are not here: a store that cannot be read is another matter.
+ *
+ * strace chooses calls by the path of their file. The names of the filesystem store's files are not known before, so its
+ * plain writes, which look like those to the pipe, stay whole.
+ */
+const CALLS = {
+  sqlite: {
+    calls: "write,pwrite64,fsync,fdatasync,ftruncate,fallocate",
+    files: ["skein.db", "skein.db-wal", "skein.db-shm", "skein.db.wake"],
+  },
+  filesystem: { calls: "pwrite64,fsync,fdatasync,ftruncate,rename,link,mkdir", files: [] },
+} as const;
+
+export interface FaultOutcome {
+  /** Whether there was such a call at all. */
+  readonly hit: boolean;
+  readonly acknowledged: number;
+  readonly violations: readonly string[];
+}
+
+/** Lets one system call of a short run fail, and looks afterwards: what was acknowledged is there, and the store opens. */
+export async function runWithFault({ store, error, when }: Fault): Promise<FaultOutcome> {
+  const folder = mkdtempSync(join(tmpdir(), "skein-fault-"));
+  try {
+    const place = { folder: join(folder, "store") };
+    mkdirSync(place.folder);
+    const [journal, trace] = [join(folder, "journal.jsonl"), join(folder, "trace")];
+    // Its tables and folders are there, so that the faults meet appends.
+    await (await openStore(store, place)).close();
+    const { calls, files } = CALLS[store];
+    const under = ["strace", "-f", "-qq", "-o", trace].concat(
+      files.flatMap((name) => ["-P", join(place.folder, name)]),
+      ["-e", `trace=${calls}`, "-e", `inject=${calls}:error=${error}:when=${when}`],
+    );
+    const task = { store, place, seed: 1, writers: 1 };
+    await startWriter(task, journal, { under, program: "short-run.ts" }).ended();
+    const hit = readFileSync(trace, "utf8").includes("(INJECTED)");
+    const { violations, acknowledged } = await check({ store, place, journals: [journal], whole: true });
+    return {
+      hit,
+      acknowledged,
+      violations: violations.map((sentence) => `${store}, ${error} at call ${when}: ${sentence}`),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Call after call, until a run meets no fault any more. */
+export async function everyFault(
+  store: Fault["store"],
+  progress: (text: string) => void,
+): Promise<{ readonly runs: number; readonly violations: readonly string[] }> {
+  const violations: string[] = [];
+  let runs = 0;
+  for (const error of ["EIO", "ENOSPC"] as const)
+    for (const suffix of ["", "+"]) {
+      let call = 0;
+      for (let hit = true; hit; runs++) {
+        const outcome = await runWithFault({ store, error, when: `${(call += 1)}${suffix}` });
+        violations.push(...outcome.violations);
+        ({ hit } = outcome);
+        if (call % 10 === 0) progress(`${store}: ${error} at call ${call}${suffix}`);
+      }
+    }
+  return { runs, violations };
+}

@@ -1,0 +1,32 @@
+/**
+ * A few appends and an orderly end: the process in which one system call fails.
+ *
+ * Started with { store, place } as JSON; tells like the writer that is killed. Whatever fails, it fails with a known error.
+ */
+import { createIds, isKnownError } from "@skein/protocol";
+import { TENANT, createFacts } from "./facts.ts";
+import { openStore } from "./open-store.ts";
+import { createTeller } from "./teller.ts";
+import type { WriterTask } from "./writer.ts";
+
+const { store: name, place } = JSON.parse(process.argv[2] ?? "{}") as WriterTask;
+const { tell, appended } = createTeller();
+const ids = createIds();
+const facts = createFacts(ids);
+
+try {
+  const store = await openStore(name, place);
+  tell({ is: "ready", openMs: 0 });
+  const target = ids();
+  const made = await appended(store, { kind: "create", target, events: [facts.created(target)], expect: 0 });
+  const prompt = (text: string) =>
+    appended(store, { kind: "prompt", target, events: [facts.prompt(`${target} ${text}`)] }, { tenant: TENANT });
+  if (made) {
+    for (let i = 0; i < 4; i++) await prompt(`one ${i}`);
+    await Promise.all(Array.from({ length: 4 }, (_, i) => prompt(`beside others ${i}`)));
+    await prompt("last");
+  }
+  await store.close();
+} catch (error) {
+  if (!isKnownError(error)) tell({ is: "wrong", sentence: `An error that nobody expects: ${(error as Error).stack}` });
+}
