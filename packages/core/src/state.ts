@@ -83,8 +83,6 @@ export interface RunState {
   /** The step that will follow has had its compaction check. */
   compactionChecked: boolean;
   memoryRetrieved: boolean;
-  /** What memory put before the model in this run. */
-  memories: readonly string[];
 }
 
 /** What a log means. Never stored as truth: always folded from events, and JSON throughout so that it can be a snapshot. */
@@ -107,6 +105,8 @@ export interface SessionState {
   transcript: Message[];
   /** What the model is shown instead of the first `until` messages, after a compaction. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
+  /** What memory put beside a prompt, by the prompt's message: shown to the model there for as long as the prompt is. */
+  recalled: Record<string, readonly string[]>;
   /** Contents that wait for their message to enter the transcript, by message id. */
   pending: Record<string, { readonly role: Message["role"]; readonly content: Content }>;
   queue: QueuedPrompt[];
@@ -152,6 +152,7 @@ export function emptyState(sessionId: string): SessionState {
     subagentOf: null,
     transcript: [],
     compacted: null,
+    recalled: {},
     pending: {},
     queue: [],
     run: null,

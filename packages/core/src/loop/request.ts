@@ -11,15 +11,18 @@ const TITLE = "Write a title of at most six words for this conversation. Answer 
 const COMPACTION =
   "Summarise this conversation so that it can go on from your summary alone: the task, what was decided and why, what was done and found, names of files and values that matter, and what is left to do.";
 
+const CACHED = { type: "ephemeral" };
+
 /** What the model is sent for a call, computed from the state before it: the same now and whenever it is asked again. */
 export function requestOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelRequest {
   const agent = state.agent as AgentConfig;
   const model = modelOf(state);
   if (purpose === "title") return titleRequest(state, model);
-  const messages = repaired(contextOf(state)).messages.flatMap(withoutNothing);
+  const shown = contextOf(state).map((message) => withMemories(message, state.recalled));
+  const messages = repaired(shown).messages.flatMap(withoutNothing);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
   const tools = [...agent.tool_schemas, ...agent.server_tools];
-  const system = systemBlocks(agent, state.run?.memories ?? []);
+  const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
   const body: JsonObject = {
     ...agent.api_kwargs,
     model,
@@ -64,16 +67,20 @@ function titleRequest(state: SessionState, model: string): ModelRequest {
   };
 }
 
-function systemBlocks(agent: AgentConfig, memories: readonly string[]): ContentBlock[] {
-  const blocks: ContentBlock[] = [];
-  if (agent.system_prompt !== "")
-    blocks.push({ type: "text", text: agent.system_prompt, cache_control: { type: "ephemeral" } });
-  if (memories.length > 0)
-    blocks.push({
-      type: "text",
-      text: `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`,
-    });
-  return blocks;
+/**
+ * What memory found for a prompt stands before it in the same message, then and in every later call.
+ *
+ * Anywhere else, above all in the system prompt, new memories would change what comes before and lose the cached prefix.
+ */
+function withMemories(
+  message: Omit<Message, "id"> & { readonly id?: string },
+  recalled: SessionState["recalled"],
+): Omit<Message, "id"> {
+  const { id = "", role, content } = message;
+  const memories = Object.hasOwn(recalled, id) ? recalled[id] : undefined;
+  if (!memories) return { role, content };
+  const text = `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
+  return { role, content: [{ type: "text", text }, ...blocksOf(content)] };
 }
 
 /** A model may answer with nothing at all, but does not take it back: such blocks and messages are not sent. */
@@ -94,7 +101,7 @@ function withBreakpoints(messages: readonly Omit<Message, "id">[]): readonly Jso
 function marked(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
   const last = blocks.at(-1);
   if (!last) return blocks;
-  return [...blocks.slice(0, -1), { ...last, cache_control: { type: "ephemeral" } }];
+  return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
 }
 
 function usesContainer(agent: AgentConfig): boolean {

@@ -1,0 +1,146 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createFullTextMemory } from "@skein/adapters/memories/full-text";
+import { type AgentResult, createAgent, defineTool } from "skein";
+import { createSimulator } from "@skein/simulator";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+
+const rows = (result: AgentResult, action: string) =>
+  result.agentLogs.filter(({ actionType }) => actionType === action);
+
+test("what one session learned is put before the model in another, ranked, with its rows in the log", async () => {
+  const { agent, simulator } = await simulatedAgent({ memory_store_type: "full_text" });
+  const learned = await agent.run(scripted("When does the harbour open?", [{ text: "The harbour opens at nine." }]));
+  expect(rows(learned, "memory_retrieval")[0]?.actionData).toEqual({
+    memories_found: 0,
+    memories_injected: 0,
+    memory_store_type: "full_text",
+  });
+  expect(rows(learned, "memory_update")[0]?.actionData).toEqual({
+    memories_written: 1,
+    memory_store_type: "full_text",
+  });
+  const asked = await agent.run(scripted("Is the harbour open at eight?", [{ text: "No." }]));
+  expect(asked.sessionId).not.toBe(learned.sessionId);
+  expect(rows(asked, "memory_retrieval")[0]).toMatchObject({
+    actionData: { memories_found: 1, memories_injected: 1, memory_store_type: "full_text" },
+    messagesCount: 1,
+  });
+  expect(rows(asked, "memory_retrieval")[0]?.durationMs).toBeGreaterThanOrEqual(0);
+  const [, second] = simulator.ledger.calls({ kind: "messages" });
+  expect(JSON.stringify(second?.request)).toContain("The harbour opens at nine.");
+  // What was said stays what was said: memory is shown to the model, not written into the transcript.
+  expect(JSON.stringify(asked.conversationHistory)).not.toContain("opens at nine");
+});
+
+test("memory does not break the cached prefix of a long session", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    memory_store_type: "full_text",
+    system_prompt: "Careful. ".repeat(1000),
+  });
+  let sessionId: string | undefined;
+  for (const topic of ["harbour", "lighthouse", "bakery", "harbour and lighthouse", "bakery"]) {
+    await agent.run(scripted(`Elsewhere: tell me of the ${topic}`, [{ text: `The ${topic} is old.` }]));
+    const prompt = scripted(`About the ${topic} ${"word ".repeat(1200)}`, [{ text: `Fine ${topic}` }]);
+    ({ sessionId } = await agent.run(prompt, sessionId === undefined ? {} : { sessionId }));
+  }
+  const own = simulator.ledger.calls({ kind: "messages" }).filter((_, index) => index % 2 === 1);
+  for (const [index, { usage }] of own.entries()) {
+    if (index === 0) continue;
+    const before = own[index - 1]?.usage;
+    const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
+    expect(usage?.cache_read_input_tokens, `turn ${index + 1}`).toBe(known);
+  }
+});
+
+test("placeholder answers truthfully: nothing found, nothing written", async () => {
+  const { agent } = await simulatedAgent({ memory_store_type: "placeholder" });
+  const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
+  expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_found: 0, memories_injected: 0 });
+  expect(rows(result, "memory_update")[0]?.actionData).toMatchObject({ memories_written: 0 });
+});
+
+test("none leaves no rows at all", async () => {
+  const { agent } = await simulatedAgent();
+  const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
+  expect(rows(result, "memory_retrieval")).toEqual([]);
+});
+
+test.each(["sliding_window", "summarize"] as const)(
+  "%s: what it drops is saved before and found again after",
+  async (compactor_type) => {
+    const look = defineTool({
+      name: "look",
+      description: "Looks.",
+      input: z.object({}),
+      run: () => "The cellar holds forty barrels of salted herring. ".repeat(40),
+    });
+    const { agent, simulator } = await simulatedAgent({
+      memory_store_type: "full_text",
+      tools: [look],
+      compactor_type,
+      compaction_threshold: 2500,
+    });
+    let last: AgentResult | undefined;
+    const all: AgentResult[] = [];
+    for (let turn = 1; turn <= 8; turn++) {
+      const steps = [{ tools: [{ name: "look" }] }, { text: `Answer ${turn}` }];
+      last = await agent.run(scripted(`Turn ${turn}`, steps), last === undefined ? {} : { sessionId: last.sessionId });
+      all.push(last);
+    }
+    const saved = all.flatMap((result) => rows(result, "memory_before_compact"));
+    const restored = all.flatMap((result) => rows(result, "memory_after_compact"));
+    expect(saved.length).toBeGreaterThan(0);
+    expect(saved[0]?.actionData).toMatchObject({ memory_store_type: "full_text" });
+    expect((saved[0]?.actionData["details"] as { memories_written: number }).memories_written).toBeGreaterThan(0);
+    expect(restored).toHaveLength(saved.length);
+    await agent.run(scripted("What about the herring?", [{ text: "Forty" }]), {
+      sessionId: last?.sessionId ?? "",
+    });
+    const sent = simulator.ledger.calls({ kind: "messages" }).at(-1)?.request;
+    expect(JSON.stringify(sent)).toContain("Result: The cellar holds forty barrels");
+  },
+);
+
+test("a memory that fails leaves its error in the log, and the run goes on without it", async () => {
+  const broken = () => Promise.reject(new Error("The library burned down."));
+  const { agent } = await simulatedAgent({
+    memory: {
+      type: "full_text",
+      retrieve: broken,
+      update: broken,
+      beforeCompaction: broken,
+      afterCompaction: broken,
+    },
+  });
+  const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
+  expect(result).toMatchObject({ finalAnswer: "Hello", error: null });
+  expect(rows(result, "error").map(({ actionData }) => actionData["error"])).toEqual([
+    { code: "memory_error", message: "The library burned down." },
+    { code: "memory_error", message: "The library burned down." },
+  ]);
+});
+
+test("a driver of one's own is named in the agent's data, and memories outlive the process on disk", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
+  const simulator = await createSimulator();
+  onTestFinished(async () => {
+    await simulator.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const options = { apiKey: "test", baseUrl: simulator.url, store: `sqlite:${join(folder, "s.db")}` };
+  const first = createAgent({ ...options, memory_store_type: "full_text" });
+  await first.run(scripted("The password of the tower is Swordfish", [{ text: "Noted." }]));
+  await first.close();
+  const memory = createFullTextMemory({ file: join(folder, "s.db.memory") });
+  const second = createAgent({ ...options, memory });
+  const result = await second.run(scripted("What is the password of the tower?", [{ text: "Swordfish" }]));
+  expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_injected: 1 });
+  const { agent } = await (await second.sessions()).state(result.sessionId);
+  expect(agent?.memory_store_type).toBe("full_text");
+  await second.close();
+  memory.close();
+});
