@@ -101,6 +101,7 @@ function apply(state: SessionState, event: Event): void {
       return;
     case "session.completed":
     case "session.failed":
+      if (run && event.event_type === "session.failed") leaveOut(state, run, event.data.error);
       state.outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
       state.run = null;
       return;
@@ -203,4 +204,15 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
     content: call.result?.content ?? "",
     ...(call.result?.isError && { is_error: true }),
   };
+}
+
+/** The codes with which an API refuses what it was sent, so that sending it again would be refused again. */
+const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
+
+/** A prompt that was refused before anything was said would spoil every later run: it is not shown again. */
+function leaveOut(state: SessionState, run: RunState, error: Failure): void {
+  const refused = REFUSALS.has(error.status) || error.code === "context_window_exceeded";
+  if (!refused || run.step > 1 || run.stopReason !== null) return;
+  state.leftOut.push(run.prompt.message_id);
+  state.contextTokens = Math.max(0, state.contextTokens - estimateTokens(run.prompt.content));
 }

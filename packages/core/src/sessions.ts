@@ -19,6 +19,7 @@ import {
 import { z } from "zod";
 import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "./append-rules.ts";
+import { contentProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import { forkedMessages } from "./fork.ts";
@@ -276,8 +277,8 @@ function acceptedOf({ events, repeated }: Appended): Accepted {
 }
 
 function checkPrompt(content: Content): void {
-  const empty = typeof content === "string" ? content === "" : content.length === 0;
-  if (empty) throw new KnownError("invalid", "A prompt needs at least one character or one block.");
+  const problem = contentProblem(content);
+  if (problem) throw new KnownError(problem.tooLarge ? "too_large" : "invalid", problem.sentence);
   const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
   if (size > PROMPT_LIMIT)
     throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);

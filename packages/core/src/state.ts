@@ -107,6 +107,8 @@ export interface SessionState {
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
   /** What memory put beside a prompt, by the prompt's message: shown to the model there for as long as the prompt is. */
   recalled: Record<string, readonly string[]>;
+  /** Prompts that the model's API itself refused: they were said, and are not shown to it again. */
+  leftOut: string[];
   /** Contents that wait for their message to enter the transcript, by message id. */
   pending: Record<string, { readonly role: Message["role"]; readonly content: Content }>;
   queue: QueuedPrompt[];
@@ -152,6 +154,7 @@ export function emptyState(sessionId: string): SessionState {
     subagentOf: null,
     transcript: [],
     compacted: null,
+    leftOut: [],
     recalled: {},
     pending: {},
     queue: [],
@@ -178,6 +181,8 @@ export function statusOf(state: SessionState): SessionStatus {
 
 /** What the model is shown of the transcript. */
 export function contextOf(state: SessionState): readonly Omit<Message, "id">[] {
-  if (!state.compacted) return state.transcript;
-  return [...state.compacted.messages, ...state.transcript.slice(state.compacted.until)];
+  const { compacted, leftOut, transcript } = state;
+  const since = compacted ? transcript.slice(compacted.until) : transcript;
+  const shown = leftOut.length === 0 ? since : since.filter(({ id }) => !leftOut.includes(id));
+  return compacted ? [...compacted.messages, ...shown] : shown;
 }

@@ -1,5 +1,6 @@
 import { type Content, type ContentBlock, type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
+import { imageProblem } from "./content-problem.ts";
 
 /** What a tool is told about the call it serves. */
 export interface ToolContext {
@@ -97,7 +98,7 @@ function inputOf(name: string, input: z.ZodType | JsonObject): Pick<Tool, "input
 
 function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
   try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    return z.fromJSONSchema(schema);
   } catch (error) {
     throw new KnownError(
       "invalid",
@@ -123,9 +124,11 @@ export const RESULT_LIMIT = 100_000;
 export function resultContent(output: unknown): Content {
   if (typeof output === "string") return shortened(output);
   if (output === undefined || output === null) return "";
+  if (typeof output === "bigint") return String(output);
+  if (output instanceof ArrayBuffer) return resultContent(new Uint8Array(output));
   if (output instanceof Uint8Array) return `[The tool returned ${output.byteLength} bytes that are not text.]`;
   if (Array.isArray(output) && output.length > 0 && output.every(isBlock)) return sizedBlocks(output);
-  return shortened(JSON.stringify(output) ?? String(output));
+  return shortened(JSON.stringify(output) ?? "");
 }
 
 function isBlock(value: unknown): value is ContentBlock {
@@ -134,9 +137,14 @@ function isBlock(value: unknown): value is ContentBlock {
 }
 
 function sizedBlocks(blocks: ContentBlock[]): Content {
-  return blocks.map((block) =>
-    typeof block["text"] === "string" ? { ...block, text: shortened(block["text"]) } : block,
-  );
+  return blocks
+    .filter(({ type, text }) => type !== "text" || text !== "")
+    .map((block) => {
+      // A picture that the model cannot read would fail this call and every later one.
+      const problem = imageProblem(block);
+      if (problem !== undefined) return { type: "text", text: `[The tool returned an image that is none. ${problem}]` };
+      return typeof block["text"] === "string" ? { ...block, text: shortened(block["text"]) } : block;
+    });
 }
 
 function shortened(text: string): string {

@@ -149,16 +149,13 @@ const calling = (...names: readonly string[]): Fact[] => [
 ];
 
 function stateOf(facts: readonly Fact[]): SessionState {
-  const events = facts.map(
-    (fact, index) =>
-      ({
-        ...fact,
-        id: String(index),
-        session_id: "s",
-        sequence: index + 1,
-        created_at: new Date(noon).toISOString(),
-      }) as Event,
-  );
+  const events = facts.map((fact, index): Event => ({
+    ...fact,
+    id: String(index),
+    session_id: "s",
+    sequence: index + 1,
+    created_at: new Date(noon).toISOString(),
+  }));
   return fold(emptyState("s"), events);
 }
 

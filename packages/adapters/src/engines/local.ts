@@ -68,7 +68,8 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
 
   async function lookAround(): Promise<void> {
     try {
-      while (!stopped && driving.size < concurrency) {
+      while (driving.size < concurrency) {
+        if (stopped) return;
         const sessionId = nextHint();
         const everything = sessionId === undefined;
         if (everything && !sweepDue) return;

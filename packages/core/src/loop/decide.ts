@@ -77,7 +77,7 @@ function hasReplied(state: SessionState, current: RunState): boolean {
 /** The model has answered and asked for nothing: is that the end? */
 function decideReply(state: SessionState, current: RunState, now: number, view: View): Decision {
   const { stopReason } = current;
-  const complete = (reason: StopReason): Decision => finish(state, current, now, view, reason);
+  const complete = (reason: StopReason): Decision => finish(state, now, view, reason);
   if (current.lastPurpose === "summary") return complete("max_steps");
   if (stopReason === "pause_turn") return decideStep(state, current, now, view);
   if (stopReason === "refusal") return complete("refusal");
@@ -101,7 +101,8 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
 }
 
 /** What still belongs to a run before it is over. */
-function finish(state: SessionState, current: RunState, now: number, view: View, stopReason: StopReason): Decision {
+function finish(state: SessionState, now: number, view: View, stopReason: StopReason): Decision {
+  const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return run({ kind: "update-memory", key: "memory/update" });
   if (state.agent?.generate_title && state.title === null && !current.titleTried)
     return waitForRetry(current, now) ?? startStep(state, current, "title");

@@ -64,11 +64,11 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   const crashed = (error: unknown): readonly Fact[] => {
     deps.report(error, sessionId);
     running.abortAll();
-    failure = error;
+    failure = error instanceof Error ? error : new Error(String(error));
     running.nudge();
     return [];
   };
-  let failure: unknown;
+  let failure: Error | undefined;
   let heard = state.sequence;
   const stopListening = deps.store.onNews((id, events) => {
     if (id !== sessionId) return;
@@ -94,7 +94,10 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
       const base = state.sequence;
       const batch: NewEvent[] = [...outcomes];
       foldAhead(state, outcomes, deps.now());
-      const decision = settle(state, batch, view, deps, (runId) => (startedHere = runId));
+      const decision = settle(state, batch, deps, () => {
+        startedHere = startedIn(batch) ?? startedHere;
+        return view();
+      });
       const stop = signal.aborted && !decision.sleep ? { ...decision, sleep: { dueAt: deps.now() } } : decision;
 
       const stored = await store(batch, { base, decision: stop, claimed, deps });
@@ -136,22 +139,21 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
 }
 
 /** Lets decisions follow each other until something has to run, collecting what they write down. */
-function settle(
-  state: SessionState,
-  batch: NewEvent[],
-  view: () => View,
-  deps: LoopDeps,
-  started: (runId: string) => void,
-): Decision {
+function settle(state: SessionState, batch: NewEvent[], deps: LoopDeps, view: () => View): Decision {
   for (let rounds = 0; rounds < 1000; rounds++) {
     const decision = decide(state, deps.now(), view());
     if (decision.facts.length === 0) return decision;
     const events = decision.facts.map((fact): NewEvent => ({ ...fact, id: deps.ids() }));
     foldAhead(state, events, deps.now());
     batch.push(...events);
-    for (const fact of decision.facts) if (fact.event_type === "session.started") started(fact.data.run_id);
   }
   throw new Error(`Session ${state.sessionId}: the decisions do not come to an end.`);
+}
+
+/** The run that a batch opens, if it opens one. */
+function startedIn(batch: readonly NewEvent[]): string | undefined {
+  const started = batch.findLast(({ event_type }) => event_type === "session.started");
+  return started?.event_type === "session.started" ? started.data.run_id : undefined;
 }
 
 /** Folds events that are about to be stored. If they are refused, the state is read anew. */
@@ -160,9 +162,12 @@ function foldAhead(state: SessionState, events: readonly NewEvent[], now: number
   const first = state.sequence + 1;
   fold(
     state,
-    events.map(
-      (event, index) => ({ ...event, session_id: state.sessionId, sequence: first + index, created_at }) as Event,
-    ),
+    events.map((event, index): Event => ({
+      ...event,
+      session_id: state.sessionId,
+      sequence: first + index,
+      created_at,
+    })),
   );
 }
 

@@ -1,15 +1,15 @@
-import { type Content, type Fact, type Failure, type Ids, textOf } from "@skein/protocol";
+import { type Fact, type Failure, type Ids, textOf } from "@skein/protocol";
 import type { Live } from "../live.ts";
 import type { Model } from "../model.ts";
 import type { FileStore, MemoryStore, Subagents, Timers } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
-import { type Tool, resultContent } from "../tool.ts";
+import type { Tool } from "../tool.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
-import { toolCompleted } from "./facts.ts";
 import { finalResponse } from "./decide.ts";
 import { callModel } from "./call-model.ts";
+import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
 /** Checks a final answer; a sentence says what is wrong with it, and goes back to the model. */
@@ -49,9 +49,9 @@ export async function perform(
     case "call-model":
       return callModel(state, current, deps, signal);
     case "run-tool":
-      return runTool(state, current, effect.toolUseId, deps, signal);
+      return runTool(state, effect.toolUseId, deps, signal);
     case "start-subagent":
-      return startSubagent(state, current, effect.toolUseId, deps);
+      return startSubagent(state, effect.toolUseId, deps);
     case "cancel-subagent": {
       const call = current.calls.find(({ toolUseId }) => toolUseId === effect.toolUseId);
       await deps.subagents?.cancel({ state, toolUseId: effect.toolUseId });
@@ -66,7 +66,7 @@ export async function perform(
       return [{ event_type: "parent.informed", data: { ...inStep, session_id, tool_use_id } }];
     }
     case "store-file":
-      return storeFile(state, current, effect.fileId, deps, signal);
+      return storeFile(state, effect.fileId, deps, signal);
     case "retrieve-memory": {
       const query = textOf(current.prompt.content);
       const nothing: Remembered = { found: 0, memories: [] };
@@ -153,91 +153,4 @@ function correction(problem: string, ids: Ids): Fact {
     event_type: "prompt.accepted",
     data: { message_id: ids(), run_id: ids(), mode: "steer", content: problem, model: null, max_cost_micros: null },
   };
-}
-
-async function startSubagent(
-  state: SessionState,
-  current: RunState,
-  toolUseId: string,
-  deps: PerformDeps,
-): Promise<readonly Fact[]> {
-  const call = current.calls.find((candidate) => candidate.toolUseId === toolUseId);
-  const tool = call && deps.tools.get(call.name);
-  if (!call || !tool?.subagent || !deps.subagents) return [];
-  const begun = await deps.subagents.start({ state, toolUseId, agent: tool.subagent, input: call.input });
-  if ("problem" in begun)
-    return [toolCompleted(current, call, { outcome: "failed", content: begun.problem, isError: true, durationMs: 0 })];
-  const expiresAt = tool.timeoutMs === null ? null : new Date(deps.now() + tool.timeoutMs).toISOString();
-  const opened = {
-    tool_use_id: toolUseId,
-    kind: "subagent" as const,
-    name: call.name,
-    input: call.input,
-    expires_at: expiresAt,
-  };
-  return [
-    {
-      event_type: "await.opened",
-      data: { run_id: current.runId, step: current.step, awaits: [{ ...opened, session_id: begun.sessionId }] },
-    },
-  ];
-}
-
-async function runTool(
-  state: SessionState,
-  current: RunState,
-  toolUseId: string,
-  deps: PerformDeps,
-  signal: AbortSignal,
-): Promise<readonly Fact[]> {
-  const call = current.calls.find((candidate) => candidate.toolUseId === toolUseId);
-  const tool = call && deps.tools.get(call.name);
-  if (!call || !tool) return [];
-  const started = deps.now();
-  const outcome = await outcomeOf(tool, call.input, {
-    sessionId: state.sessionId,
-    runId: current.runId,
-    toolUseId,
-    idempotencyKey: `${state.sessionId}/${toolUseId}`,
-    workingDirectory: state.workingDirectory,
-    signal,
-    timers: deps.timers,
-  });
-  if (signal.aborted) return [];
-  return [toolCompleted(current, call, { ...outcome, durationMs: Math.max(0, deps.now() - started) })];
-}
-
-interface ToolOutcome {
-  readonly outcome: "committed" | "failed";
-  readonly content: Content;
-  readonly isError: boolean;
-}
-
-async function outcomeOf(
-  tool: Tool,
-  input: unknown,
-  { timers, ...context }: Parameters<Tool["run"]>[1] & { readonly timers: Timers },
-): Promise<ToolOutcome> {
-  const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
-  try {
-    const work = tool.run(tool.parse(input), { ...context, signal });
-    const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
-    return { outcome: "committed", content: resultContent(output), isError: false };
-  } catch (error) {
-    return { outcome: "failed", content: problemOf(error), isError: true };
-  } finally {
-    stop.abort();
-  }
-}
-
-async function timeout(tool: Tool, timers: Timers, stop: AbortController): Promise<never> {
-  await timers.sleep(tool.timeoutMs ?? 0, stop.signal);
-  throw new Error(`The tool "${tool.name}" did not answer within ${tool.timeoutMs} ms.`);
-}
-
-/** What the model is told about a failure: the sentence, never a stack. */
-function problemOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return resultContent(message || "The tool failed without saying why.") as string;
 }

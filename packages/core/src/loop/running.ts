@@ -52,14 +52,14 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
         return next.facts;
       }
     },
-    changed: () =>
-      new Promise<void>((resolve) => {
+    async changed() {
+      await new Promise<void>((resolve) => {
         wake = resolve;
         if (ended.length > 0 || nudged) resolve();
-      }).then(() => {
-        nudged = false;
-        wake = () => {};
-      }),
+      });
+      nudged = false;
+      wake = () => {};
+    },
     nudge() {
       nudged = true;
       wake();

@@ -6,11 +6,11 @@ import type { RunState, SessionState } from "../state.ts";
 /** Fetches a file that code execution made and keeps it. A failure is recorded, and the run goes on. */
 export async function storeFile(
   state: SessionState,
-  current: RunState,
   fileId: string,
   deps: { readonly model: Model; readonly files: FileStore | undefined; readonly now: () => number },
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
+  const current = state.run as RunState;
   const step = current.files.find((file) => file.fileId === fileId)?.step ?? current.step;
   const inStep = { run_id: current.runId, step };
   const failed = (error: Failure, filename: string | null): Fact => ({

@@ -1,0 +1,51 @@
+import { type Content, type ContentBlock, blocksOf } from "@skein/protocol";
+
+/** The most characters of text in one message: twice what the largest context window holds. */
+const TEXT_LIMIT = 8 * 1024 * 1024;
+
+/** The first bytes of the images that models read. */
+const IMAGES: Readonly<Record<string, readonly (readonly number[])[]>> = {
+  "image/png": [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
+  "image/jpeg": [[0xff, 0xd8, 0xff]],
+  "image/gif": [[0x47, 0x49, 0x46, 0x38]],
+  "image/webp": [[0x52, 0x49, 0x46, 0x46]],
+};
+
+/** What no model would take, as a sentence. It is refused before it enters a transcript, where it would fail every later call. */
+export function contentProblem(
+  content: Content,
+): { readonly tooLarge: boolean; readonly sentence: string } | undefined {
+  const blocks = blocksOf(content);
+  if (blocks.length === 0) return problem("A message needs at least one character or one block.");
+  let characters = 0;
+  for (const block of blocks) {
+    const text = block.type === "text" ? String(block["text"]) : undefined;
+    if (text?.trim() === "") return problem("A text needs at least one character that is no space.");
+    characters += text?.length ?? 0;
+    const image = imageProblem(block);
+    if (image !== undefined) return problem(image);
+  }
+  if (characters <= TEXT_LIMIT) return undefined;
+  return { tooLarge: true, sentence: `A message may have ${TEXT_LIMIT} characters, and this one has ${characters}.` };
+}
+
+function problem(sentence: string): { readonly tooLarge: boolean; readonly sentence: string } {
+  return { tooLarge: false, sentence };
+}
+
+/** Why a block is no image that a model could look at; nothing for other blocks. */
+export function imageProblem(block: ContentBlock): string | undefined {
+  if (block.type !== "image") return undefined;
+  const source = (block["source"] ?? {}) as { type?: unknown; url?: unknown; media_type?: unknown; data?: unknown };
+  if (source.type === "url")
+    return /^https?:\/\//i.test(String(source.url)) ? undefined : "The address of an image begins with https://.";
+  if (source.type !== "base64") return undefined;
+  const starts = IMAGES[String(source.media_type)];
+  if (!starts)
+    return `An image is one of ${Object.keys(IMAGES).join(", ")}, and this one is ${String(source.media_type)}.`;
+  const data = String(source.data);
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0) return "The data of an image is no base64.";
+  const first = atob(data.slice(0, 16));
+  const fits = starts.some((start) => start.every((byte, index) => first.charCodeAt(index) === byte));
+  return fits ? undefined : `The data of an image is not ${String(source.media_type)}.`;
+}

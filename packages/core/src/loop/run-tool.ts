@@ -1,0 +1,100 @@
+import type { Content, Fact } from "@skein/protocol";
+import type { Subagents, Timers } from "../ports.ts";
+import type { RunState, SessionState } from "../state.ts";
+import { type Tool, resultContent } from "../tool.ts";
+import { toolCompleted } from "./facts.ts";
+
+export interface ToolDeps {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly timers: Timers;
+  readonly now: () => number;
+}
+
+/** Begins the session that works on a call, and waits for it. */
+export async function startSubagent(
+  state: SessionState,
+  toolUseId: string,
+  deps: ToolDeps & { readonly subagents: Subagents | undefined },
+): Promise<readonly Fact[]> {
+  const current = state.run as RunState;
+  const call = current.calls.find((candidate) => candidate.toolUseId === toolUseId);
+  const tool = call && deps.tools.get(call.name);
+  if (!call || !tool?.subagent || !deps.subagents) return [];
+  const begun = await deps.subagents.start({ state, toolUseId, agent: tool.subagent, input: call.input });
+  if ("problem" in begun)
+    return [toolCompleted(current, call, { outcome: "failed", content: begun.problem, isError: true, durationMs: 0 })];
+  const expiresAt = tool.timeoutMs === null ? null : new Date(deps.now() + tool.timeoutMs).toISOString();
+  const opened = {
+    tool_use_id: toolUseId,
+    kind: "subagent" as const,
+    name: call.name,
+    input: call.input,
+    expires_at: expiresAt,
+  };
+  return [
+    {
+      event_type: "await.opened",
+      data: { run_id: current.runId, step: current.step, awaits: [{ ...opened, session_id: begun.sessionId }] },
+    },
+  ];
+}
+
+/** Runs a tool of this process. Whatever it does, the model gets a result. */
+export async function runTool(
+  state: SessionState,
+  toolUseId: string,
+  deps: ToolDeps,
+  signal: AbortSignal,
+): Promise<readonly Fact[]> {
+  const current = state.run as RunState;
+  const call = current.calls.find((candidate) => candidate.toolUseId === toolUseId);
+  const tool = call && deps.tools.get(call.name);
+  if (!call || !tool) return [];
+  const started = deps.now();
+  const outcome = await outcomeOf(tool, call.input, {
+    sessionId: state.sessionId,
+    runId: current.runId,
+    toolUseId,
+    idempotencyKey: `${state.sessionId}/${toolUseId}`,
+    workingDirectory: state.workingDirectory,
+    signal,
+    timers: deps.timers,
+  });
+  if (signal.aborted) return [];
+  return [toolCompleted(current, call, { ...outcome, durationMs: Math.max(0, deps.now() - started) })];
+}
+
+interface ToolOutcome {
+  readonly outcome: "committed" | "failed";
+  readonly content: Content;
+  readonly isError: boolean;
+}
+
+async function outcomeOf(
+  tool: Tool,
+  input: unknown,
+  { timers, ...context }: Parameters<Tool["run"]>[1] & { readonly timers: Timers },
+): Promise<ToolOutcome> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  try {
+    const work = tool.run(tool.parse(input), { ...context, signal });
+    const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
+    return { outcome: "committed", content: resultContent(output), isError: false };
+  } catch (error) {
+    return { outcome: "failed", content: problemOf(error), isError: true };
+  } finally {
+    stop.abort();
+  }
+}
+
+async function timeout(tool: Tool, timers: Timers, stop: AbortController): Promise<never> {
+  await timers.sleep(tool.timeoutMs ?? 0, stop.signal);
+  throw new Error(`The tool "${tool.name}" did not answer within ${tool.timeoutMs} ms.`);
+}
+
+/** What the model is told about a failure: the sentence, never a stack. */
+export function problemOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return resultContent(message || "The tool failed without saying why.") as string;
+}
