@@ -61,7 +61,7 @@ test("makes one session of many creations under one key, at once", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();
-  const [created] = (await store.read(script.sessionId)) as readonly [Fact];
+  const created = (await store.read(script.sessionId))[0] as Fact;
   const create = () => store.append(ids(), [script.event(created)], { expect: 0, key: { id: "k", fingerprint: "f" } });
   const answers = await Promise.all(Array.from({ length: 10 }, create));
   expect(new Set(answers.map(({ events }) => events[0]?.session_id)).size).toBe(1);
