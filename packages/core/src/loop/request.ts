@@ -1,4 +1,13 @@
-import { type AgentConfig, type ContentBlock, type JsonObject, type Message, blocksOf, textOf } from "@skein/protocol";
+import {
+  type AgentConfig,
+  type ContentBlock,
+  type Event,
+  type JsonObject,
+  type Message,
+  blocksOf,
+  textOf,
+} from "@skein/protocol";
+import { foldAll } from "../fold.ts";
 import type { ModelRequest } from "../model.ts";
 import { type SessionState, contextOf } from "../state.ts";
 import { repaired } from "./doctor.ts";
@@ -36,6 +45,14 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
     ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
   };
   return { body, betas: agent.beta_headers };
+}
+
+/** What the model was sent at one `step.started` of a log: nothing but the log is needed to say it. */
+export function requestAt(sessionId: string, events: readonly Event[], sequence: number): ModelRequest | undefined {
+  const started = events.find((event) => event.sequence === sequence);
+  if (started?.event_type !== "step.started") return undefined;
+  const before = events.filter((event) => event.sequence <= sequence);
+  return requestOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
 }
 
 /** The model of a run: the prompt's own, else the session's agent's. */

@@ -95,7 +95,7 @@ test.each(["sliding_window", "summarize"] as const)(
     const restored = all.flatMap((result) => rows(result, "memory_after_compact"));
     expect(saved.length).toBeGreaterThan(0);
     expect(saved[0]?.actionData).toMatchObject({ memory_store_type: "full_text" });
-    expect((saved[0]?.actionData["details"] as { memories_written: number }).memories_written).toBeGreaterThan(0);
+    expect(saved[0]?.actionData["details"]).toMatchObject({ memories_written: expect.any(Number) });
     expect(restored).toHaveLength(saved.length);
     await agent.run(scripted("What about the herring?", [{ text: "Forty" }]), {
       sessionId: last?.sessionId ?? "",
