@@ -166,7 +166,7 @@ async function hunt(options: Options): Promise<number> {
 
 async function play(options: Options, mutant: Mutant | null, maxFailures: number): Promise<Campaign> {
   const { first, count, modes, json, trace, driver } = options;
-  const loop = driver === "loop" ? { createDriver: createLoopDriver } : {};
+  const loop = driver === "loop" ? { createDriver: createLoopDriver, answers: true } : {};
   const campaign: Campaign = { runs: 0, turns: 0, events: 0, seconds: 0, hash: "", failures: [] };
   const started = performance.now();
   let told = started;

@@ -1,4 +1,4 @@
-import { type Event, KnownError, NO_USAGE, isFactType } from "@skein/protocol";
+import { type Event, type Failure, KnownError, NO_USAGE, isFactType } from "@skein/protocol";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { applyToRun } from "./fold-run.ts";
 import { type CallState, type RunState, type SessionState, emptyState } from "./state.ts";

@@ -1,5 +1,5 @@
 import { foldAll } from "@skein/core";
-import { MUTANTS, type Mutant, type SimulationMode, simulate } from "@skein/core/testing";
+import { MUTANTS, type Mutant, type SimulationMode, createLoopDriver, simulate } from "@skein/core/testing";
 import type { Event, Fact } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 
@@ -13,6 +13,18 @@ describe("the seeded simulation", () => {
         expect(violations, `npm run simulate -- --seed ${seed} --mode ${mode} --trace`).toEqual([]);
       }
   });
+
+  test(
+    "finds nothing in the real loop, with people who answer, in 40 seeds of each mode",
+    { timeout: 60_000 },
+    async () => {
+      for (let seed = 1; seed <= 40; seed++)
+        for (const mode of MODES) {
+          const { violations } = await simulate({ seed, mode, createDriver: createLoopDriver, answers: true });
+          expect(violations, `npm run simulate -- --driver loop --seed ${seed} --mode ${mode} --trace`).toEqual([]);
+        }
+    },
+  );
 
   test("plays the same seed the same way, 100 of 100 times", { timeout: 60_000 }, async () => {
     for (let seed = 1; seed <= 100; seed++) {

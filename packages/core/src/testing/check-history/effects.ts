@@ -18,7 +18,9 @@ function checkTools(history: History, effects: NonNullable<History["effects"]>, 
     for (const event of events) {
       if (event.event_type === "tool.started" && !intents.has(event.data.tool_use_id))
         intents.set(event.data.tool_use_id, Date.parse(event.created_at));
-      if (isSuccess(event) && !byCall.has(`${sessionId}/${event.data.tool_use_id}`))
+      // What somebody outside answered was never started here, and has no effect that could be counted.
+      if (!isSuccess(event) || !intents.has(event.data.tool_use_id)) continue;
+      if (!byCall.has(`${sessionId}/${event.data.tool_use_id}`))
         report("I8", `Session ${sessionId}: ${event.data.tool_use_id} succeeded without any effect.`, { event });
     }
     for (const effect of effects) {

@@ -25,6 +25,8 @@ export interface ClientDeps {
   readonly history: { readonly operations: Operation[]; readonly streams: Stream[] };
   /** Sessions that somebody knows of. */
   readonly known: string[];
+  /** Whether there are awaits that somebody should answer. */
+  readonly answers: boolean;
   readonly report: (error: unknown) => void;
 }
 
@@ -75,6 +77,7 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   let hear = (_sessionId: string | null): void => {};
   store.onNews((sessionId, events) => {
     if (events?.some(({ event_type }) => event_type === "session.completed")) hear(sessionId);
+    if (deps.answers && events?.some(({ event_type }) => event_type === "await.opened")) hear(sessionId);
   });
 
   /** A while, or until a run has ended: people answer at once, and that is when a worker lets go of the session. */
@@ -155,10 +158,23 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
     });
   }
 
+  /** Answers what a session waits for, often twice, and sometimes what it never asked. */
+  async function answer(sessionId: string): Promise<void> {
+    try {
+      const open = await store.awaits(sessionId);
+      const toolUseId = open.length > 0 ? random.pick(open).tool_use_id : "toolu_nobody";
+      for (let times = random.between(1, 2); times > 0; times--)
+        await sessions.answer(sessionId, toolUseId, { content: `answer of ${name}`, isError: random.chance(0.3) });
+    } catch (error) {
+      if (!isKnownError(error)) throw error;
+    }
+  }
+
   return async () => {
     const news = await thought();
     if (known.length === 0) return create();
     const sessionId = news ?? random.pick(known);
+    if (deps.answers && random.chance(0.3)) return answer(sessionId);
     const dice = random.next();
     if (dice < 0.08) return create();
     if (dice < 0.68) return prompt(sessionId);

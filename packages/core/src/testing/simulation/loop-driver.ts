@@ -1,4 +1,4 @@
-import { type FactData, type JsonObject, type Message, isKnownError } from "@skein/protocol";
+import { type ContentBlock, type FactData, type JsonObject, type Message, isKnownError } from "@skein/protocol";
 import { createMemoryLive } from "../../live.ts";
 import { createLoop } from "../../loop/drive.ts";
 import { type Model, ModelFailure } from "../../model.ts";
@@ -24,7 +24,29 @@ export function createLoopDriver(deps: DriverDeps): Driver {
       run: (_, { sessionId, toolUseId }) => deps.tools.run({ sessionId, toolUseId, name: policy }),
     }),
   );
-  const code = { tools: new Map(tools.map((tool) => [tool.name, tool])), validate: undefined, memory: undefined };
+  // Calls that wait for somebody: a result that the client has, and a permission. Nobody may come: then the time ends it.
+  const waiting = [
+    defineTool({
+      name: "asks",
+      description: "Waits for the client.",
+      input: INPUT,
+      executor: "frontend",
+      timeoutMs: 9000,
+    }),
+    defineTool({
+      name: "asks_first",
+      description: "Has an effect, if somebody allows it.",
+      input: INPUT,
+      needsApproval: true,
+      timeoutMs: 9000,
+      run: (_, { sessionId, toolUseId }) => deps.tools.run({ sessionId, toolUseId, name: "once" }),
+    }),
+  ];
+  const code = {
+    tools: new Map([...tools, ...waiting].map((tool) => [tool.name, tool])),
+    validate: undefined,
+    memory: undefined,
+  };
   return createLoop({
     store,
     states: createStateCache({ store }),
@@ -57,7 +79,7 @@ function watched(store: Store, opened: { call: Call | null }): Store {
   };
 }
 
-function worldModel({ model }: DriverDeps, opened: { call: Call | null }): Model {
+function worldModel({ model, random }: DriverDeps, opened: { call: Call | null }): Model {
   return {
     async call({ body }) {
       const { call } = opened;
@@ -67,10 +89,21 @@ function worldModel({ model }: DriverDeps, opened: { call: Call | null }): Model
       const mayUseTools = step < TOOL_STEPS && call.purpose === "step";
       const reply = await model({ sessionId, runId, step, messages, mayUseTools });
       if ("failed" in reply) throw new ModelFailure({ code: "overloaded", message: reply.failed }, { retryable: true });
-      return { ...reply, model: call.model, containerId: null };
+      return {
+        ...reply,
+        content: reply.content.map((block) => sometimesAsking(block, random)),
+        model: call.model,
+        containerId: null,
+      };
     },
     download: () => Promise.reject(new Error("The simulated model makes no files.")),
   };
+}
+
+/** The world's model only knows tools that act; some of its calls are made to wait for somebody. */
+function sometimesAsking(block: ContentBlock, random: () => number): ContentBlock {
+  if (block.type !== "tool_use" || block["name"] !== "once" || random() < 0.5) return block;
+  return { ...block, name: random() < 0.5 ? "asks" : "asks_first" };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

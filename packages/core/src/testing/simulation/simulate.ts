@@ -34,6 +34,8 @@ export interface SimulationOptions {
   /** Any store that needs no real time. */
   readonly openStore?: (deps: { now: () => number }) => Store;
   readonly createDriver?: CreateDriver;
+  /** The driver waits for people: clients then answer. */
+  readonly answers?: boolean;
 }
 
 export interface SimulationResult {
@@ -89,7 +91,13 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const shared = { world, store, ids: world.ids, faults, report };
   const workers = ["w1", "w2", "w3"].map((name) => startWorker(name, { ...shared, outside, createDriver }));
   const clients = ["c1", "c2"].map((name) =>
-    startClient(name, { ...shared, history, known, operations: random.between(3, 9) }),
+    startClient(name, {
+      ...shared,
+      history,
+      known,
+      answers: options.answers ?? false,
+      operations: random.between(3, 9),
+    }),
   );
   let closesAt = Infinity;
   const closing = (): boolean => closesAt < Infinity;
