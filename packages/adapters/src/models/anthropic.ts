@@ -1,6 +1,6 @@
 import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
-import type { ContentBlock, Usage } from "@skein/protocol";
+import { ContentBlock, Usage } from "@skein/protocol";
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
@@ -94,7 +94,7 @@ interface Block {
 
 /** Puts a message together from its stream. */
 function createReply() {
-  const blocks: Block[] = [];
+  const blocks = new Map<number, Block>();
   let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
   let stopReason: string | null = null;
   let usage: Usage = { input_tokens: 0, output_tokens: 0 };
@@ -103,7 +103,7 @@ function createReply() {
 
   return {
     add(event: ModelStreamEvent): void {
-      const index = Number(event["index"] ?? 0);
+      const index = event["index"] as number;
       switch (event.type) {
         case "message_start":
           message = event["message"] as typeof message;
@@ -111,13 +111,13 @@ function createReply() {
           containerId = message?.container?.id ?? null;
           return;
         case "content_block_start":
-          blocks[index] = { block: { ...(event["content_block"] as ContentBlock) }, json: "" };
+          blocks.set(index, { block: { ...(event["content_block"] as ContentBlock) }, json: "" });
           return;
         case "content_block_delta":
-          addDelta(blocks[index], event["delta"] as Record<string, unknown>);
+          addDelta(blocks.get(index), event["delta"] as Record<string, unknown>);
           return;
         case "content_block_stop":
-          finishBlock(blocks[index]);
+          finishBlock(blocks.get(index));
           return;
         case "message_delta": {
           const delta = event["delta"] as { stop_reason?: string | null; container?: { id?: string } | null };
@@ -136,9 +136,23 @@ function createReply() {
           { code: "stream_cut", message: "The model's answer broke off before its end." },
           { retryable: true },
         );
-      return { content: blocks.map(({ block }) => block), stopReason, usage, model: message.model ?? "", containerId };
+      const content = [...blocks.values()].map(({ block }) => block);
+      checkReply(content, usage);
+      return { content, stopReason, usage, model: message.model ?? "", containerId };
     },
   };
+}
+
+/** What a model says is an edge: blocks and numbers that make no sense never become facts. */
+function checkReply(content: readonly ContentBlock[], usage: Usage): void {
+  const problems = [...content.map((block) => ContentBlock.safeParse(block)), Usage.safeParse(usage)];
+  const issue = problems.find(({ error }) => error)?.error?.issues[0];
+  if (!issue) return;
+  const place = issue.path.join(".");
+  throw new ModelFailure(
+    { code: "stream_broken", message: `The model's answer makes no sense. ${place}: ${issue.message}` },
+    { retryable: true },
+  );
 }
 
 function addDelta(target: Block | undefined, delta: Record<string, unknown>): void {
