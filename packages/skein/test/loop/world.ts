@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Event } from "@skein/protocol";
-import { type Agent, defineTool } from "skein";
+import type { Agent } from "skein";
 import { expect, onTestFinished } from "vitest";
-import { z } from "zod";
 import { scripted } from "./simulated.ts";
+
+export { ask, counting, pick } from "./tools.ts";
 
 /** The stores that every behaviour is tested on. */
 export const STORES = ["memory", "sqlite"] as const;
@@ -23,37 +24,6 @@ export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "skein-loop-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
-}
-
-/** A tool that the client runs. */
-export const pick = defineTool({
-  name: "pick",
-  description: "Lets the person pick a colour.",
-  input: z.object({ of: z.array(z.string()) }),
-  executor: "frontend",
-});
-
-export const ask = defineTool({
-  name: "AskUserQuestion",
-  description: "Asks the person.",
-  input: z.object({ questions: z.array(z.looseObject({ question: z.string() })) }),
-  executor: "question",
-});
-
-/** A tool that says what it was given, and keeps count. */
-export function counting(name = "count", options: Partial<Parameters<typeof defineTool>[0]> = {}) {
-  const calls: unknown[] = [];
-  const tool = defineTool({
-    name,
-    description: "Counts.",
-    input: z.looseObject({}),
-    run: (input) => {
-      calls.push(input);
-      return `call ${calls.length}`;
-    },
-    ...(options as object),
-  });
-  return { tool, calls };
 }
 
 /** Waits until something is so, for at most five seconds. */
@@ -92,12 +62,12 @@ export function child(file: string, ...args: readonly string[]) {
     ["--conditions=source", "--disable-warning=ExperimentalWarning", path, ...args],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
+  const exited = once(process_, "exit");
   onTestFinished(() => void process_.kill("SIGKILL"));
   const lines = createInterface({ input: process_.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
   return {
     process: process_,
     line: async (): Promise<unknown> => JSON.parse((await lines.next()).value ?? "null"),
-    exit: async (): Promise<number | null> =>
-      process_.exitCode ?? ((await once(process_, "exit")) as [number | null])[0],
+    exit: async (): Promise<number | null> => ((await exited) as [number | null])[0],
   };
 }

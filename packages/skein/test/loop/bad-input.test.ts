@@ -1,0 +1,177 @@
+import { type IncomingMessage, type RequestListener, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import type { JsonObject } from "@skein/protocol";
+import { createAgent, defineTool } from "skein";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { counting, eventsOf, expectUsable } from "./world.ts";
+
+test.each([
+  ["a text", "no schema", /no JSON Schema/],
+  ["null", null, /no JSON Schema/],
+  ["a list", [], /no JSON Schema/],
+  ["a schema of a string", { type: "string" }, /object/],
+  ["a zod schema of a string", z.string(), /must be an object/],
+  ["a type that there is not", { type: "object", properties: { a: { type: "strnig" } } }, /schema of the tool "odd"/i],
+])("a schema that is no schema (%s) is refused when the tool is made", (_, input, sentence) => {
+  const make = () => defineTool({ name: "odd", description: "", input: input as JsonObject, run: () => 1 });
+  expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
+});
+
+test.each(["", "with space", "a/b", "ü", "x".repeat(129), "a\n"])("%j is no name for a tool", (name) => {
+  const make = () => defineTool({ name, description: "", input: z.object({}), run: () => 1 });
+  expect(make).toThrow(expect.objectContaining({ code: "invalid" }));
+});
+
+test("two tools of the same name are refused when the agent is made", () => {
+  const { tool } = counting();
+  expect(() => createAgent({ tools: [tool, tool] })).toThrow(expect.objectContaining({ code: "invalid" }));
+});
+
+test.each([
+  ["no character", "", "invalid"],
+  ["nothing but spaces", " \n\t", "invalid"],
+  ["no block", [], "invalid"],
+  ["an empty text block", [{ type: "text", text: "" }], "invalid"],
+  ["10 million characters", "x".repeat(10_000_000), "too_large"],
+  ["10 million characters in a block", [{ type: "text", text: "x".repeat(10_000_000) }], "too_large"],
+  ["an image that is no base64", [image("image/png", "not base64!")], "invalid"],
+  ["an image that is text", [image("image/png", btoa("just text, no picture"))], "invalid"],
+  ["an image of another type than it says", [image("image/jpeg", pngDot())], "invalid"],
+  ["an image of a type that no model reads", [image("image/tiff", "SUkqAA==")], "invalid"],
+  ["an image from a file", [{ type: "image", source: { type: "url", url: "file:///etc/passwd" } }], "invalid"],
+])("a prompt of %s is refused with a sentence, and the session stays usable", async (_, prompt, code) => {
+  const { agent } = await simulatedAgent();
+  const { sessionId } = await agent.run(scripted("hello", [{ text: "Hello." }]));
+  await expect(agent.run(prompt, { sessionId })).rejects.toMatchObject({ code });
+  await expect(agent.run(prompt)).rejects.toMatchObject({ code });
+  await expectUsable(agent, sessionId);
+  expect((await (await agent.sessions()).list()).items).toHaveLength(1);
+});
+
+test("a real image is a prompt", async () => {
+  const { agent } = await simulatedAgent();
+  const blocks = [image("image/png", pngDot()), { type: "text", text: scripted("image", [{ text: "A dot." }]) }];
+  expect(await agent.run(blocks)).toMatchObject({ finalAnswer: "A dot." });
+});
+
+test("a prompt that the API refuses is left out of what it is shown later", async () => {
+  const { agent, simulator } = await simulatedAgent();
+  const { sessionId } = await agent.run(scripted("hello", [{ text: "Hello." }]));
+  const bad = scripted("poisonous", [{ error: { status: 400, type: "invalid_request_error", message: "no image" } }]);
+  expect(await agent.run(bad, { sessionId })).toMatchObject({ stopReason: "error", error: { message: "no image" } });
+  await expectUsable(agent, sessionId);
+  const last = JSON.stringify(simulator.ledger.calls().at(-1)?.request);
+  expect(last).toContain("hello");
+  expect(last).not.toContain("poisonous");
+  // It was said all the same.
+  const transcript = await (await agent.sessions()).transcript(sessionId);
+  expect(JSON.stringify(transcript)).toContain("poisonous");
+});
+
+test("a prompt that got no answer for another reason is still shown", async () => {
+  const { agent, simulator } = await simulatedAgent({ max_retries: 0 });
+  const first = await agent.run(scripted("unlucky", [{ error: { status: 500, times: 1 } }]));
+  expect(first.stopReason).toBe("error");
+  await expectUsable(agent, first.sessionId);
+  expect(JSON.stringify(simulator.ledger.calls().at(-1)?.request)).toContain("unlucky");
+});
+
+test("an answer of the model with nothing in it ends the run, and does not spoil the session", async () => {
+  const { agent } = await simulatedAgent();
+  const result = await agent.run(scripted("silent", [{ blocks: [] }]));
+  expect(result).toMatchObject({ stopReason: "end_turn", finalAnswer: "", error: null });
+  await expectUsable(agent, result.sessionId);
+});
+
+const start = { type: "message_start", message: { model: "m", usage: { input_tokens: 1, output_tokens: 1 } } };
+const stop = [{ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: {} }, { type: "message_stop" }];
+const block = (content_block: unknown, index: unknown = 0) => ({ type: "content_block_start", index, content_block });
+const garbage: [string, RequestListener][] = [
+  ["a page of HTML", (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Login</h1>")],
+  ["nothing", (_, response) => response.writeHead(200, { "content-type": "text/event-stream" }).end()],
+  ["bytes", (_, response) => response.writeHead(200, sse()).end(Buffer.from([0, 255, 254, 10, 10, 200, 10]))],
+  [
+    "events that are no JSON",
+    (_, response) => response.writeHead(200, sse()).end("event: message_start\ndata: {oops\n\n"),
+  ],
+  ["JSON that is no event", events([1, null, "x", [], {}])],
+  ["a message without a start", events(stop)],
+  ["an answer that does not end", events([start, block({ type: "text", text: "" })])],
+  ["a block that is none", events([start, block(null), ...stop])],
+  ["a block without a type", events([start, block({ text: "x" }), ...stop])],
+  ["a call without an id", events([start, block({ type: "tool_use", name: "count", input: {} }), ...stop])],
+  [
+    "a usage that is no number",
+    events([{ ...start, message: { model: "m", usage: { input_tokens: "many" } } }, ...stop]),
+  ],
+  [
+    "a usage below zero",
+    events([{ ...start, message: { model: "m", usage: { input_tokens: -5, output_tokens: 1 } } }, ...stop]),
+  ],
+];
+
+test("a block far behind the others takes no room of those that are not there", async () => {
+  const { agent } = await answering(events([start, block({ type: "text", text: "x" }, 1e9), ...stop]));
+  expect(await agent.run("Hello")).toMatchObject({ finalAnswer: "x" });
+});
+
+test.each(garbage)("a model that streams %s is a clear error, and the session stays usable", async (_, answer) => {
+  const { agent, calls, mend } = await answering(answer);
+  const result = await agent.run("Hello");
+  expect(result).toMatchObject({ stopReason: "error", error: { message: expect.stringMatching(/[A-Z].*\.?$/s) } });
+  expect(await eventsOf(agent, result.sessionId, "step.retried")).toHaveLength(1);
+  expect(calls).toEqual([]);
+  const [run] = (await (await agent.sessions()).runs(result.sessionId)).items;
+  expect(run?.usage).toEqual(expect.objectContaining({ input_tokens: expect.any(Number) }));
+  mend();
+  await expectUsable(agent, result.sessionId);
+});
+
+/** An agent before a model that answers like this, until it is mended. */
+async function answering(answer: RequestListener) {
+  const { simulator } = await simulatedAgent();
+  let broken = true;
+  const proxy = createServer((request, response) => {
+    if (broken) answer(request, response);
+    else void passOn(simulator.url, request, response);
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => proxy.once("listening", resolve));
+  const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const { tool, calls } = counting();
+  const agent = createAgent({ apiKey: "test", baseUrl, tools: [tool], max_retries: 1, base_delay: 0.01 });
+  onTestFinished(async () => {
+    await agent.close();
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+  return { agent, calls, mend: () => void (broken = false) };
+}
+
+async function passOn(url: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const headers = { "x-api-key": "test", "anthropic-version": "2023-06-01", "content-type": "application/json" };
+  const answered = await fetch(`${url}${request.url}`, { method: "POST", headers, body: await text(request) });
+  response.writeHead(answered.status, sse()).end(await answered.text());
+}
+
+function sse() {
+  return { "content-type": "text/event-stream" };
+}
+
+function events(list: readonly unknown[]): RequestListener {
+  const frames = list.map((event) => {
+    const type = (event as { type?: string } | null)?.type ?? "message_start";
+    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  });
+  return (_, response) => void response.writeHead(200, sse()).end(frames.join(""));
+}
+
+function image(media_type: string, data: string) {
+  return { type: "image", source: { type: "base64", media_type, data } };
+}
+
+function pngDot(): string {
+  return "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+}

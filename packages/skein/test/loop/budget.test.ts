@@ -1,0 +1,69 @@
+import { priceCall } from "@skein/protocol";
+import type { Agent } from "skein";
+import { describe, expect, test } from "vitest";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { STORES, counting, eventsOf, storeUrl } from "./world.ts";
+
+const model = "claude-sonnet-5-5";
+const outputPrice = (tokens: number): number =>
+  priceCall(model, { input_tokens: 0, output_tokens: tokens })?.total_micros ?? 0;
+
+describe.each(STORES)("on the %s store", (kind) => {
+  const endless = [{ text: "x".repeat(400), tools: [{ name: "count" }] }];
+
+  test("a run ends when its money is spent, and has not spent more", async () => {
+    const { tool } = counting();
+    const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind), model, max_tokens: 200 });
+    const maxCostMicros = outputPrice(700);
+    const result = await agent.run(scripted(`run ${kind}`, endless), { maxCostMicros });
+    expect(result).toMatchObject({ stopReason: "budget", error: { code: "budget_exceeded" } });
+    const [run] = (await (await agent.sessions()).runs(result.sessionId)).items;
+    expect(run).toMatchObject({ outcome: "failed", stop_reason: "budget" });
+    expect(run?.cost_micros).toBeGreaterThan(maxCostMicros / 3);
+    expect((run?.cost_micros ?? 0) - (await lastCall(agent, result.sessionId))).toBeLessThan(maxCostMicros);
+    expect(await agent.run(scripted("next", [{ text: "Next." }]), { sessionId: result.sessionId })).toMatchObject({
+      finalAnswer: "Next.",
+    });
+  });
+
+  test("the answer may have as many tokens as the money that is left pays for", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), model, max_tokens: 4096 });
+    const maxCostMicros = outputPrice(500);
+    await agent.run(scripted(`clamp ${kind}`, [{ text: "Short." }]), { maxCostMicros });
+    const sent = (simulator.ledger.calls()[0]?.request as { max_tokens: number }).max_tokens;
+    expect(sent).toBeLessThan(500);
+    expect(sent).toBeGreaterThan(300);
+  });
+
+  test("a session has a budget over all its runs", async () => {
+    const max_cost_micros = outputPrice(600);
+    const { agent, simulator } = await simulatedAgent({
+      store: storeUrl(kind),
+      model,
+      max_tokens: 300,
+      max_cost_micros,
+    });
+    const long = [{ text: "y".repeat(800) }];
+    const first = await agent.run(scripted(`one ${kind}`, long));
+    expect(first.stopReason).toBe("end_turn");
+    const { sessionId } = first;
+    const outcomes = [];
+    for (let n = 0; n < 4; n++) outcomes.push((await agent.run(scripted(`${n}`, long), { sessionId })).stopReason);
+    expect(outcomes.at(-1)).toBe("budget");
+    const spent = (await (await agent.sessions()).get(sessionId)).cost_micros;
+    expect(spent - (await lastCall(agent, sessionId))).toBeLessThan(max_cost_micros);
+    const calls = simulator.ledger.totals().calls;
+    await agent.run(scripted("none", long), { sessionId });
+    expect(simulator.ledger.totals().calls).toBe(calls);
+  });
+
+  test("a budget of nothing makes no call", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
+    expect(await agent.run("2+2", { maxCostMicros: 0 })).toMatchObject({ stopReason: "budget", totalSteps: 0 });
+    expect(simulator.ledger.totals().calls).toBe(0);
+  });
+});
+
+async function lastCall(agent: Agent, sessionId: string): Promise<number> {
+  return (await eventsOf(agent, sessionId, "step.generated")).at(-1)?.data.cost?.total_micros ?? 0;
+}

@@ -1,0 +1,133 @@
+import { defineTool } from "skein";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { STORES, counting, eventsOf, expectUsable, resultOf, storeUrl, until } from "./world.ts";
+
+/** A tool that works until it is told to stop, and says when that was. */
+function endless(policy: "once" | "repeatable" = "once") {
+  const log: { started?: number; stopped?: number } = {};
+  const tool = defineTool({
+    name: "endless",
+    description: "Never ends.",
+    input: z.object({}),
+    policy,
+    run: (_, { signal }) => {
+      log.started = Date.now();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          log.stopped = Date.now();
+          reject(new Error("stopped"));
+        });
+      });
+    },
+  });
+  return { tool, log };
+}
+
+describe.each(STORES)("on the %s store", (kind) => {
+  test("a cancel reaches a model call that is silent, within a second", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
+    const stop = new AbortController();
+    const running = agent.run(scripted(`hang ${kind}`, [{ text: "never", hang: true }]), { signal: stop.signal });
+    await until(() => simulator.ledger.calls({ outcome: "open" }).length);
+    const asked = Date.now();
+    stop.abort();
+    const result = await running;
+    expect(Date.now() - asked).toBeLessThan(1000);
+    expect(result).toMatchObject({ stopReason: "cancelled", error: { code: "cancelled" } });
+    await until(() => simulator.ledger.calls({ outcome: "aborted" }).length);
+    expect(await eventsOf(agent, result.sessionId, "step.abandoned")).toHaveLength(1);
+    await expectUsable(agent, result.sessionId);
+  });
+
+  test("a cancel reaches a model call that is streaming", async () => {
+    const { agent } = await simulatedAgent({ store: storeUrl(kind) });
+    const stop = new AbortController();
+    const steps = [{ text: "word ".repeat(200), chunk: 5, chunkDelayMs: 20 }];
+    let drafts = 0;
+    let sessionId = "";
+    for await (const event of agent.stream(scripted(`stream ${kind}`, steps), { signal: stop.signal })) {
+      if (event.event_type === "step.generating" && (drafts += 1) === 3) stop.abort();
+      if (event.event_type === "session.failed") {
+        sessionId = event.session_id;
+        expect(event.data.stop_reason).toBe("cancelled");
+      }
+    }
+    expect(drafts).toBeLessThan(100);
+    await expectUsable(agent, sessionId);
+  });
+
+  test.each(["once", "repeatable"] as const)(
+    "a cancel stops running tools within a second; a %s one is closed as what it is",
+    async (policy) => {
+      const { tool, log } = endless(policy);
+      const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
+      const calls = [
+        { name: "endless", id: "toolu_1" },
+        { name: "endless", id: "toolu_2" },
+      ];
+      const stop = new AbortController();
+      const running = agent.run(scripted(`tools ${kind} ${policy}`, [{ tools: calls }]), { signal: stop.signal });
+      await until(() => log.started);
+      const asked = Date.now();
+      stop.abort();
+      const { sessionId, stopReason } = await running;
+      expect(stopReason).toBe("cancelled");
+      expect((log.stopped ?? Number.POSITIVE_INFINITY) - asked).toBeLessThan(1000);
+      const outcome = policy === "once" ? "unknown" : "failed";
+      expect(await resultOf(agent, sessionId, "toolu_1")).toMatchObject({ outcome, is_error: true });
+      await expectUsable(agent, sessionId);
+    },
+  );
+
+  test("a cancel ends the wait before a retry", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 60 });
+    const stop = new AbortController();
+    const prompt = scripted(`retry ${kind}`, [{ error: { status: 529, type: "overloaded_error" } }]);
+    const running = agent.run(prompt, { signal: stop.signal });
+    await until(() => simulator.ledger.calls({ outcome: "faulted" }).length);
+    stop.abort();
+    expect(await running).toMatchObject({ stopReason: "cancelled" });
+  });
+
+  test("a run that is cancelled in the queue never starts, and whoever waits for it is told", async () => {
+    const { tool, calls } = counting();
+    const slow = endless();
+    const { agent } = await simulatedAgent({ tools: [tool, slow.tool], store: storeUrl(kind) });
+    const stopFirst = new AbortController();
+    const first = agent.run(scripted(`first ${kind}`, [{ tools: [{ name: "endless" }] }]), {
+      signal: stopFirst.signal,
+    });
+    await until(() => slow.log.started);
+    const sessions = await agent.sessions();
+    const [session] = (await sessions.list()).items;
+    const sessionId = session?.id ?? "";
+    const stop = new AbortController();
+    const queued = agent.run(scripted("never", [{ tools: [{ name: "count" }] }]), { sessionId, signal: stop.signal });
+    await until(async () => (await eventsOf(agent, sessionId, "prompt.accepted")).length === 2);
+    stop.abort();
+    expect(await queued).toMatchObject({ stopReason: "cancelled", totalSteps: 0, conversationHistory: [] });
+    stopFirst.abort();
+    await first;
+    await expectUsable(agent, sessionId);
+    expect(calls).toEqual([]);
+    expect((await sessions.runs(sessionId)).items).toHaveLength(2);
+  });
+
+  test("a signal that was aborted before cancels the run at once", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
+    const prompt = scripted(`aborted ${kind}`, [{ text: "never", delayMs: 5000 }]);
+    const result = await agent.run(prompt, { signal: AbortSignal.abort() });
+    expect(result.stopReason).toBe("cancelled");
+    expect(simulator.ledger.totals().usage.output_tokens).toBe(0);
+  });
+});
+
+test("a cancel of what is over says so", async () => {
+  const { agent } = await simulatedAgent();
+  const { sessionId, runId } = await agent.run("2+2");
+  const sessions = await agent.sessions();
+  await expect(sessions.cancel(sessionId)).rejects.toMatchObject({ code: "not_running" });
+  await expect(sessions.cancel(sessionId, { runId })).rejects.toMatchObject({ code: "not_running" });
+});

@@ -1,0 +1,103 @@
+import { defineTool } from "skein";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { STORES, eventsOf, expectUsable, storeUrl, until } from "./world.ts";
+
+/** A tool that waits for the test. */
+function gate() {
+  const opened = Promise.withResolvers<string>();
+  let started = false;
+  const tool = defineTool({
+    name: "gate",
+    description: "Waits.",
+    input: z.object({}),
+    run: () => {
+      started = true;
+      return opened.promise;
+    },
+  });
+  return { tool, open: opened.resolve, started: () => started };
+}
+
+describe.each(STORES)("on the %s store", (kind) => {
+  test("a prompt that steers is read before the next step, after the results of this one", async () => {
+    const { tool, open, started } = gate();
+    const { agent, simulator } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
+    const running = agent.run(scripted(`steer ${kind}`, [{ tools: [{ name: "gate" }] }, { text: "Done." }]));
+    await until(started);
+    const sessionId = await onlySession(agent);
+    const steering = agent.run("In French, please.", { sessionId, mode: "steer" });
+    await until(async () => (await eventsOf(agent, sessionId, "prompt.accepted")).length === 2);
+    open("opened");
+    const end = await running;
+    expect(end.conversationHistory.map(({ role, content }) => [role, typeof content])).toEqual([
+      ["user", "string"],
+      ["assistant", "object"],
+      ["user", "object"],
+      ["user", "string"],
+      ["assistant", "object"],
+    ]);
+    const [, second] = simulator.ledger.calls();
+    expect(JSON.stringify(second?.request)).toContain("In French, please.");
+    expect(await steering).toMatchObject({ runId: end.runId, finalAnswer: "Done." });
+    expect((await (await agent.sessions()).runs(sessionId)).items).toHaveLength(1);
+  });
+
+  test("a prompt that steers while the last answer is written makes one more step", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
+    const running = agent.run(scripted(`late ${kind}`, [{ text: "First.", delayMs: 200 }, { text: "Second." }]));
+    await until(() => simulator.ledger.calls({ outcome: "open" }).length);
+    const sessionId = await onlySession(agent);
+    await (await agent.sessions()).prompt(sessionId, { content: "And?", mode: "steer" });
+    expect(await running).toMatchObject({ finalAnswer: "Second.", totalSteps: 2 });
+  });
+
+  test("a prompt that steers an idle session is a prompt like any other", async () => {
+    const { agent } = await simulatedAgent({ store: storeUrl(kind) });
+    const { sessionId } = await agent.run("2+2");
+    const next = await agent.run(scripted(`idle ${kind}`, [{ text: "Here." }]), { sessionId, mode: "steer" });
+    expect(next).toMatchObject({ finalAnswer: "Here.", stopReason: "end_turn" });
+    expect((await (await agent.sessions()).runs(sessionId)).items).toHaveLength(2);
+  });
+
+  test("a prompt that interrupts cancels the run and takes its place", async () => {
+    const { tool, started } = gate();
+    const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
+    const running = agent.run(scripted(`interrupted ${kind}`, [{ tools: [{ name: "gate" }] }]));
+    await until(started);
+    const sessionId = await onlySession(agent);
+    const queued = agent.run(scripted("queued", [{ text: "Queued." }]), { sessionId });
+    await until(async () => (await eventsOf(agent, sessionId, "prompt.accepted")).length === 2);
+    const asked = Date.now();
+    const next = await agent.run(scripted("now", [{ text: "Now." }]), { sessionId, mode: "interrupt" });
+    expect(next.finalAnswer).toBe("Now.");
+    expect(Date.now() - asked).toBeLessThan(1000);
+    expect(await running).toMatchObject({ stopReason: "cancelled" });
+    expect(await queued).toMatchObject({ finalAnswer: "Queued." });
+    const runs = (await (await agent.sessions()).runs(sessionId)).items.toReversed();
+    expect(runs.map(({ outcome, id }) => [outcome, id === next.runId])).toEqual([
+      ["cancelled", false],
+      ["completed", true],
+      ["completed", false],
+    ]);
+    await expectUsable(agent, sessionId);
+  });
+
+  test("prompts that come at once run one after the other, in the order of their acceptance", async () => {
+    const { agent } = await simulatedAgent({ store: storeUrl(kind) });
+    const { sessionId } = await agent.run("2+2");
+    const prompts = Array.from({ length: 5 }, (_, n) => scripted(`prompt ${n} ${kind}`, [{ text: `Answer ${n}.` }]));
+    const results = await Promise.all(prompts.map((prompt) => agent.run(prompt, { sessionId })));
+    expect(results.map(({ finalAnswer }) => finalAnswer)).toEqual([0, 1, 2, 3, 4].map((n) => `Answer ${n}.`));
+    const events = await (await agent.sessions()).events(sessionId);
+    const turns = events.filter(({ event_type }) => /session\.(started|completed)/.test(event_type));
+    expect(turns.map(({ event_type }) => event_type)).toEqual(
+      Array.from({ length: 6 }, () => ["session.started", "session.completed"]).flat(),
+    );
+  });
+});
+
+async function onlySession(agent: Awaited<ReturnType<typeof simulatedAgent>>["agent"]): Promise<string> {
+  return (await (await agent.sessions()).list()).items[0]?.id ?? "";
+}

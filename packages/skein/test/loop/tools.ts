@@ -1,0 +1,33 @@
+import { defineTool } from "skein";
+import { z } from "zod";
+
+/** A tool that the client runs. */
+export const pick = defineTool({
+  name: "pick",
+  description: "Lets the person pick a colour.",
+  input: z.object({ of: z.array(z.string()) }),
+  executor: "frontend",
+});
+
+export const ask = defineTool({
+  name: "AskUserQuestion",
+  description: "Asks the person.",
+  input: z.object({ questions: z.array(z.looseObject({ question: z.string() })) }),
+  executor: "question",
+});
+
+/** A tool that says what it was given, and keeps count. */
+export function counting(name = "count", options: Partial<Parameters<typeof defineTool>[0]> = {}) {
+  const calls: unknown[] = [];
+  const tool = defineTool({
+    name,
+    description: "Counts.",
+    input: z.looseObject({}),
+    run: (input) => {
+      calls.push(input);
+      return `call ${calls.length}`;
+    },
+    ...(options as object),
+  });
+  return { tool, calls };
+}
