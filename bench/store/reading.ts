@@ -1,7 +1,11 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { SessionQuery, Store } from "@skein/core";
 import type { NewEvent } from "@skein/protocol";
 import { NO_USAGE } from "@skein/protocol";
-import { type StoreName, openStore } from "../../scripts/kill/open-store.ts";
+import pg from "pg";
+import { type Place, type StoreName, openStore } from "../../scripts/kill/open-store.ts";
 import type { Places } from "./places.ts";
 import { type Result, median } from "./results.ts";
 import { TENANT, created, ids, inParallel, newSession, prompt } from "./workload.ts";
@@ -29,37 +33,39 @@ export async function benchReading(name: StoreName | "memory", options: ReadingO
     await makeSessions(store, parent, few);
     const results: Result[] = [];
     if (name !== "memory") {
-      const times: number[] = [];
-      for (let i = 0; i < 5; i++) {
-        await store.close();
-        const started = performance.now();
+      await store.close();
+      const times = await timed(async () => {
         store = await openStore(name, place);
         await store.get(parent);
-        times.push(performance.now() - started);
-      }
+        await store.close();
+      }, 5);
+      store = await openStore(name, place);
       results.push(
-        limit(name, `open with ${few.toLocaleString("en")} sessions`, times, name === "sqlite" ? 50 : undefined),
+        limited(name, `open and close with ${few.toLocaleString("en")} sessions`, times, {
+          most: name === "sqlite" ? 50 : undefined,
+        }),
       );
     }
     const started = new Date();
     progress(`${name}: making ${(sessions - few).toLocaleString("en")} more`);
     await makeSessions(store, parent, sessions - few);
-    results.push(await readLong(store, name), ...(await lists(store, name, { parent, started, sessions })));
+    const floor = await bareRead(name, await places.fresh(name));
+    results.push(await readLong(store, name, floor), ...(await lists(store, name, { parent, started, sessions })));
     return results;
   } finally {
     await store.close();
   }
 }
 
-async function readLong(store: Store, name: string): Promise<Result> {
+async function readLong(store: Store, name: StoreName | "memory", floor: Times | undefined): Promise<Result> {
   const sessionId = ids();
-  const events = [created(), ...Array.from({ length: 9999 }, () => prompt())];
+  const events = [created(), ...Array.from({ length: COUNT - 1 }, () => prompt())];
   await store.append(sessionId, events.slice(0, 1000), { expect: 0 });
   for (let at = 1000; at < events.length; at += 1000) await store.append(sessionId, events.slice(at, at + 1000));
   const times = await timed(async () => {
     if ((await store.read(sessionId)).length !== events.length) throw new Error("The log is not whole.");
   });
-  return limit(name, "read a session of 10,000 events", times, 100);
+  return limited(name, "read a session of 10,000 events", times, { most: 100, ...(floor && { floor }) });
 }
 
 async function lists(
@@ -83,7 +89,7 @@ async function lists(
   const results: Result[] = [];
   for (const [by, query] of queries) {
     const times = await timed(() => store.list({ tenant: TENANT, ...query, limit: 50 }));
-    results.push(limit(name, `list 50 of ${sessions.toLocaleString("en")} by ${by}`, times, 20));
+    results.push(limited(name, `list 50 of ${sessions.toLocaleString("en")} by ${by}`, times, { most: 20 }));
   }
   return results;
 }
@@ -139,25 +145,71 @@ function finishedRun(): NewEvent[] {
   ];
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number[]> {
-  const times: number[] = [];
-  for (let i = 0; i < SAMPLES; i++) {
-    const started = performance.now();
-    await work();
-    times.push(performance.now() - started);
-  }
-  return times;
+interface Times {
+  readonly wall: readonly number[];
+  /** What this process itself worked: on a machine that is shared the better figure. */
+  readonly cpu: number;
 }
 
-function limit(store: string, what: string, times: readonly number[], most: number | undefined): Result {
-  const value = median(times);
-  const note = `first ${(times[0] ?? 0).toFixed(1)}, worst ${Math.max(...times).toFixed(1)}`;
+async function timed(work: () => Promise<unknown>, samples = SAMPLES): Promise<Times> {
+  const wall: number[] = [];
+  const before = process.cpuUsage();
+  for (let i = 0; i < samples; i++) {
+    const started = performance.now();
+    await work();
+    wall.push(performance.now() - started);
+  }
+  const { user, system } = process.cpuUsage(before);
+  return { wall, cpu: (user + system) / 1000 / samples };
+}
+
+interface Limit {
+  readonly most?: number | undefined;
+  readonly floor?: Times;
+}
+
+function limited(store: string, what: string, { wall, cpu }: Times, { most, floor }: Limit = {}): Result {
+  const value = median(wall);
+  const bare = floor && median(floor.wall);
+  const note = `first ${(wall[0] ?? 0).toFixed(1)}, worst ${Math.max(...wall).toFixed(1)}, own CPU ${cpu.toFixed(1)}`;
   return {
     what,
     store,
     value,
     unit: "ms",
     note,
+    ...(bare !== undefined && { floor: bare, ratio: value / bare }),
     ...(most !== undefined && { goal: `< ${most} ms`, passed: value < most }),
   };
+}
+
+const COUNT = 10_000;
+const TABLE = "create table bare (session_id text, sequence integer, body text, primary key (session_id, sequence))";
+const SELECT = "select sequence, body from bare where session_id = 'a' order by sequence";
+
+/** The bare driver reads as many rows, and JSON.parse as many bodies. */
+async function bareRead(name: StoreName | "memory", place: Place): Promise<Times | undefined> {
+  const parse = (rows: readonly { body?: unknown }[]): unknown =>
+    rows.map(({ body }) => JSON.parse(String(body)) as unknown);
+  const body = JSON.stringify(prompt().data);
+  if (name === "sqlite") {
+    mkdirSync(place.folder, { recursive: true });
+    const db = new DatabaseSync(join(place.folder, "bare.db"));
+    db.exec(TABLE);
+    db.prepare(
+      `with recursive n (n) as (select 1 union all select n + 1 from n where n < ${COUNT}) insert into bare select 'a', n, ? from n`,
+    ).run(body);
+    const select = db.prepare(SELECT);
+    const times = await timed(async () => parse(select.all()));
+    db.close();
+    return times;
+  }
+  if (name !== "postgres") return undefined;
+  const client = new pg.Client(place.url);
+  await client.connect();
+  await client.query(TABLE);
+  await client.query(`insert into bare select 'a', n, $1 from generate_series(1, ${COUNT}) n`, [body]);
+  const times = await timed(async () => parse((await client.query<{ body: string }>(SELECT)).rows));
+  await client.end();
+  return times;
 }
