@@ -94,7 +94,7 @@ test("a run that waits is answered from another process, and goes on in its own"
   const answers = ["a", "b"].map((content) => child("answer.ts", store, sessionId, "toolu_1", content));
   const said = (await Promise.all(answers.map(({ line }) => line()))) as { disposition: string }[];
   expect(said.map(({ disposition }) => disposition).toSorted()).toEqual(["accepted", "duplicate"]);
-  expect(await (await child("answer.ts", store, sessionId, "toolu_x", "?")).line()).toMatchObject({
+  expect(await child("answer.ts", store, sessionId, "toolu_x", "?").line()).toMatchObject({
     disposition: "refused",
   });
   const winner = said[0]?.disposition === "accepted" ? "a" : "b";

@@ -4,5 +4,6 @@ import { openStore } from "skein";
 
 const [url = "", sessionId = "", toolUseId = "", content = ""] = process.argv.slice(2);
 const store = await openStore(url);
-console.log(JSON.stringify(await createSessions({ store }).answer(sessionId, toolUseId, { content })));
+const answered = await createSessions({ store }).answer(sessionId, toolUseId, { content });
+process.stdout.write(`${JSON.stringify(answered)}\n`);
 await store.close();

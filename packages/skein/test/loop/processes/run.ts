@@ -17,8 +17,9 @@ const effect = (name: "once" | "repeatable") =>
     },
   });
 const agent = createAgent({ store, apiKey: "test", baseUrl, tools: [effect("once"), effect("repeatable"), pick] });
-const onEvent = ({ event_type, session_id }: { event_type: string; session_id: string }): void =>
-  console.log(JSON.stringify({ event_type, session_id }));
+const say = (what: object): unknown => process.stdout.write(`${JSON.stringify(what)}\n`);
+const onEvent = ({ event_type, session_id }: { event_type: string; session_id: string }): unknown =>
+  say({ event_type, session_id });
 const { sessionId, stopReason } = await agent.run(prompt, { onEvent });
-console.log(JSON.stringify({ sessionId, stopReason }));
+say({ sessionId, stopReason });
 await new Promise((resolve) => process.stdin.once("end", resolve).resume());
