@@ -19,7 +19,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
 }
 
 /** The beginning of a page, with the rule that nothing may run or load. */
-export function pageStart(title: string): string {
+function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
@@ -93,6 +93,6 @@ const special = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u20
 const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /** Markup becomes text, and characters that hide or turn other text around become visible. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(special, (char) => names[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -62,7 +62,7 @@ function partLines(part: Part): string[] {
 function details(title: string, text: string, language: string): string[] {
   const fence = fenceFor(text);
   const body = text === "" ? [] : [`${fence}${language}`, text, fence, ""];
-  return ["<details>", `<summary>${html(title)}</summary>`, "", ...body, "</details>", ""];
+  return ["<details>", `<summary>${plain(title)}</summary>`, "", ...body, "</details>", ""];
 }
 
 /** Longer than any run of backticks in the text, so the text cannot close it. */
@@ -71,13 +71,25 @@ function fenceFor(text: string): string {
   return "`".repeat(longest + 1);
 }
 
-/** Raw HTML and pictures from elsewhere are taken the power to act; everything else stays Markdown. */
+/**
+ * Raw HTML and pictures from elsewhere are taken the power to act; everything else stays Markdown. A fence that the
+ * text leaves open is closed, because it would swallow what follows.
+ */
 function safeMarkdown(text: string): string {
-  return text.replaceAll(/<(?=[A-Za-z/!?])/g, "&lt;").replaceAll("![", "!\\[");
+  let fence: string | undefined;
+  const lines = text.split("\n").map((line) => {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    const isClosing = mark !== undefined && fence !== undefined && mark.startsWith(fence) && line.trim() === mark;
+    const isInside = fence !== undefined;
+    if (isClosing) fence = undefined;
+    else if (mark !== undefined && !isInside) fence = mark;
+    return isInside ? line : line.replaceAll(/<(?=[A-Za-z/!?])/g, "&lt;").replaceAll("![", "!\\[");
+  });
+  return fence === undefined ? lines.join("\n") : [...lines, fence].join("\n");
 }
 
 function plain(text: string): string {
-  return html(text.replaceAll(/\s+/g, " ")).replaceAll("|", "\\|");
+  return html(text.replaceAll(/\s+/g, " ")).replaceAll("|", "\\|").replaceAll("![", "!\\[");
 }
 
 function html(text: string): string {

@@ -45,10 +45,6 @@ export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Da
   if (cut.nulls > 0) report("nul-bytes", `${cut.nulls} NUL bytes`);
   if (cut.end === cut.start) return [];
   const text = cut.bytes.toString("utf8", cut.start, cut.end);
-  // A replacement character is only a sign: it may stand in the text itself.
-  if (text.includes("\u{FFFD}") && !isUtf8(cut.bytes.subarray(cut.start, cut.end))) {
-    report("invalid-utf8", "bytes that are not UTF-8 were replaced");
-  }
   const found = (value: Readonly<Record<string, unknown>>): ParsedLine => ({
     line: place.line,
     offset: place.offset,
@@ -57,6 +53,10 @@ export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Da
   });
   const whole = tryParse(text);
   if (whole.ok) {
+    // A replacement character is only a sign: it may stand in the text itself.
+    if (text.includes("\u{FFFD}") && !isUtf8(cut.bytes.subarray(cut.start, cut.end))) {
+      report("invalid-utf8", "bytes that are not UTF-8 were replaced");
+    }
     if (isObject(whole.value)) return [found(whole.value)];
     report("not-an-object", "the line is JSON but not an object");
     return [];

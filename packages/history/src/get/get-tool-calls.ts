@@ -45,12 +45,12 @@ export function toolCallsOf(session: Pick<Session, "messages" | "agents">): read
   return [...calls.values()];
 }
 
-export function toolUsesOf(message: Message): readonly ToolUseContent[] {
+function toolUsesOf(message: Message): readonly ToolUseContent[] {
   if (message.role !== "assistant") return [];
   return message.content.filter((block): block is ToolUseContent => block.type === "tool_use" && "name" in block);
 }
 
-export function toolResultsOf(message: Message): readonly ToolResult[] {
+function toolResultsOf(message: Message): readonly ToolResult[] {
   if (message.role !== "user" || typeof message.content === "string") return [];
   return message.content.filter((block): block is ToolResult => block.type === "tool_result");
 }

@@ -9,7 +9,7 @@ export interface Query {
   readonly literals: readonly string[];
 }
 
-export interface Term {
+interface Term {
   /** Every place in a text where the term matches. */
   find(text: string): readonly Span[];
 }
@@ -107,5 +107,5 @@ function literalOf(word: string): string | undefined {
 }
 
 function escape(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }

@@ -12,17 +12,7 @@ import type {
 } from "../model/types.ts";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../model/value.ts";
 
-/** Turns the lines of one file into messages, in order. `fallbackTime` is for files without any time. */
-export function toMessages(lines: Iterable<ParsedLine>, fallbackTime: Date): Message[] {
-  const builder = createMessageBuilder(fallbackTime);
-  const messages: Message[] = [];
-  for (const line of lines) {
-    const message = builder.add(line);
-    if (message) messages.push(message);
-  }
-  return messages;
-}
-
+/** Turns the lines of one file into messages. `fallbackTime` is for files without any time. */
 export interface MessageBuilder {
   /** The message that begins with this line; undefined if the line continues an answer that was handed out before. */
   add(line: ParsedLine): Message | undefined;
@@ -48,14 +38,14 @@ export function createMessageBuilder(fallbackTime: Date): MessageBuilder {
   };
 }
 
-export function timeOf(value: Value): Date | undefined {
+function timeOf(value: Value): Date | undefined {
   const { timestamp } = value;
   if (typeof timestamp !== "string" && typeof timestamp !== "number") return undefined;
   const time = new Date(timestamp);
   return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
-export function usageOf(value: unknown): TokenUsage {
+function usageOf(value: unknown): TokenUsage {
   const usage = objectOf(value);
   return {
     inputTokens: numberOf(usage["input_tokens"]) ?? 0,

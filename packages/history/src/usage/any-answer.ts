@@ -1,4 +1,4 @@
-import { findKeys, keys, newFound } from "../format/json-scan.ts";
+import { findKeys, keys, newFound, readObject, skipSpace } from "../format/json-scan.ts";
 import { parseLine } from "../format/parse-line.ts";
 import { at, isText, readCounters, text, timeAt } from "./counters.ts";
 import { column, type Call } from "./usage-table.ts";
@@ -37,8 +37,8 @@ export function readAnyAnswer(
 /** False when the bytes are not an object. A line without a call leaves the id empty. */
 function readWhole(bytes: Buffer, start: number, end: number, call: Call): boolean {
   call.id = "";
-  // Stops early when every key was found; otherwise it has seen the closing bracket.
-  if (!findKeys(bytes, start, end, lineKeys, line)) return false;
+  const behind = readObject(bytes, start, end, lineKeys, line);
+  if (behind < 0 || skipSpace(bytes, behind, end) < end) return false;
   if (isText(bytes, line, 0, "assistant")) {
     if (at(line, 1) >= 0) readAnswer(bytes, line, call, false);
     return true;

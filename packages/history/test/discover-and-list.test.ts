@@ -1,0 +1,194 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  discover,
+  encodeProjectPath,
+  isDataNotFoundError,
+  isWorkspaceNotFoundError,
+  listSessions,
+} from "../src/index.ts";
+import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
+
+const hello = (text = "hello", start?: string): readonly Fields[] => {
+  const talk = conversation(start);
+  return [talk.user(text), talk.answer("hi")];
+};
+
+describe("discovery", () => {
+  test("finds sessions and subagents in all three layouts, and links the old one by its lines", async () => {
+    const data = createDataDirectory();
+    const id = sessionId(1);
+    data.session(id, hello());
+    const side = conversation("2026-11-01T11:00:00.000Z", { sessionId: id, isSidechain: true });
+    data.write(`projects/-work-app/agent-abcd1234.jsonl`, jsonLines([side.user("old")]));
+    data.write(`projects/-work-app/${id}/subagents/agent-a0123456789abcdef.jsonl`, jsonLines([side.user("new")]));
+    data.write(`projects/-work-app/${id}/subagents/workflows/wf_1/agent-ffff.jsonl`, jsonLines([side.user("flow")]));
+    expect(
+      discover(data.config)
+        .files.map(({ layout }) => layout)
+        .sort(),
+    ).toEqual(["legacy", "main", "subagents", "workflow"]);
+    const { data: sessions } = await listSessions(data.config);
+    expect(sessions.length).toBe(1);
+    expect(sessions[0]?.agentIds.toSorted()).toEqual(["a0123456789abcdef", "abcd1234", "ffff"]);
+  });
+
+  test("pipes, links and leftovers among the files are skipped with a reason, and nothing waits for a pipe", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), hello());
+    execFileSync("mkfifo", [data.path("projects/-work-app", `${sessionId(2)}.jsonl`)]);
+    symlinkSync("/etc/passwd", data.path("projects/-work-app", `${sessionId(3)}.jsonl`));
+    data.write(`projects/-work-app/${sessionId(4)}.jsonl.backup`, "x");
+    symlinkSync("/etc", data.path("projects/-linked"));
+    const { skipped } = discover(data.config);
+    expect(skipped.map(({ reason }) => reason).sort()).toEqual(["leftover", "pipe", "symlink", "symlink"]);
+    expect((await listSessions(data.config)).pagination.total).toBe(1);
+  });
+
+  test("a data directory that is not there is an error of its own, one without projects is empty", async () => {
+    const data = createDataDirectory();
+    const missing = join(data.root, "missing");
+    await expect(listSessions({ dataPath: missing, cacheFolder: null })).rejects.toSatisfy(isDataNotFoundError);
+    mkdirSync(join(data.root, "fresh"));
+    expect((await listSessions({ dataPath: join(data.root, "fresh"), cacheFolder: null })).data).toEqual([]);
+  });
+
+  test("several data directories are read as one, and one that is named twice only once", async () => {
+    const [one, two] = [createDataDirectory(), createDataDirectory()];
+    one.session(sessionId(1), hello("one", "2026-11-01T10:00:00.000Z"));
+    two.session(sessionId(2), hello("two", "2026-11-02T10:00:00.000Z"));
+    const dataPath = [one.root, two.root, `${one.root}/`];
+    const { data } = await listSessions({ dataPath, cacheFolder: null });
+    expect(data.map(({ summary }) => summary)).toEqual(["two", "one"]);
+  });
+
+  test("a path becomes the folder name that Claude Code makes of it", () => {
+    expect(encodeProjectPath("/Users/a/my_proj.x")).toBe("-Users-a-my-proj-x");
+    expect(encodeProjectPath("C:\\git\\cc-plus")).toBe("C--git-cc-plus");
+    expect(encodeProjectPath("/a/😀")).toBe("-a---");
+    const long = `/${"x".repeat(300)}`;
+    expect(encodeProjectPath(long)).toMatch(/^-x{199}-[0-9a-z]+$/);
+  });
+});
+
+describe("the list", () => {
+  test("is ordered by the newest activity, pages, and counts all", async () => {
+    const data = createDataDirectory();
+    for (let i = 1; i <= 7; i += 1) data.session(sessionId(i), hello(`p${i}`, `2026-11-0${i}T10:00:00.000Z`));
+    const page = await listSessions({ ...data.config, limit: 3, offset: 2 });
+    expect(page.data.map(({ summary }) => summary)).toEqual(["p5", "p4", "p3"]);
+    expect(page.pagination).toEqual({ total: 7, limit: 3, offset: 2, hasMore: true });
+    expect((await listSessions({ ...data.config, limit: 0 })).data).toEqual([]);
+    expect((await listSessions(data.config)).pagination).toEqual({ total: 7, limit: 50, offset: 0, hasMore: false });
+    await expect(listSessions({ ...data.config, limit: -1 })).rejects.toThrow(RangeError);
+  });
+
+  test("takes the project from the lines, never from the folder, and finds it by path", async () => {
+    const data = createDataDirectory();
+    const cwd = "/work/my-app_v1.2";
+    const talk = conversation(undefined, { cwd });
+    data.session(sessionId(1), [talk.user("x")], encodeProjectPath(cwd));
+    data.session(sessionId(2), hello(), encodeProjectPath(cwd));
+    const { data: found } = await listSessions({ ...data.config, workspace: `${cwd}/` });
+    expect(found.map(({ projectPath }) => projectPath)).toEqual([cwd]);
+    await expect(listSessions({ ...data.config, workspace: "/work/my/app" })).rejects.toSatisfy(
+      isWorkspaceNotFoundError,
+    );
+  });
+
+  test("compares Windows paths without regard to case and slashes", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation(undefined, { cwd: "C:\\git\\App" }).user("x")], "C--git-App");
+    expect((await listSessions({ ...data.config, workspace: "c:/git/app" })).data.length).toBe(1);
+  });
+
+  test("follows a session that was moved to another folder", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [...hello(), { type: "relocated", relocatedCwd: "/new/place" }]);
+    expect((await listSessions(data.config)).data[0]).toMatchObject({
+      projectPath: "/new/place",
+      projectPathSource: "relocated",
+    });
+  });
+
+  test.each<[string, readonly Fields[], string | null]>([
+    [
+      "the user's name for it",
+      [
+        { type: "custom-title", customTitle: "Mine" },
+        { type: "ai-title", aiTitle: "Model's" },
+      ],
+      "Mine",
+    ],
+    [
+      "the last of several",
+      [
+        { type: "ai-title", aiTitle: "First" },
+        { type: "ai-title", aiTitle: "Second" },
+      ],
+      "Second",
+    ],
+    [
+      "the model's name for it",
+      [
+        { type: "last-prompt", lastPrompt: "last" },
+        { type: "ai-title", aiTitle: "Model's" },
+      ],
+      "Model's",
+    ],
+    ["the last prompt", [{ type: "last-prompt", lastPrompt: "last" }], "last"],
+    ["an old summary", [{ type: "summary", summary: "Old", leafUuid: "x" }], "Old"],
+    ["the first prompt", [], "real question"],
+  ])("shows as the title %s", async (_, metadata, expected) => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const lines = [talk.user("<command-name>/init</command-name>"), talk.user("real question"), talk.answer("ok")];
+    data.session(sessionId(1), [...metadata.slice(0, 1), ...lines, ...metadata.slice(1)]);
+    expect((await listSessions(data.config)).data[0]?.summary).toBe(expected);
+  });
+
+  test("finds a title far from the end of the file, and one in the file beside it", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(sessionId(1), [{ type: "custom-title", customTitle: "Far" }, talk.user("x".repeat(300_000))]);
+    expect((await listSessions(data.config)).data[0]?.summary).toBe("Far");
+    data.session(sessionId(1), [talk.user("prompt")]);
+    data.write(`projects/-work-app/${sessionId(1)}/custom-title.json`, JSON.stringify({ customTitle: "Beside" }));
+    expect((await listSessions(data.config)).data[0]?.summary).toBe("Beside");
+  });
+
+  test("counts an answer over several lines once and leaves side chains out", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const message = { id: "msg_same" };
+    data.session(sessionId(1), [
+      talk.user("q"),
+      talk.answer([{ type: "thinking", thinking: "t" }], { message }),
+      talk.answer([{ type: "text", text: "a" }], { message }),
+      talk.user("side", { isSidechain: true }),
+      talk.line("system", { subtype: "informational", content: "x" }),
+      { type: "mode", mode: "x" },
+    ]);
+    const [summary] = (await listSessions(data.config)).data;
+    expect(summary?.messageCount).toBe(2);
+    expect(summary?.timestamp).toEqual(new Date("2026-11-01T10:00:00.000Z"));
+    expect(summary?.lastActivityAt).toEqual(new Date("2026-11-01T10:00:04.000Z"));
+    expect(summary?.version).toBe("2.1.300");
+    expect(summary?.gitBranch).toBe("main");
+  });
+
+  test("gives the same answer with and without an index, also after lines were added", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(sessionId(1), [talk.user("one"), talk.answer("two")]);
+    for (let round = 0; round < 3; round += 1) {
+      const plain = await listSessions(data.config);
+      expect(await listSessions(data.indexed)).toEqual(plain);
+      expect(await listSessions(data.indexed)).toEqual(plain);
+      data.append(`projects/-work-app/${sessionId(1)}.jsonl`, jsonLines([talk.user(`more ${round}`)]));
+    }
+    expect((await listSessions(data.indexed)).data[0]?.messageCount).toBe(5);
+  });
+});

@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { buildIndex, getUsage, listSessions, searchSessions } from "../src/index.ts";
+import { writeCorpus } from "../src/testing/corpus.ts";
+import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
+
+const builder = `
+  import { buildIndex } from ${JSON.stringify(join(import.meta.dirname, "../src/index.ts"))};
+  process.stdout.write("started\\n");
+  for (;;) await buildIndex({ dataPath: process.argv[1], cacheFolder: process.argv[2] + (process.argv[3] ?? "") });
+`;
+
+function startBuilder(dataPath: string, cacheFolder: string): ReturnType<typeof spawn> {
+  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", builder];
+  return spawn(process.execPath, [...args, dataPath, cacheFolder], { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+describe("the index", () => {
+  test("reads only what is new: nothing the second time, one line after one line", async () => {
+    const data = createDataDirectory();
+    const { bytes } = writeCorpus({ folder: data.root, files: 8, bytes: 2_000_000 });
+    data.session(sessionId(1), [conversation().user("x")]);
+    expect((await buildIndex(data.indexed)).bytesRead).toBeGreaterThan(bytes);
+    expect((await buildIndex(data.indexed)).bytesRead).toBe(0);
+    const line = jsonLines([conversation("2026-12-01T10:00:00.000Z").user("one more")]);
+    data.append(`projects/-work-app/${sessionId(1)}.jsonl`, line);
+    expect((await buildIndex(data.indexed)).bytesRead).toBe(Buffer.byteLength(line));
+  });
+
+  test("does not count a line that is half written, and counts it once when it is whole", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(sessionId(1), [talk.answer("one")]);
+    const path = `projects/-work-app/${sessionId(1)}.jsonl`;
+    const line = jsonLines([talk.answer("two")]);
+    for (const cut of [10, line.length - 1, line.length]) {
+      const sofar = cut === 10 ? line.slice(0, 10) : cut === line.length - 1 ? line.slice(10, -1) : "\n";
+      data.append(path, sofar);
+      await buildIndex(data.indexed);
+      expect(await getUsage(data.indexed)).toEqual(await getUsage(data.config));
+      expect(await listSessions(data.indexed)).toEqual(await listSessions(data.config));
+    }
+    expect((await getUsage(data.indexed)).totals.calls).toBe(2);
+  });
+
+  test("is private to its user, and lies outside of the data", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user("x")]);
+    await buildIndex(data.indexed);
+    expect(statSync(data.cacheFolder).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(data.cacheFolder))
+      expect(statSync(join(data.cacheFolder, name)).mode & 0o077).toBe(0);
+  });
+
+  test("that is broken or foreign is thrown away, and the answer is right", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user("x")]);
+    const plain = await listSessions(data.config);
+    for (const content of ["", "this is not a database at all", Buffer.alloc(8192, 7)]) {
+      await buildIndex(data.indexed);
+      writeFileSync(join(data.cacheFolder, "index.sqlite"), content);
+      expect(await listSessions(data.indexed)).toEqual(plain);
+    }
+    expect(
+      await listSessions({
+        ...data.indexed,
+        cacheFolder: join(data.session(sessionId(1), [conversation().user("x")]), "below-a-file"),
+      }),
+    ).toEqual(plain);
+  });
+
+  test("forgets files that are gone", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user("findme")]);
+    await buildIndex(data.indexed);
+    data.session(sessionId(1), []);
+    await buildIndex(data.indexed);
+    expect((await searchSessions("findme", data.indexed)).pagination.total).toBe(0);
+  });
+
+  test("survives being killed at any moment, and several processes at once", async () => {
+    const data = createDataDirectory();
+    writeCorpus({ folder: data.root, files: 10, bytes: 3_000_000, seed: 21 });
+    const expected = await getUsage(data.config);
+    const other = startBuilder(data.root, data.cacheFolder);
+    for (const delay of [0, 5, 20, 60, 150]) {
+      const child = startBuilder(data.root, data.cacheFolder);
+      await once(child.stdout ?? child, "data");
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+      expect(await getUsage(data.indexed)).toEqual(expected);
+    }
+    const gone = once(other, "exit");
+    other.kill("SIGKILL");
+    await gone;
+    expect((await buildIndex(data.indexed)).unreadable).toEqual([]);
+    expect(await searchSessions("walrus", data.indexed)).toEqual(await searchSessions("walrus", data.config));
+  });
+});

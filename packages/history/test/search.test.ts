@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import {
+  buildIndex,
+  isQueryError,
+  isSessionNotFoundError,
+  searchInSession,
+  searchSessions,
+  type SearchOptions,
+} from "../src/index.ts";
+import { requiredLiteral } from "../src/search/required-literal.ts";
+import { writeCorpus } from "../src/testing/corpus.ts";
+import { conversation, createDataDirectory, jsonLines, sessionId, type DataDirectory } from "./data-directory.ts";
+
+function library(): DataDirectory {
+  const data = createDataDirectory();
+  const talk = conversation("2026-11-01T10:00:00.000Z");
+  data.session(sessionId(1), [
+    talk.user('Please fix the Parser.\nIt fails on café and "quotes" and C:\\temp.'),
+    talk.answer([{ type: "thinking", thinking: "the parser is hard" }]),
+    talk.answer([{ type: "text", text: "line one\nline two with parserState\nline three\nline four" }]),
+    talk.answer([{ type: "tool_use", id: "t1", name: "Bash", input: { command: "grep -r parser ." } }]),
+    talk.user([{ type: "tool_result", tool_use_id: "t1", content: "src/parser.ts:1: parser" }], {
+      toolUseResult: { stdout: "src/parser.ts" },
+    }),
+    { type: "ai-title", aiTitle: "Parser title" },
+  ]);
+  const other = conversation("2026-11-05T10:00:00.000Z", { cwd: "/work/other" });
+  data.session(sessionId(2), [other.user("nothing here"), other.answer("the lexer, not the parser")], "-work-other");
+  const side = conversation("2026-11-01T10:30:00.000Z", { isSidechain: true, sessionId: sessionId(1) });
+  data.write(`projects/-work-app/${sessionId(1)}/subagents/agent-a1.jsonl`, jsonLines([side.user("subparser task")]));
+  return data;
+}
+
+const found = async (data: DataDirectory, query: string, options: SearchOptions = {}): Promise<readonly string[]> => {
+  const { data: matches } = await searchSessions(query, { ...data.config, ...options });
+  return matches.map(({ kind, match }) => `${kind}:${match}`);
+};
+
+describe("queries", () => {
+  test("words are found in either case, inside of words too, and what people said comes first", async () => {
+    expect(await found(library(), "parser")).toEqual([
+      "prompt:Parser",
+      "text:parser",
+      "text:parser",
+      "text:parser",
+      "tool_use:parser",
+      "thinking:parser",
+      "tool_result:parser",
+    ]);
+  });
+
+  test("several words must all be in the message, in any order", async () => {
+    expect(await found(library(), "quotes please")).toEqual(["prompt:Please", "prompt:quotes"]);
+    expect(await found(library(), "lexer please")).toEqual([]);
+  });
+
+  test("a phrase must stand as it is, over line ends too", async () => {
+    expect(await found(library(), '"fix the parser"')).toEqual(["prompt:fix the Parser"]);
+    expect(await found(library(), '"parser. It fails"')).toEqual(["prompt:Parser.\nIt fails"]);
+    expect(await found(library(), '"the fix parser"')).toEqual([]);
+  });
+
+  test("text with accents and text that JSON escapes is found", async () => {
+    expect(await found(library(), "CAFÉ")).toEqual(["prompt:café"]);
+    expect(await found(library(), "c:\\temp")).toEqual(["prompt:C:\\temp"]);
+    const data = createDataDirectory();
+    data.write(
+      `projects/-p/${sessionId(1)}.jsonl`,
+      '{"type":"user","uuid":"u","message":{"content":"caf\\u00e9 \\u003cb\\u003e"}}\n',
+    );
+    expect(await found(data, "café")).toEqual(["text:café"].map(() => "prompt:café"));
+    expect(await found(data, "<b>")).toEqual(["prompt:<b>"]);
+  });
+
+  test("patterns work, and those that could run away are refused", async () => {
+    expect(await found(library(), "/pars(er|ing)state/")).toEqual(["text:parserState"]);
+    expect(await found(library(), "/^line t/")).toEqual(["text:line t", "text:line t"]);
+    for (const bad of ["/(a)\\1/", "/(?=x)y/", "/[/", `/${"a".repeat(1001)}/`, "/a/g", "/a{1,2000}/"]) {
+      await expect(searchSessions(bad, library().config), bad).rejects.toSatisfy(isQueryError);
+    }
+  });
+
+  test("a pattern made to explode ends at once", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user(`${"a".repeat(50_000)}!`)]);
+    const started = performance.now();
+    expect(await found(data, "/^(a+)+$/")).toEqual([]);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  test.each([
+    ["parser", "parser"],
+    ["pars(er)?\\.ts", "pars"],
+    ["foo.*barbaz", "barbaz"],
+    ["colou?r", "colo"],
+    ["one|two", undefined],
+    ["[abc]+x", undefined],
+    ["\\bword\\b", "word"],
+    ["(inside)", undefined],
+  ])("of the pattern %s the text %s must occur", (pattern, literal) => {
+    expect(requiredLiteral(pattern)).toBe(literal);
+  });
+
+  test("an empty query finds nothing", async () => {
+    expect((await searchSessions("  ", library().config)).pagination.total).toBe(0);
+  });
+});
+
+describe("filters and pages", () => {
+  test("by role, tool, project, date and subagents", async () => {
+    const data = library();
+    expect(await found(data, "parser", { role: "human" })).toEqual(["prompt:Parser"]);
+    expect((await found(data, "parser", { role: "assistant" })).length).toBe(4);
+    expect(await found(data, "parser", { tool: "bash" })).toEqual(["tool_use:parser"]);
+    expect(await found(data, "parser", { workspace: "/work/other" })).toEqual(["text:parser"]);
+    expect(await found(data, "parser", { since: new Date("2026-11-02T00:00:00.000Z") })).toEqual(["text:parser"]);
+    expect((await found(data, "parser", { includeAgents: false })).length).toBe(6);
+  });
+
+  test("a match says where it is, with the lines around it", async () => {
+    const { data: matches, pagination } = await searchSessions("parserstate", { ...library().config, context: 1 });
+    expect(pagination).toEqual({ total: 1, limit: 50, offset: 0, hasMore: false });
+    expect(matches[0]).toMatchObject({
+      sessionId: sessionId(1),
+      messageType: "assistant",
+      match: "parserState",
+      context: ["line one", "line two with parserState", "line three"],
+      lineNumber: 2,
+      fileLine: 3,
+      sessionSummary: "Parser title",
+      projectPath: "/work/app",
+    });
+  });
+
+  test("pages cut the same order", async () => {
+    const data = library();
+    const all = (await searchSessions("parser", data.config)).data;
+    const page = await searchSessions("parser", { ...data.config, limit: 2, offset: 3 });
+    expect(page.data).toEqual(all.slice(3, 5));
+    expect(page.pagination).toEqual({ total: 7, limit: 2, offset: 3, hasMore: true });
+  });
+
+  test("in one session all matches come in the order of the file", async () => {
+    const data = library();
+    const matches = await searchInSession(sessionId(1), "parser", data.config);
+    expect(matches.map(({ fileLine }) => fileLine)).toEqual([1, 2, 3, 4, 5, 1]);
+    expect(matches.at(-1)?.agentId).toBe("a1");
+    await expect(searchInSession("nope", "x", data.config)).rejects.toSatisfy(isSessionNotFoundError);
+  });
+});
+
+test("with an index the answers are the same, also for lines that the index has not seen", async () => {
+  const data = createDataDirectory();
+  const { sessions } = writeCorpus({ folder: data.root, files: 20, bytes: 8_000_000, seed: 9 });
+  await buildIndex(data.indexed);
+  const queries = [
+    "kaleidoscope",
+    "worktree",
+    '"the file"',
+    "/walrus|vortex/",
+    "xy",
+    "nothing-like-this",
+    "parser albatross",
+  ];
+  for (const query of queries) {
+    expect(await searchSessions(query, data.indexed), query).toEqual(await searchSessions(query, data.config));
+  }
+  const { data: hits } = await searchSessions("the", { ...data.config, limit: 1 });
+  expect(hits.length).toBe(1);
+  const path = hits[0]?.path.slice(data.root.length + 1) ?? "";
+  data.append(path, jsonLines([conversation("2026-12-01T10:00:00.000Z").user("a brontosaurus appears")]));
+  expect((await searchSessions("brontosaurus", data.indexed)).pagination.total).toBe(1);
+  data.write(path, jsonLines([conversation("2026-12-01T10:00:00.000Z").user("rewritten with a stegosaurus")]));
+  expect((await searchSessions("stegosaurus", data.indexed)).pagination.total).toBe(1);
+  expect((await searchSessions("brontosaurus", data.indexed)).pagination.total).toBe(0);
+  expect(sessions.length).toBeGreaterThan(10);
+});

@@ -1,0 +1,274 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { priceCall } from "@skein/protocol";
+import { describe, expect, test } from "vitest";
+import { getUsage, isWorkspaceNotFoundError } from "../src/index.ts";
+import { writeCorpus } from "../src/testing/corpus.ts";
+import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
+
+const million = 1_000_000;
+const usage = (input: number, output: number, more: Fields = {}): Fields => ({
+  input_tokens: input,
+  output_tokens: output,
+  ...more,
+});
+
+describe("counting", () => {
+  test("an answer over several lines counts once, with the largest of each counter", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const line = (counts: Fields): Fields => talk.answer("x", { requestId: "r", message: { id: "m", usage: counts } });
+    data.session(sessionId(1), [line(usage(100, 1)), line(usage(100, 7)), line(usage(90, 500))]);
+    expect((await getUsage(data.config)).totals).toMatchObject({ inputTokens: 100, outputTokens: 500, calls: 1 });
+  });
+
+  test("copies in other files and directories do not count again, and belong to the earliest", async () => {
+    const [one, two] = [createDataDirectory(), createDataDirectory()];
+    const talk = conversation();
+    const lines = [talk.user("q"), talk.answer("a")];
+    one.session(sessionId(1), lines);
+    one.session(sessionId(2), [...lines, conversation("2026-11-05T10:00:00.000Z").answer("more")]);
+    two.session(sessionId(1), lines);
+    const report = await getUsage({ dataPath: [one.root, two.root], cacheFolder: null });
+    expect(report.totals.calls).toBe(2);
+    expect(report.bySession.map(({ sessionId: id, calls }) => [id, calls])).toEqual([
+      [sessionId(2), 1],
+      [sessionId(1), 1],
+    ]);
+  });
+
+  test.each<[string, readonly Fields[], number]>([
+    ["the same id with another request is another call", [{ requestId: "r1" }, { requestId: "r2" }], 2],
+    [
+      "an endpoint that gives no request id is counted by the id",
+      [{ requestId: undefined }, { requestId: undefined }],
+      1,
+    ],
+    ["a copy in a side chain has another request id", [{ requestId: "r1" }, { requestId: "r2", isSidechain: true }], 1],
+  ])("%s", async (_, extras, expected) => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(
+      sessionId(1),
+      extras.map((extra) => talk.answer("x", { message: { id: "m" }, ...extra })),
+    );
+    expect((await getUsage(data.config)).totals.calls).toBe(expected);
+  });
+
+  test("subagents of every layout and inline progress lines count, results that repeat them do not", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const inline = {
+      type: "assistant",
+      message: { id: "m-inline", model: "claude-opus-5", usage: usage(3, 3) },
+      requestId: "ri",
+    };
+    data.session(sessionId(1), [
+      talk.answer("main"),
+      talk.user([{ type: "tool_result", tool_use_id: "t", content: "x" }], {
+        toolUseResult: { agentId: "a1", usage: usage(999, 999) },
+      }),
+      talk.line("progress", { data: { type: "agent_progress", agentId: "a9", message: inline } }),
+      talk.answer([
+        { type: "tool_use", id: "t", name: "X", input: { usage: { input_tokens: 5 }, id: "no", model: "no" } },
+      ]),
+    ]);
+    const side = conversation("2026-11-01T11:00:00.000Z", { isSidechain: true, sessionId: sessionId(1) });
+    data.write(`projects/-work-app/${sessionId(1)}/subagents/agent-a1.jsonl`, jsonLines([side.answer("sub")]));
+    data.write(`projects/-work-app/agent-b1.jsonl`, jsonLines([side.answer("legacy")]));
+    data.write(
+      `projects/-work-app/${sessionId(1)}/subagents/workflows/wf_1/agent-c1.jsonl`,
+      jsonLines([side.answer("flow")]),
+    );
+    const report = await getUsage(data.config);
+    expect(report.totals).toMatchObject({ calls: 6, inputTokens: 53, outputTokens: 103 });
+    expect(report.bySession.length).toBe(1);
+  });
+
+  test("synthetic answers do not count, and a model without a price is named, never free", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(sessionId(1), [
+      talk.answer("x", { message: { id: "m0", model: "<synthetic>", usage: usage(0, 0) } }),
+      talk.answer("x", { message: { id: "m1", model: "claude-opus-5", usage: usage(million, 0) } }),
+      talk.answer("x", { message: { id: "m2", model: "deepseek-v9", usage: usage(million, 5) } }),
+    ]);
+    const report = await getUsage(data.config);
+    expect(report.totals).toMatchObject({ calls: 2, costUsd: 5, unpricedCalls: 1, inputTokens: 2 * million });
+    expect(report.unpricedModels).toEqual(["deepseek-v9"]);
+    expect(report.byModel.find(({ model }) => model === "deepseek-v9")).toMatchObject({ isPriced: false, costUsd: 0 });
+  });
+
+  test("one-hour cache writes, fast mode and searches have their own price", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const split = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: million };
+    data.session(sessionId(1), [
+      talk.answer("x", {
+        message: { id: "m1", usage: usage(0, 0, { cache_creation_input_tokens: million, cache_creation: split }) },
+      }),
+      talk.answer("x", { message: { id: "m2", usage: usage(million, 0, { speed: "fast" }) } }),
+      talk.user([{ type: "tool_result", tool_use_id: "t", content: "x" }], {
+        toolUseResult: { query: "q", searchCount: 3 },
+      }),
+    ]);
+    const report = await getUsage(data.config);
+    expect(report.totals).toMatchObject({
+      costUsd: 10 + 10 + 0.03,
+      cacheCreation1hInputTokens: million,
+      webSearchRequests: 3,
+    });
+  });
+
+  test("a session's own total stands beside ours", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [
+      conversation().answer("x"),
+      { type: "cost-state", totalCostUSD: 1.5 },
+      { type: "cost-state", totalCostUSD: 2.5 },
+    ]);
+    expect((await getUsage(data.config)).bySession[0]?.costStateUsd).toBe(2.5);
+  });
+
+  test("records glued into one line count, and a torn last line counts nothing", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const [one, two, three] = [talk.answer("1"), talk.answer("2"), talk.answer("3")];
+    data.write(
+      `projects/-work-app/${sessionId(1)}.jsonl`,
+      `${JSON.stringify(one)}${JSON.stringify(two)}\n${JSON.stringify(three).slice(0, -5)}`,
+    );
+    expect((await getUsage(data.config)).totals.calls).toBe(2);
+  });
+});
+
+describe("grouping", () => {
+  test("days follow the time zone, and every grouping adds up to the totals", async () => {
+    const data = createDataDirectory();
+    writeCorpus({ folder: data.root, files: 12, bytes: 1_500_000, seed: 3 });
+    const report = await getUsage({ ...data.config, timeZone: "Pacific/Auckland" });
+    const groups = [report.byDay, report.byModel, report.byProject, report.bySession, report.blocks];
+    for (const field of ["inputTokens", "outputTokens", "cacheReadInputTokens", "costMicros", "calls"] as const) {
+      for (const group of groups) {
+        expect(
+          group.reduce((sum, entry) => sum + entry[field], 0),
+          field,
+        ).toBe(report.totals[field]);
+      }
+    }
+    const talk = conversation("2026-11-01T23:30:00.000Z");
+    const zone = createDataDirectory();
+    zone.session(sessionId(1), [talk.answer("x")]);
+    expect((await getUsage({ ...zone.config, timeZone: "UTC" })).byDay[0]?.date).toBe("2026-11-01");
+    expect((await getUsage({ ...zone.config, timeZone: "Asia/Kathmandu" })).byDay[0]?.date).toBe("2026-11-02");
+  });
+
+  test("five-hour blocks start at the full hour, are split by gaps, and say that they are an estimate", async () => {
+    const data = createDataDirectory();
+    const at = (time: string): Fields => conversation(time).answer("x");
+    data.session(sessionId(1), [
+      at("2026-11-01T10:20:00.000Z"),
+      at("2026-11-01T14:59:00.000Z"),
+      at("2026-11-01T15:30:00.000Z"),
+      at("2026-11-02T09:00:00.000Z"),
+    ]);
+    const { blocks } = await getUsage(data.config);
+    expect(blocks.map(({ startsAt, isGap, calls }) => [startsAt.toISOString().slice(5, 16), isGap, calls])).toEqual([
+      ["11-01T10:00", false, 2],
+      ["11-01T15:00", false, 1],
+      ["11-01T20:30", true, 0],
+      ["11-02T09:00", false, 1],
+    ]);
+    expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
+  });
+
+  test("filters by time and workspace", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [
+      conversation("2026-11-01T10:00:00.000Z").answer("x"),
+      conversation("2026-11-03T10:00:00.000Z").answer("y"),
+    ]);
+    const since = new Date("2026-11-02T00:00:00.000Z");
+    expect((await getUsage({ ...data.config, since })).totals.calls).toBe(1);
+    expect((await getUsage({ ...data.config, until: since, workspace: "/work/app" })).totals.calls).toBe(1);
+    await expect(getUsage({ ...data.config, workspace: "/nowhere" })).rejects.toSatisfy(isWorkspaceNotFoundError);
+  });
+});
+
+/** The rule once more, written as plainly as possible: parse everything, keep the largest, add up. */
+function plainCount(root: string): { tokens: number; costMicros: number; calls: number } {
+  const calls = new Map<string, Record<string, number> & { model?: never }>();
+  const models = new Map<string, string>();
+  for (const name of readdirSync(join(root, "projects"), { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".jsonl")) continue;
+    for (const text of readFileSync(join(root, "projects", name), "utf8").split("\n")) {
+      if (text === "") continue;
+      const line = JSON.parse(text) as {
+        type: string;
+        requestId: string;
+        message?: { id: string; model: string; usage?: Record<string, number> };
+      };
+      if (line.type !== "assistant" || !line.message?.usage) continue;
+      const { cache_creation: split, ...counts } = line.message.usage as unknown as Record<string, number> & {
+        cache_creation: Record<string, number>;
+      };
+      const key = `${line.message.id} ${line.requestId}`;
+      const known = calls.get(key) ?? {};
+      for (const [name_, value] of Object.entries({ ...counts, ...split })) {
+        if (typeof value === "number") known[name_] = Math.max(known[name_] ?? 0, value);
+      }
+      calls.set(key, known);
+      models.set(key, line.message.model);
+    }
+  }
+  let tokens = 0;
+  let costMicros = 0;
+  for (const [key, counts] of calls) {
+    const {
+      input_tokens = 0,
+      output_tokens = 0,
+      cache_creation_input_tokens = 0,
+      cache_read_input_tokens = 0,
+    } = counts;
+    tokens += input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
+    const cache_creation = {
+      ephemeral_5m_input_tokens: counts["ephemeral_5m_input_tokens"] ?? 0,
+      ephemeral_1h_input_tokens: counts["ephemeral_1h_input_tokens"] ?? 0,
+    };
+    costMicros +=
+      priceCall(models.get(key) ?? "", {
+        input_tokens,
+        output_tokens,
+        cache_creation_input_tokens,
+        cache_read_input_tokens,
+        cache_creation,
+      })?.total_micros ?? 0;
+  }
+  return { tokens, costMicros, calls: calls.size };
+}
+
+test("a second, independent count agrees to the token and to the micro-dollar", async () => {
+  const data = createDataDirectory();
+  writeCorpus({ folder: data.root, files: 30, bytes: 6_000_000, seed: 11 });
+  const { totals } = await getUsage(data.config);
+  const { inputTokens, outputTokens, cacheCreationInputTokens, cacheReadInputTokens } = totals;
+  const tokens = inputTokens + outputTokens + cacheCreationInputTokens + cacheReadInputTokens;
+  expect({ tokens, costMicros: totals.costMicros, calls: totals.calls }).toEqual(plainCount(data.root));
+});
+
+test("with an index the answer is the same, at first, again, and after lines were added", async () => {
+  const data = createDataDirectory();
+  const { sessions } = writeCorpus({ folder: data.root, files: 10, bytes: 1_000_000, seed: 5 });
+  const [name] = readdirSync(data.path("projects"), { recursive: true, encoding: "utf8" }).filter((found) =>
+    found.endsWith(`${sessions[0]}.jsonl`),
+  );
+  for (let round = 0; round < 3; round += 1) {
+    const plain = await getUsage(data.config);
+    expect(await getUsage(data.indexed)).toEqual(plain);
+    expect(await getUsage(data.indexed)).toEqual(plain);
+    data.append(
+      join("projects", name ?? ""),
+      jsonLines([conversation(`2026-12-0${round + 1}T10:00:00.000Z`).answer("new")]),
+    );
+  }
+});

@@ -1,0 +1,159 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { doctor, verify, watch, type WatchEvent } from "../src/index.ts";
+import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
+
+/** Collects events until there are enough of them. */
+async function collect(
+  config: { dataPath: string; cacheFolder: null },
+  act: () => Promise<void> | void,
+  enough: (events: readonly WatchEvent[]) => boolean,
+): Promise<readonly WatchEvent[]> {
+  const stop = new AbortController();
+  const events: WatchEvent[] = [];
+  const timer = setTimeout(() => stop.abort(), 8000);
+  const done = (async () => {
+    for await (const event of watch({ ...config, signal: stop.signal })) {
+      events.push(event);
+      if (enough(events)) break;
+    }
+  })();
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  await act();
+  await done;
+  clearTimeout(timer);
+  return events;
+}
+
+describe("watching", () => {
+  test("tells of lines when they are whole, within 200 ms, and not of those from before", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(sessionId(1), [talk.user("old")]);
+    const path = `projects/-work-app/${sessionId(1)}.jsonl`;
+    let wrote = 0;
+    let heard = 0;
+    const line = jsonLines([talk.user("new"), talk.answer("newer")]);
+    const events = await collect(
+      data.config,
+      async () => {
+        data.append(path, line.slice(0, 50));
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        data.append(path, line.slice(50));
+        wrote = performance.now();
+      },
+      () => {
+        heard = performance.now();
+        return true;
+      },
+    );
+    expect(events).toMatchObject([
+      { type: "lines", lines: [{ value: { type: "user" } }, { value: { type: "assistant" } }] },
+    ]);
+    expect(heard - wrote).toBeLessThan(200);
+  });
+
+  test("tells of new sessions in new projects, of subagents, of rewritten and of removed files", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user("here before, and long enough to be cut")]);
+    const events = await collect(
+      data.config,
+      async () => {
+        data.session(sessionId(2), [conversation().user("hello")], "-brand-new");
+        data.write(
+          `projects/-brand-new/${sessionId(2)}/subagents/agent-a1.jsonl`,
+          jsonLines([conversation().user("sub")]),
+        );
+        data.session(sessionId(1), [conversation().user("cut")]);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        rmSync(data.path("projects/-brand-new"), { recursive: true });
+      },
+      (seen) => seen.filter(({ type }) => type === "removed").length === 2,
+    );
+    const types = events.map(({ type, file }) => `${type} ${file.agentId ?? file.sessionId?.slice(0, 8)}`);
+    for (const expected of [
+      "session 00000002",
+      "lines 00000002",
+      "session a1",
+      "lines a1",
+      "rewritten 00000001",
+      "removed 00000002",
+    ]) {
+      expect(types).toContain(expected);
+    }
+  });
+});
+
+describe("checking", () => {
+  test("verify lists all damage with file and line, and what was skipped", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const good = data.session(sessionId(1), [talk.user("fine")]);
+    const bad = data.write(
+      `projects/-work-app/${sessionId(2)}.jsonl`,
+      `${jsonLines([talk.user("a")])}nonsense\n${jsonLines([talk.answer("b")])}{"torn`,
+    );
+    execFileSync("mkfifo", [data.path("projects/-work-app/pipe.jsonl")]);
+    const report = await verify(data.config);
+    expect(report).toMatchObject({ files: 2, lines: 3 });
+    expect(report.damage.map(({ path, line, kind }) => [path, line, kind])).toEqual([
+      [bad, 2, "not-json"],
+      [bad, 4, "torn"],
+    ]);
+    expect(report.skipped).toMatchObject([{ reason: "pipe" }]);
+    expect(report.damage.some(({ path }) => path === good)).toBe(false);
+  });
+
+  test("the doctor counts and shows what is newer than this version", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const path = data.session(sessionId(1), [
+      talk.user("x"),
+      talk.answer([{ type: "hologram", beam: 1 }]),
+      { type: "from-the-future", payload: 1 },
+      { type: "from-the-future", payload: 2 },
+      { type: "summary", summary: { now: "an object" } },
+      { type: "mode", mode: "x" },
+    ]);
+    const report = await doctor(data.config);
+    expect(report.unknownLines).toBe(2);
+    expect(report.lineTypes.find(({ isKnown }) => !isKnown)).toEqual({
+      type: "from-the-future",
+      count: 2,
+      isKnown: false,
+      path,
+      line: 3,
+      fields: ["type", "payload"],
+    });
+    expect(report.blockTypes.find(({ isKnown }) => !isKnown)).toMatchObject({ type: "hologram", count: 1 });
+    expect(report.formProblems).toMatchObject([{ type: "summary", field: "summary", count: 1, line: 5 }]);
+    expect(report.versions).toEqual({ "2.1.300": 2 });
+  });
+});
+
+test("nothing is written under the data directory: every function works on a read-only mount", async () => {
+  const data = createDataDirectory();
+  const talk = conversation();
+  data.session(sessionId(1), [talk.user("hello"), talk.answer("hi")]);
+  data.write("history.jsonl", jsonLines([{ display: "x", pastedContents: {}, timestamp: 1, project: "/a" }]));
+  mkdirSync(data.cacheFolder, { recursive: true });
+  const script = `
+    import * as library from ${JSON.stringify(join(import.meta.dirname, "../src/index.ts"))};
+    import { writeFileSync } from "node:fs";
+    const config = { dataPath: process.argv[1], cacheFolder: process.argv[2] };
+    try { writeFileSync(process.argv[1] + "/probe", ""); console.log("not read-only"); } catch {}
+    await library.listSessions(config); await library.getSession(0, config); await library.getUsage(config);
+    await library.buildIndex(config); await library.searchSessions("hello", config); await library.exportSessionToHtml(0, config);
+    await library.getFileHistory(0, config); await library.listPlans(config); await library.listTodos(config); await library.listTasks(config);
+    await library.readHistory(config); await library.readStats(config); await library.verify(config); await library.doctor(config);
+    console.log("done");
+  `;
+  const mount = `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$0" --conditions=source --disable-warning=ExperimentalWarning --input-type=module -e "$3" "$1" "$2"`;
+  // Root may mount in a namespace of its own; others become root in one first.
+  const isRoot = process.getuid?.() === 0;
+  const args = [isRoot ? "-m" : "-rm", "sh", "-c", mount, process.execPath, data.root, data.cacheFolder, script];
+  const run = spawnSync("unshare", args, { encoding: "utf8" });
+  expect(run.stdout + run.stderr).toBe("done\n");
+});
