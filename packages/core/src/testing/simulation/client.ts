@@ -77,7 +77,10 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   let hear = (_sessionId: string | null): void => {};
   store.onNews((sessionId, events) => {
     if (events?.some(({ event_type }) => event_type === "session.completed")) hear(sessionId);
-    if (deps.answers && events?.some(({ event_type }) => event_type === "await.opened")) hear(sessionId);
+    // Whoever hears of a question may answer it, at once or much later, whatever else they are doing.
+    if (!deps.answers || !random.chance(0.6)) return;
+    const delay = random.pick([0, 50, 1000, 8000, 10_000]);
+    void process.turn(`${process.name} answers`, delay).then(() => answer(sessionId).catch(deps.report));
   });
 
   /** A while, or until a run has ended: people answer at once, and that is when a worker lets go of the session. */
@@ -174,7 +177,6 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
     const news = await thought();
     if (known.length === 0) return create();
     const sessionId = news ?? random.pick(known);
-    if (deps.answers && random.chance(0.3)) return answer(sessionId);
     const dice = random.next();
     if (dice < 0.08) return create();
     if (dice < 0.68) return prompt(sessionId);
