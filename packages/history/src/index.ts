@@ -7,7 +7,7 @@ export { doctor, type DoctorReport, type FormProblem, type SeenType } from "./ch
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, getDefaultDataPath, getProjectsPath, type LibraryConfig, type Page } from "./config.ts";
 export type { DataFile, Discovered, SkippedFile } from "./discover/data-file.ts";
-export { discover } from "./discover/discover.ts";
+export { discover, existingRoots } from "./discover/discover.ts";
 export { encodeProjectPath } from "./discover/slug.ts";
 export {
   DataNotFoundError,
@@ -43,6 +43,7 @@ export { getSession, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
 export { listSessions } from "./list/list-sessions.ts";
 export type * from "./model/types.ts";
+export { createRedactor, type RedactOptions } from "./redact/redact.ts";
 export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";
 export { buildIndex, type IndexOptions, type IndexResult } from "./search/build-index.ts";
 export { searchInSession, searchSessions, type SearchMatch, type SearchOptions } from "./search/search.ts";

@@ -10,11 +10,16 @@ export interface Command {
 }
 
 /** Every command, in the order of the help. One file each in `commands/`. */
-export const COMMANDS: readonly Command[] = [
+const COMMANDS: readonly Command[] = [
   {
     name: "start",
     summary: "Start what there is today: the model simulator on 127.0.0.1",
     run: async (args) => (await import("./commands/start.ts")).start(args),
+  },
+  {
+    name: "history",
+    summary: "Claude Code's sessions: find, read, price, export, move and keep them",
+    run: async (args) => (await import("./commands/history.ts")).history(args),
   },
 ];
 

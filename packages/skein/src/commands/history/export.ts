@@ -1,0 +1,112 @@
+import {
+  createRedactor,
+  exportAllSessions,
+  exportSession,
+  type ExportFormat,
+  type ExportOptions,
+} from "@skein/history";
+import { mkdirSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { join } from "node:path";
+import { defineCommand } from "./command.ts";
+import { EXIT, FailedError, UsageError } from "./exit.ts";
+import { oneOf, sessionWord } from "./options.ts";
+import type { Screen } from "./screen.ts";
+import { escapeControls, t } from "./styled.ts";
+import { counted } from "./times.ts";
+import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
+
+const formats = ["json", "markdown", "html"] as const;
+
+export const exportCommand = defineCommand({
+  summary: "Write sessions as JSON, Markdown or self-contained HTML",
+  takes: "[index|id]...",
+  options: {
+    format: { type: "string", short: "F", hint: "FORMAT", about: "json, markdown or html (markdown)" },
+    output: {
+      type: "string",
+      short: "o",
+      hint: "PATH",
+      about: "A file for one session, a folder for several; standard output if not given",
+    },
+    all: {
+      type: "boolean",
+      short: "a",
+      about: "Every session (--project, --since and --until choose); needs --output FOLDER",
+    },
+    redact: { type: "boolean", about: "Take out secrets, account names and paths of this machine" },
+    agents: { type: "boolean", about: "Also the subagents' conversations" },
+    "active-only": { type: "boolean", about: "Leave out what was compacted, rewound or said beside" },
+    force: { type: "boolean", about: "Replace files that are there" },
+  },
+  examples: [
+    ["skein history export 0 > session.md", "The newest session as Markdown"],
+    ["skein history export 3f2a --format html --redact -o page.html", "A page that is safer to share"],
+    ["skein history export --all --format json -o backup", "Every session, a file each"],
+  ],
+  async run({ screen, values, words, library }) {
+    const format = oneOf("format", values.format ?? "markdown", formats);
+    const options: ExportOptions = {
+      ...library,
+      includeAgents: values.agents === true,
+      activeOnly: values["active-only"] === true,
+      ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
+    };
+    if (values.output !== undefined) refuseDataFolder(values.output, library);
+    const force = values.force === true;
+    if (values.all) {
+      if (words.length > 0) throw new UsageError("--all exports every session: leave out the ids, or --all.");
+      if (values.output === undefined) throw new UsageError("--all needs --output FOLDER.");
+      return await exportAll({ screen, format, options, folder: values.output, force });
+    }
+    if (words.length === 0) throw new UsageError("Which session? Give indexes or ids, or --all.");
+    if (words.length > 1 && values.output === undefined) throw new UsageError("Several sessions need --output FOLDER.");
+    if (words.length > 1) {
+      mkdirSync(values.output ?? "", { recursive: true, mode: 0o700 });
+      for (const word of words) {
+        const path = join(values.output ?? "", `${word.replaceAll(/[^A-Za-z0-9_-]/g, "_")}.${extensions[format]}`);
+        createPrivateFile(path, await exportSession(sessionWord(word), format, options), force);
+      }
+      return EXIT.ok;
+    }
+    const text = await exportSession(sessionWord(words[0]), format, options);
+    if (values.output !== undefined) createPrivateFile(values.output, text, force);
+    else await screen.data(screen.isTerminal ? escapeControls(text) : text);
+    return EXIT.ok;
+  },
+});
+
+const extensions: Readonly<Record<ExportFormat, string>> = { json: "json", markdown: "md", html: "html" };
+
+/** Knows the names that would give away who worked where. */
+export function redactorOfThisMachine(): (text: string) => string {
+  return createRedactor({ home: homedir(), userName: userInfo().username });
+}
+
+interface All {
+  readonly screen: Screen;
+  readonly format: ExportFormat;
+  readonly options: ExportOptions;
+  readonly folder: string;
+  readonly force: boolean;
+}
+
+async function exportAll({ screen, format, options, folder, force }: All): Promise<number> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let done = 0;
+  let failed = 0;
+  for await (const { fileName, content, sessionId } of exportAllSessions(format, options)) {
+    try {
+      createPrivateFile(join(folder, fileName), content, force);
+      done += 1;
+    } catch (error) {
+      if (!(error instanceof FailedError)) throw error;
+      failed += 1;
+      screen.note(t`${sessionId}: ${error.message}`);
+    }
+    screen.progress(t`Exported ${counted(done, "session")}`);
+  }
+  screen.progress(undefined);
+  screen.note(t`Wrote ${counted(done, "session")} to ${folder}`);
+  return failed === 0 ? EXIT.ok : EXIT.partial;
+}

@@ -1,0 +1,126 @@
+import { diffLines, getFileHistory, type FileHistory, type FileHistoryEntry, type FileVersion } from "@skein/history";
+import { readFileSync } from "node:fs";
+import { defineCommand } from "./command.ts";
+import { EXIT, NotFoundError, UsageError } from "./exit.ts";
+import { numberOption, sessionWord } from "./options.ts";
+import { printJson } from "./print-json.ts";
+import type { Screen } from "./screen.ts";
+import { type Styled, escapeControls, t } from "./styled.ts";
+import { table } from "./table.ts";
+import { counted, shortTime } from "./times.ts";
+
+export const files = defineCommand({
+  summary: "The copies that Claude Code made of files before it edited them",
+  takes: "<session> [path]",
+  usesPager: true,
+  options: {
+    version: { type: "string", hint: "N", about: "Print the text of version N" },
+    at: { type: "string", hint: "MESSAGE", about: "Print the text as it was at a user message (its uuid)" },
+    diff: { type: "string", hint: "A..B", about: "What changed from version A to version B" },
+  },
+  examples: [
+    ["skein history files 0", "Files that the newest session touched"],
+    ["skein history files 0 src/app.ts", "The versions of one"],
+    ["skein history files 0 src/app.ts --version 1 > app.ts", "Its text before the first edit"],
+    ["skein history files 0 src/app.ts --diff 1..2", "What was changed in between"],
+  ],
+  async run({ screen, values, words, library }) {
+    const [session, path, ...more] = words;
+    if (more.length > 0) throw new UsageError("One session and one path at most.");
+    const history = await getFileHistory(sessionWord(session), library);
+    if (path === undefined) return await listFiles(history, screen, values.json === true);
+    const entry = entryOf(history, path);
+    if (values.at !== undefined) {
+      const text = history.contentAt(entry.path, values.at);
+      if (text === undefined) throw new NotFoundError(`Nothing is recorded of ${path} at message ${values.at}.`);
+      return await printText(screen, text ?? "");
+    }
+    if (values.version !== undefined)
+      return await printText(screen, textOf(entry, numberOption("version", values.version)));
+    if (values.diff !== undefined) return await printDiff(screen, entry, values.diff);
+    if (values.json) await printJson(screen, entry);
+    else await screen.print(t`${entry.path}`, ...versionLines(entry));
+    return EXIT.ok;
+  },
+});
+
+async function listFiles(history: FileHistory, screen: Screen, isJson: boolean): Promise<number> {
+  const { sessionId, files: entries, messageUuids } = history;
+  if (isJson) await printJson(screen, { sessionId, files: entries, messageUuids });
+  else if (entries.length === 0) await screen.print(t`No file copies are recorded in this session.`);
+  else {
+    const rows = entries.map(({ path, versions }) => [
+      String(versions.length),
+      lastTime(versions),
+      versions.some(({ backupPath }) => backupPath !== null)
+        ? path
+        : t`${path} ${screen.paint.dim("(copies are gone)")}`,
+    ]);
+    await screen.print(
+      ...table([{ title: "VERSIONS", align: "right" }, { title: "LAST COPY" }, { title: "FILE" }], rows),
+    );
+  }
+  return EXIT.ok;
+}
+
+function lastTime(versions: readonly FileVersion[]): string {
+  const time = versions.findLast(({ backupTime }) => backupTime !== null)?.backupTime;
+  return time ? shortTime(time) : "";
+}
+
+/** A path as recorded, as it is on disk, or its end. */
+function entryOf({ files: entries }: FileHistory, path: string): FileHistoryEntry {
+  const exact = entries.find((entry) => entry.path === path || entry.trackingPath === path);
+  const ends = entries.filter((entry) => entry.path.endsWith(`/${path}`) || entry.path.endsWith(`\\${path}`));
+  const found = exact ?? (ends.length === 1 ? ends[0] : undefined);
+  if (found) return found;
+  const reason = ends.length > 1 ? `${counted(ends.length, "file")} end with` : "No copies are recorded of";
+  throw new NotFoundError(`${reason} ${path}.`);
+}
+
+function versionLines({ versions }: FileHistoryEntry): readonly Styled[] {
+  const rows = versions.map((version) => [
+    String(version.version),
+    version.backupTime ? shortTime(version.backupTime) : "",
+    version.messageUuid,
+    version.backupFileName === null ? "did not exist" : version.backupPath === null ? "copy is gone" : "",
+  ]);
+  return table(
+    [
+      { title: "VERSION", align: "right" },
+      { title: "COPIED" },
+      { title: "BEFORE THE EDITS OF MESSAGE" },
+      { title: "" },
+    ],
+    rows,
+  );
+}
+
+function textOf(entry: FileHistoryEntry, number: number): string {
+  const version = entry.versions.find((candidate) => candidate.version === number);
+  if (!version) throw new NotFoundError(`${entry.path} has no version ${number}.`);
+  if (version.backupFileName === null) return "";
+  if (version.backupPath === null) throw new NotFoundError(`The copy of version ${number} is gone.`);
+  return readFileSync(version.backupPath, "utf8");
+}
+
+async function printText(screen: Screen, text: string): Promise<number> {
+  await screen.data(screen.isTerminal ? escapeControls(text) : text);
+  return EXIT.ok;
+}
+
+async function printDiff(screen: Screen, entry: FileHistoryEntry, span: string): Promise<number> {
+  const [, from, to] = /^(\d+)\.\.(\d+)$/.exec(span) ?? [];
+  if (from === undefined || to === undefined)
+    throw new UsageError(`--diff takes two versions such as 1..2, not "${span}".`);
+  const { paint } = screen;
+  const lines = diffLines(textOf(entry, Number(from)), textOf(entry, Number(to)));
+  const marks = { same: " ", removed: "-", added: "+" } as const;
+  const colours = { same: paint.dim, removed: paint.red, added: paint.green } as const;
+  await screen.print(
+    t`--- ${entry.path} version ${from}`,
+    t`+++ ${entry.path} version ${to}`,
+    ...lines.map(({ kind, text }) => colours[kind](t`${marks[kind]}${text}`)),
+  );
+  return EXIT.ok;
+}

@@ -1,0 +1,57 @@
+import { listPlans, type PlanFile } from "@skein/history";
+import { defineCommand } from "./command.ts";
+import { EXIT, NotFoundError } from "./exit.ts";
+import { pageOf } from "./page.ts";
+import { printJson } from "./print-json.ts";
+import { escapeControls, shorten, t } from "./styled.ts";
+import { table } from "./table.ts";
+import { counted, shortTime } from "./times.ts";
+
+export const plans = defineCommand({
+  summary: "Plans that were made, the newest first",
+  takes: "[name]",
+  usesPager: true,
+  examples: [
+    ["skein history plans", "All plans"],
+    ["skein history plans fix-auth-race", "The plan whose name begins so"],
+    ["skein history plans --json", "With their phases and items"],
+  ],
+  async run({ screen, values, words, library }) {
+    const all = (await listPlans(library)).filter(({ modifiedAt }) => {
+      return (
+        (library.since === undefined || modifiedAt >= library.since) &&
+        (library.until === undefined || modifiedAt < library.until)
+      );
+    });
+    const [name] = words;
+    if (name !== undefined) {
+      const plan = all.find((found) => found.name === name) ?? all.find((found) => found.name.startsWith(name));
+      if (!plan) throw new NotFoundError(`There is no plan whose name begins with ${name}.`);
+      if (values.json) await printJson(screen, plan);
+      else await screen.data(screen.isTerminal ? escapeControls(plan.content) : plan.content);
+      return EXIT.ok;
+    }
+    const page = pageOf(all, library);
+    if (values.json) await printJson(screen, page);
+    else if (all.length === 0) await screen.print(t`No plans.`);
+    else {
+      const rows = page.data.map((plan) => [
+        shortTime(plan.modifiedAt),
+        progressOf(plan),
+        plan.name,
+        shorten(plan.title ?? "", 80),
+      ]);
+      await screen.print(
+        ...table([{ title: "CHANGED" }, { title: "DONE" }, { title: "NAME" }, { title: "TITLE" }], rows),
+      );
+      if (page.pagination.hasMore)
+        await screen.print(screen.paint.dim(t`${counted(all.length, "plan")} in all; --limit all shows them`));
+    }
+    return EXIT.ok;
+  },
+});
+
+function progressOf({ phases }: PlanFile): string {
+  const items = phases.flatMap((phase) => phase.items);
+  return items.length === 0 ? "" : `${items.filter(({ done }) => done).length}/${items.length}`;
+}

@@ -1,0 +1,126 @@
+import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
+import { defineCommand } from "./command.ts";
+import { EXIT, UsageError } from "./exit.ts";
+import { sessionWord } from "./options.ts";
+import { printJson } from "./print-json.ts";
+import type { Screen } from "./screen.ts";
+import { type Styled, joined, t } from "./styled.ts";
+import { counted, count, duration, shortTime } from "./times.ts";
+import { shortModel, transcriptLines } from "./transcript-view.ts";
+import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
+
+export const show = defineCommand({
+  summary: "Read one session, or a subagent's (agent-<id>)",
+  takes: "<index|id|agent-id>",
+  usesPager: true,
+  options: {
+    all: { type: "boolean", short: "a", about: "Also what was compacted, rewound or said beside the active thread" },
+    full: { type: "boolean", short: "f", about: "Whole inputs, results and thoughts" },
+    html: { type: "string", hint: "FILE", about: "Write it as one HTML file instead" },
+    force: { type: "boolean", about: "Replace FILE if it is there" },
+  },
+  examples: [
+    ["skein history show 0", "The newest session"],
+    ["skein history show 3f2a --all --full", "Everything of the session whose id begins with 3f2a"],
+    ["skein history show 0 --html session.html", "A page to share"],
+    ["skein history show agent-a1b2c3", "What a subagent did"],
+  ],
+  async run({ screen, values, words, library }) {
+    const [word, ...more] = words;
+    if (more.length > 0) throw new UsageError("Only one session can be shown at a time.");
+    const config = { ...library, activeOnly: values.all !== true };
+    if (values.html !== undefined) {
+      refuseDataFolder(values.html, library);
+      const page = await exportSession(sessionWord(word), "html", { ...config, includeAgents: true });
+      createPrivateFile(values.html, page, values.force === true);
+      screen.note(t`Wrote ${values.html}`);
+      return EXIT.ok;
+    }
+    if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });
+    const session = await getSession(sessionWord(word), config);
+    if (values.json) await printJson(screen, session);
+    else {
+      await screen.print(...header(session, screen));
+      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full === true }));
+      await screen.print(...footer(session, screen, values.all === true));
+    }
+    return session.damage.length === 0 ? EXIT.ok : EXIT.partial;
+  },
+});
+
+/** In pieces, so that the first page is there at once. */
+async function printAll(screen: Screen, lines: Iterable<Styled>): Promise<void> {
+  let batch: Styled[] = [];
+  for (const line of lines) {
+    batch.push(line);
+    if (batch.length < 500) continue;
+    if (screen.isClosed) return;
+    await screen.print(...batch);
+    batch = [];
+  }
+  await screen.print(...batch);
+}
+
+function header(session: Session, { paint }: Screen): readonly Styled[] {
+  const models = new Set(
+    session.messages.flatMap((message) =>
+      message.role === "assistant" && message.model.startsWith("claude") ? [shortModel(message.model)] : [],
+    ),
+  );
+  const facts = [
+    session.projectPath,
+    session.gitBranch ?? "",
+    `${shortTime(session.timestamp)} to ${shortTime(session.lastActivityAt)}`,
+    counted(session.messageCount, "message"),
+    [...models].join(", "),
+    session.version === "" ? "" : `Claude Code ${session.version}`,
+  ].filter((fact) => fact !== "");
+  return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(facts, " · "))];
+}
+
+function footer(session: Session, { paint }: Screen, isAll: boolean): readonly Styled[] {
+  const lines: Styled[] = [];
+  if (session.branches.length > 0 && !isAll)
+    lines.push(paint.dim(t`${counted(session.branches.length, "rewind")}: --all shows what was left behind.`));
+  for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
+    lines.push(paint.dim(t`Subagent without a known caller: skein history show agent-${agent.agentId}`));
+  }
+  for (const { line, kind, message } of session.damage.slice(0, 20))
+    lines.push(paint.red(t`Damaged line ${line}: ${kind}, ${message}`));
+  if (session.damage.length > 20)
+    lines.push(paint.red(t`… and ${session.damage.length - 20} more damaged lines: skein history verify`));
+  return lines.length === 0 ? [] : [t``, ...lines];
+}
+
+async function showAgent(
+  agent: AgentSession,
+  {
+    screen,
+    values,
+  }: {
+    readonly screen: Screen;
+    readonly values: { readonly json?: boolean | undefined; readonly full?: boolean | undefined };
+  },
+): Promise<number> {
+  if (values.json) await printJson(screen, agent);
+  else {
+    const { paint } = screen;
+    const facts = [
+      shortModel(agent.model),
+      duration(agent.totalDurationMs),
+      `${count(agent.totalTokens)} tokens`,
+      counted(agent.totalToolUseCount, "tool call"),
+    ];
+    await screen.print(
+      paint.bold(
+        t`Subagent ${agent.agentType ?? agent.agentId}${agent.description === null ? "" : `: ${agent.description}`}`,
+      ),
+      paint.dim(t`agent-${agent.agentId} of session ${agent.parentSessionId}`),
+      paint.dim(joined(facts, " · ")),
+    );
+    // Everything in a subagent's file is on the side of its session; here it is the conversation.
+    const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
+    await printAll(screen, transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full === true }));
+  }
+  return agent.damage.length === 0 ? EXIT.ok : EXIT.partial;
+}

@@ -1,0 +1,163 @@
+/**
+ * Text that is fit for a terminal.
+ *
+ * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
+ * printed as a plain string: `t` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
+ */
+export interface Styled {
+  readonly text: string;
+  /** How many columns it takes, without colours. */
+  readonly width: number;
+}
+
+export type Piece = string | number | Styled;
+
+/** Text of our own with escaped values in it: t`${count} sessions in ${path}`. */
+export function t(own: TemplateStringsArray, ...values: readonly Piece[]): Styled {
+  return joined(own.flatMap((text, at) => [styledOwn(text), piece(values[at] ?? "")]));
+}
+
+/** Pieces one after the other. */
+export function joined(pieces: readonly Piece[], separator = ""): Styled {
+  const all = pieces.map(piece);
+  return {
+    text: all.map(({ text }) => text).join(separator),
+    width: all.reduce((sum, { width }) => sum + width, separator.length * Math.max(0, all.length - 1)),
+  };
+}
+
+export function piece(value: Piece): Styled {
+  if (typeof value === "object") return value;
+  const text = escapeControls(String(value));
+  return { text, width: widthOf(text) };
+}
+
+function styledOwn(text: string): Styled {
+  return { text, width: widthOf(text) };
+}
+
+export interface Paint {
+  bold(value: Piece): Styled;
+  dim(value: Piece): Styled;
+  red(value: Piece): Styled;
+  green(value: Piece): Styled;
+  yellow(value: Piece): Styled;
+  blue(value: Piece): Styled;
+  cyan(value: Piece): Styled;
+  mark(value: Piece): Styled;
+}
+
+export function createPaint(hasColour: boolean): Paint {
+  const with_ =
+    (code: string) =>
+    (value: Piece): Styled => {
+      const plain = piece(value);
+      if (!hasColour || plain.text === "") return plain;
+      // Every line on its own: a pager forgets colours at the end of a line.
+      const text = plain.text
+        .split("\n")
+        .map((line) => (line === "" ? line : `\u001B[${code}m${line}\u001B[0m`))
+        .join("\n");
+      return { text, width: plain.width };
+    };
+  return {
+    bold: with_("1"),
+    dim: with_("2"),
+    red: with_("31"),
+    green: with_("32"),
+    yellow: with_("33"),
+    blue: with_("34"),
+    cyan: with_("36"),
+    mark: with_("1;7"),
+  };
+}
+
+/*
+ * Control characters other than tab and line feed, C1 controls, marks that turn text around, invisible characters, tag
+ * characters and halves of surrogate pairs. Joiners stay where they join pictures or letters.
+ */
+const hidden =
+  // oxlint-disable-next-line no-control-regex, no-misleading-character-class
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\p{EMod}\ufe0f])[\u200c\u200d]|\p{Cs}/gu;
+
+/** Makes characters visible that would act on a terminal or hide something from its reader. */
+export function escapeControls(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(hidden, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
+    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** JSON that is safe to look at: the same value, with such characters written as escapes. */
+export function safeJson(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, undefined, indent) ?? "null";
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(
+    /[\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g,
+    (found) =>
+      [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  );
+}
+
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** Columns of the widest line. */
+export function widthOf(text: string): number {
+  let widest = 0;
+  for (const line of text.split("\n")) {
+    // oxlint-disable-next-line no-control-regex
+    if (/^[\x20-\x7e]*$/.test(line)) widest = Math.max(widest, line.length);
+    else {
+      let width = 0;
+      for (const char of line) width += /\p{M}|\u200d|\ufe0f/u.test(char) ? 0 : wide.test(char) ? 2 : 1;
+      widest = Math.max(widest, width);
+    }
+  }
+  return widest;
+}
+
+/** At most so many columns, with an ellipsis where something is missing; one line. */
+export function shorten(value: string, columns: number): string {
+  const text = escapeControls(value.slice(0, columns * 4 + 100).replaceAll(/\s+/g, " ")).trim();
+  if (widthOf(text) <= columns) return text;
+  let kept = "";
+  let width = 0;
+  for (const char of text) {
+    width += widthOf(char);
+    if (width > columns - 1) break;
+    kept += char;
+  }
+  return `${kept}…`;
+}
+
+/** Breaks lines at spaces so that they fit. Text without spaces is cut. */
+export function wrap(value: string, columns: number): readonly string[] {
+  return escapeControls(value)
+    .replaceAll("\t", "    ")
+    .split("\n")
+    .flatMap((line) => wrapLine(line, columns));
+}
+
+function wrapLine(line: string, columns: number): readonly string[] {
+  if (!Number.isFinite(columns) || widthOf(line) <= columns) return [line];
+  const indent = /^\s*(?:[-*+] |\d+[.)] )?/.exec(line)?.[0] ?? "";
+  const hanging = indent.length < columns / 2 ? " ".repeat(indent.length) : "";
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(/(?<=\s)/)) {
+    if (current.trim() !== "" && widthOf(current) + widthOf(word.trimEnd()) > columns) {
+      lines.push(current.trimEnd());
+      current = hanging;
+    }
+    current += word;
+    while (widthOf(current) > columns && current.length > columns) {
+      lines.push(current.slice(0, columns));
+      current = hanging + current.slice(columns);
+      if (hanging.length >= columns) break;
+    }
+  }
+  if (current.trim() !== "") lines.push(current.trimEnd());
+  return lines;
+}

@@ -1,0 +1,34 @@
+import { verify } from "@skein/history";
+import { defineCommand } from "./command.ts";
+import { EXIT } from "./exit.ts";
+import { printJson } from "./print-json.ts";
+import { t } from "./styled.ts";
+import { counted, size } from "./times.ts";
+
+export const verifyCommand = defineCommand({
+  summary: "Read every line and report damage by file and line",
+  usesPager: true,
+  examples: [
+    ["skein history verify", "Everything; exit code 1 if there is damage"],
+    ["skein history verify --root /backup/claude --json", "Another data directory, as JSON"],
+  ],
+  async run({ screen, values, library }) {
+    screen.progress(t`Reading …`);
+    const report = await verify(library);
+    screen.progress(undefined);
+    const { damage, skipped } = report;
+    const unreadable = skipped.filter(({ reason }) => reason === "unreadable");
+    if (values.json) await printJson(screen, report);
+    else {
+      const { paint } = screen;
+      await screen.print(
+        ...damage.map(({ path, line, kind, message }) => t`${path}:${line}: ${paint.red(kind)} ${message}`),
+        ...skipped.map(({ path, reason }) => paint.dim(t`${path}: not read (${reason})`)),
+        t`${counted(report.files, "file")}, ${counted(report.lines, "line")}, ${size(report.bytes)}: ${
+          damage.length === 0 ? paint.green("no damage") : paint.red(counted(damage.length, "damaged line"))
+        }`,
+      );
+    }
+    return damage.length + unreadable.length === 0 ? EXIT.ok : EXIT.partial;
+  },
+});
