@@ -2,6 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { openStore } from "../scripts/kill/open-store.ts";
 import { counted } from "./loop/counted-store.ts";
 import { PROMPT, bareTurn, benchAgent } from "./loop/turns.ts";
@@ -244,7 +246,8 @@ async function slow(stores: readonly string[], quick: boolean): Promise<Result[]
 }
 
 function heap(): number {
-  (globalThis as { gc?: () => void }).gc?.();
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
   return process.memoryUsage().heapUsed;
 }
 
