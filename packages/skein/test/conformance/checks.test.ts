@@ -58,6 +58,11 @@ const wrong: readonly (readonly [string, Check])[] = [
   ["a field that no schema has", { check: "schema", schema: "AgentConfig", field: "mood" }],
   ["another default in a schema", { check: "schema", schema: "AgentConfig", field: "max_steps", default: 51 }],
   ["a fact that is no draft", { check: "draft", type: "step.generated" }],
+  ["a key that the library does not answer", { check: "library", shape: "Session", key: "mood", type: "any" }],
+  ["a key of another type in the library", { check: "library", shape: "Session", key: "timestamp", type: "string" }],
+  ["a shape that the library does not answer", { check: "library", shape: "Dream", key: "id", type: "any" }],
+  ["a field that the format does not know", { check: "format", schema: "UserLine", field: "mood", values: [] }],
+  ["a value that the format refuses", { check: "format", schema: "UserLine", field: "cwd", values: [5] }],
   ["a name that nobody exports", { check: "export", module: "@skein/history", name: "readMinds" }],
   ["a test that nobody wrote", { check: "test", file: "packages/core/test/fold.test.ts", name: "folds laundry" }],
 ];

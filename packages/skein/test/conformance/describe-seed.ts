@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import * as protocol from "@skein/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Bench, openBench } from "./bench.ts";
-import type { Check, ColumnCheck, JsonType, Seed } from "./line.ts";
+import { librarySamples } from "./history-bench.ts";
+import type { Check, ColumnCheck, JsonType, LibraryType, Seed } from "./line.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/;
@@ -13,7 +14,7 @@ export function describeSeed(seed: Seed): void {
   describe(`seed ${seed.number}`, () => {
     let bench: Bench;
     beforeAll(async () => {
-      if (seed.lines.some(({ check }) => check)) bench = await openBench();
+      if (seed.lines.some(({ check }) => check && needsStores(check))) bench = await openBench();
     });
     afterAll(() => bench?.close());
 
@@ -25,6 +26,10 @@ export function describeSeed(seed: Seed): void {
     for (const { at, what, check } of seed.lines.filter((line) => line.check))
       test(`${at}: ${what}`, async () => runCheck(check as Check, bench));
   });
+}
+
+function needsStores({ check }: Check): boolean {
+  return !["schema", "draft", "library", "format", "export", "test"].includes(check);
 }
 
 /** Passes if the line is there. */
@@ -75,8 +80,15 @@ export async function runCheck(check: Check, bench: Bench): Promise<void> {
       expect(options).toContain(check.type);
       return expect(protocol.isFactType(check.type)).toBe(false);
     }
+    case "library":
+      return checkLibrary(check.shape, check.key, check.type);
+    case "format":
+      return checkFormat(check.schema, check.field, check.values);
     case "export":
-      return expect(await import(check.module)).toHaveProperty(check.name);
+      return expect(await import(check.module)).toHaveProperty(
+        check.name,
+        ...("value" in check ? ([check.value] as const) : []),
+      );
     case "test":
       return expect(readFileSync(`${root}/${check.file}`, "utf8")).toContain(check.name);
   }
@@ -129,6 +141,43 @@ function checkSchema({ schema, field, ...rest }: Extract<Check, { check: "schema
   expect(shape, `${schema} is no schema of the protocol.`).toBeDefined();
   expect(shape).toHaveProperty(field);
   if ("default" in rest) expect(shape?.[field]?.parse(undefined)).toEqual(rest.default);
+}
+
+let samples: ReturnType<typeof librarySamples> | undefined;
+
+async function checkLibrary(shape: string, key: string, type: LibraryType): Promise<void> {
+  const found = (await (samples ??= librarySamples()))[shape] ?? [];
+  expect(found, `The library answers no ${shape}.`).not.toEqual([]);
+  for (const value of found) {
+    expect(value).toHaveProperty(key);
+    const given = (value as Record<string, unknown>)[key];
+    if (type === "date") expect(given).toBeInstanceOf(Date);
+    else if (type === "string or null") expect(["string", "null"]).toContain(typeName(given));
+    else if (type !== "any") expect(typeName(given), `${shape}.${key}`).toBe(type);
+  }
+}
+
+async function checkFormat(schema: string, field: string, values: readonly unknown[]): Promise<void> {
+  let at = ((await import("@skein/history/format")) as unknown as Record<string, Schema>)[schema];
+  expect(at, `There is no ${schema} in the format.`).toBeDefined();
+  for (const key of field === "" ? [] : field.split(".")) {
+    const inner = unwrapped(at);
+    at = key === "*" ? inner?.valueType : inner?.shape?.[key];
+    expect(at, `${schema} knows no ${field}.`).toBeDefined();
+  }
+  for (const value of values)
+    expect(at?.safeParse(value), JSON.stringify(value)).toMatchObject({ success: true, data: value });
+}
+
+interface Schema {
+  readonly shape?: Record<string, Schema>;
+  readonly valueType?: Schema;
+  readonly unwrap?: () => Schema;
+  safeParse(value: unknown): { readonly success: boolean; readonly data?: unknown };
+}
+
+function unwrapped(schema: Schema | undefined): Schema | undefined {
+  return schema?.unwrap && !schema.shape ? unwrapped(schema.unwrap()) : schema;
 }
 
 /** Every value has the key (some, where it is optional), and where it has it the type fits. */

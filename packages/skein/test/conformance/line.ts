@@ -64,14 +64,25 @@ export type Check =
   /** A schema of the protocol has this field, with this default. */
   | { readonly check: "schema"; readonly schema: string; readonly field: string; readonly default?: unknown }
   | { readonly check: "draft"; readonly type: string }
+  /** What Claude Code's library answers has this key; "date" and "string?" are types too. */
+  | { readonly check: "library"; readonly shape: string; readonly key: string; readonly type: LibraryType }
+  /** A schema of the file format knows this field and takes these values. */
+  | {
+      readonly check: "format";
+      readonly schema: string;
+      readonly field: string;
+      readonly values: readonly unknown[];
+    }
   /** A module exports this name. */
-  | { readonly check: "export"; readonly module: string; readonly name: string }
+  | { readonly check: "export"; readonly module: string; readonly name: string; readonly value?: unknown }
   /** A test of the repository is about it: this file has a test of this name. */
   | { readonly check: "test"; readonly file: string; readonly name: string };
 
 export type DocumentKind = "agent_config" | "conversation_history" | "index.json";
 
 export type JsonType = "string" | "number" | "boolean" | "array" | "object" | "null" | "any";
+
+export type LibraryType = JsonType | "date" | "string or null";
 
 export type Entry = Omit<Line, "at">;
 

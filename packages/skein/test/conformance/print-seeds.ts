@@ -15,7 +15,7 @@ ${counted.join("\n")}
 ${seeds.map(printSeed).join("")}`;
 }
 
-export function countOf(seed: Seed, status: Line["status"]): number {
+function countOf(seed: Seed, status: Line["status"]): number {
   return seed.lines.filter((line) => line.status === status).length;
 }
 

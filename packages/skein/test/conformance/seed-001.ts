@@ -1,180 +1,258 @@
-import { type Entry, type Seed, open, section } from "./line.ts";
+import { type Entry, type LibraryType, type Seed, departure, open, section, there } from "./line.ts";
 
 const HISTORY = "history";
 
-const all = (text: string): readonly Entry[] =>
-  text
-    .trim()
-    .split("\n")
-    .map((line) => open(line.trim(), HISTORY));
+/** Fields of an entity: `name` is the seed's text for it, the value the type of what the library answers. */
+function fields(
+  shape: string,
+  types: Readonly<Record<string, readonly [said: string, type: LibraryType]>>,
+): readonly Entry[] {
+  return Object.entries(types).map(([key, [said, type]]) =>
+    there(`${key}: ${said}`, { check: "library", shape, key, type }),
+  );
+}
+
+const tested = (what: string, file: string, name: string): Entry =>
+  there(what, { check: "test", file: `packages/history/test/${file}`, name });
+
+const summary = {
+  id: ["string", "string"],
+  projectPath: ["string", "string"],
+  summary: ["string | null", "string or null"],
+  timestamp: ["Date", "date"],
+  lastActivityAt: ["Date", "date"],
+  messageCount: ["number", "number"],
+  agentIds: ["string[]", "array"],
+} as const;
+
+const inMessages = (what: string, type: string): Entry =>
+  there(what, {
+    check: "format",
+    schema: "Line",
+    field: "",
+    values: [{ type, summary: "s", message: { content: "" }, messageId: "m", snapshot: { trackedFileBackups: {} } }],
+  });
 
 export const seed001: Seed = {
   number: "001",
   title: "Data model of a library over Claude Code's history",
   lines: [
-    ...section(
-      "Session",
-      all(`
-        id: string, from the file's name
-        projectPath: string
-        encodedPath: string
-        summary: string | null
-        timestamp: Date, of the first message
-        lastActivityAt: Date
-        messageCount: number
-        messages: Message[]
-        agentIds: string[]
-        version: string
-        gitBranch: string | null
-        id is globally unique
-        sessions are read only`),
-    ),
-    ...section(
-      "SessionSummary",
-      all(`
-        id: string
-        projectPath: string
-        summary: string | null
-        timestamp: Date
-        lastActivityAt: Date
-        messageCount: number
-        agentIds: string[]`),
-    ),
-    ...section(
-      "Message",
-      all(`
-        uuid: string
-        parentUuid: string | null
-        type: MessageType
-        timestamp: Date
-        content: MessageContent
-        MessageType 'user'
-        MessageType 'assistant'
-        MessageType 'summary'
-        MessageType 'file-history-snapshot'`),
-    ),
-    ...section(
-      "UserMessage",
-      all(`
-        role: 'user'
-        content: string | ToolResult[]
-        cwd: string
-        gitBranch: string | null
-        isSidechain: boolean`),
-    ),
-    ...section(
-      "AssistantMessage",
-      all(`
-        role: 'assistant'
-        model: string
-        content: AssistantContent[]
-        stopReason: string | null
-        usage: TokenUsage
-        TextContent: { type: 'text', text }
-        ToolUseContent: { type: 'tool_use', id, name, input }
-        ThinkingContent: { type: 'thinking', thinking }`),
-    ),
-    ...section(
-      "ToolResult",
-      all(`
-        type: 'tool_result'
-        toolUseId: string
-        content: string
-        isError: boolean`),
-    ),
+    ...section("Session", [
+      ...fields("Session", {
+        ...summary,
+        encodedPath: ["string", "string"],
+        messages: ["Message[]", "array"],
+        version: ["string", "string"],
+        gitBranch: ["string | null", "string or null"],
+      }),
+      departure(
+        "projectPath is decoded from the folder's name",
+        "The encoding cannot be undone: every character but letters and digits is a dash. The path comes from the lines (cwd); the folder's name is the last resort and marked as a guess.",
+        { check: "library", shape: "Session", key: "projectPathSource", type: "string" },
+      ),
+      departure(
+        "summary: title from the summary entry",
+        "Today's Claude Code keeps titles in other lines too; the title is found by its own rule, and a summary line is one of its sources.",
+        { check: "library", shape: "Session", key: "summary", type: "string or null" },
+      ),
+      there("id: UUID, globally unique", {
+        check: "format",
+        schema: "Uuid",
+        field: "",
+        values: ["be74c085-8d87-49a7-9100-7f0e83f29a10"],
+      }),
+      departure(
+        "sessions are immutable",
+        "The library reads and changes nothing; migrate, which moves files, is the seed's own exception.",
+      ),
+    ]),
+    ...section("SessionSummary", fields("SessionSummary", summary)),
+    ...section("Message", [
+      ...fields("Message", {
+        uuid: ["string", "string"],
+        parentUuid: ["string | null", "string or null"],
+        type: ["MessageType", "string"],
+        timestamp: ["Date", "date"],
+        content: ["MessageContent", "any"],
+      }),
+      departure(
+        "uuid: unique message identifier",
+        "A line that has none (summary, snapshot) is named by its place: line:<number>.",
+        {
+          check: "library",
+          shape: "Message",
+          key: "uuid",
+          type: "string",
+        },
+      ),
+      inMessages("MessageType 'user'", "user"),
+      inMessages("MessageType 'assistant'", "assistant"),
+      inMessages("MessageType 'summary'", "summary"),
+      inMessages("MessageType 'file-history-snapshot'", "file-history-snapshot"),
+      departure("no other types", "Every type that a line has is kept, known or not."),
+    ]),
+    ...section("UserMessage", [
+      ...fields("UserMessage", {
+        role: ["'user'", "string"],
+        content: ["string | ToolResult[]", "any"],
+        cwd: ["string", "string"],
+        gitBranch: ["string | null", "string or null"],
+        isSidechain: ["boolean", "boolean"],
+      }),
+    ]),
+    ...section("AssistantMessage", [
+      ...fields("AssistantMessage", {
+        role: ["'assistant'", "string"],
+        model: ["string", "string"],
+        content: ["AssistantContent[]", "array"],
+        stopReason: ["string | null", "string or null"],
+        usage: ["TokenUsage", "object"],
+      }),
+      ...fields("TextContent", { text: ["TextContent { type: 'text', text }", "string"] }),
+      ...fields("ToolUseContent", {
+        id: ["ToolUseContent", "string"],
+        name: ["ToolUseContent", "string"],
+        input: ["ToolUseContent, object", "object"],
+      }),
+      ...fields("ThinkingContent", { thinking: ["ThinkingContent { type: 'thinking', thinking }", "string"] }),
+    ]),
+    ...section("ToolResult", [
+      ...fields("ToolResult", {
+        type: ["'tool_result'", "string"],
+        toolUseId: ["string", "string"],
+        content: ["string", "string"],
+        isError: ["boolean", "boolean"],
+      }),
+      departure(
+        "content is all of it",
+        "Real results are often lists of blocks: content is their text, parts has them as they were.",
+      ),
+    ]),
     ...section(
       "ToolCall",
-      all(`
-        id: string
-        name: string
-        input: object
-        result: string | null
-        isError: boolean`),
+      fields("ToolCall", {
+        id: ["string", "string"],
+        name: ["string", "string"],
+        input: ["object", "object"],
+        result: ["string | null", "string or null"],
+        isError: ["boolean", "boolean"],
+      }),
     ),
     ...section(
       "AgentSession",
-      all(`
-        agentId: string
-        parentSessionId: string
-        prompt: string
-        model: string
-        messages: Message[]
-        totalDurationMs: number
-        totalTokens: number
-        totalToolUseCount: number`),
+      fields("AgentSession", {
+        agentId: ["string", "string"],
+        parentSessionId: ["string", "string"],
+        prompt: ["string", "string"],
+        model: ["string", "string"],
+        messages: ["Message[]", "array"],
+        totalDurationMs: ["number", "number"],
+        totalTokens: ["number", "number"],
+        totalToolUseCount: ["number", "number"],
+      }),
     ),
     ...section(
       "TokenUsage",
-      all(`
-        inputTokens: number
-        outputTokens: number
-        cacheCreationInputTokens: number
-        cacheReadInputTokens: number`),
+      fields("TokenUsage", {
+        inputTokens: ["number", "number"],
+        outputTokens: ["number", "number"],
+        cacheCreationInputTokens: ["number", "number"],
+        cacheReadInputTokens: ["number", "number"],
+      }),
     ),
-    ...section(
-      "LibraryConfig",
-      all(`
-        dataPath: string?, found by itself
-        workspace: string?, all
-        limit: number?, 50
-        offset: number?, 0
-        context: number?, 2`),
-    ),
-    ...section(
-      "PaginatedResult",
-      all(`
-        data: T[]
-        pagination: Pagination
-        Pagination.total: number
-        Pagination.limit: number
-        Pagination.offset: number
-        Pagination.hasMore: boolean`),
-    ),
+    ...section("LibraryConfig", [
+      there("dataPath: string?, found by itself", {
+        check: "export",
+        module: "@skein/history",
+        name: "getDefaultDataPath",
+      }),
+      tested(
+        "workspace: string?, all",
+        "discover-and-list.test.ts",
+        "takes the project from the lines, never from the folder, and finds it by path",
+      ),
+      there("limit: number?, 50", { check: "export", module: "@skein/history", name: "defaultPage.limit", value: 50 }),
+      there("offset: number?, 0", { check: "export", module: "@skein/history", name: "defaultPage.offset", value: 0 }),
+      there("context: number?, 2", {
+        check: "export",
+        module: "@skein/history",
+        name: "defaultPage.context",
+        value: 2,
+      }),
+    ]),
+    ...section("PaginatedResult", [
+      ...fields("PaginatedResult", { data: ["T[]", "array"], pagination: ["Pagination", "object"] }),
+      ...fields("Pagination", {
+        total: ["number", "number"],
+        limit: ["number", "number"],
+        offset: ["number", "number"],
+        hasMore: ["boolean", "boolean"],
+      }),
+    ]),
     ...section(
       "SearchMatch",
-      all(`
-        sessionId: string
-        messageUuid: string
-        messageType: MessageType
-        match: string
-        context: string[]
-        lineNumber: number`),
+      fields("SearchMatch", {
+        sessionId: ["string", "string"],
+        messageUuid: ["string", "string"],
+        messageType: ["MessageType", "string"],
+        match: ["string", "string"],
+        context: ["string[]", "array"],
+        lineNumber: ["number", "number"],
+      }),
     ),
     ...section(
       "MigrateConfig",
-      all(`
-        sessions: number | string | (number | string)[]
-        destination: string
-        mode: 'copy' | 'move', copy by default
-        MigrateWorkspaceConfig.source: string
-        MigrateWorkspaceConfig.destination: string
-        MigrateWorkspaceConfig.mode: 'copy' | 'move', copy by default
-        MigrateResult.successCount: number
-        MigrateResult.failedCount: number
-        MigrateResult.errors: MigrateError[]`),
+      [
+        "sessions: number | string | (number | string)[]",
+        "destination: string",
+        "mode: 'copy' | 'move', copy by default",
+        "MigrateWorkspaceConfig.source: string",
+        "MigrateWorkspaceConfig.destination: string",
+        "MigrateWorkspaceConfig.mode: 'copy' | 'move', copy by default",
+        "MigrateResult.successCount: number",
+        "MigrateResult.failedCount: number",
+        "MigrateResult.errors: MigrateError[]",
+      ].map((what) => open(what, HISTORY)),
     ),
-    ...section(
-      "Error types",
-      all(`
-        SessionNotFoundError: name
-        SessionNotFoundError: sessionId
-        WorkspaceNotFoundError: name
-        WorkspaceNotFoundError: workspace
-        DataNotFoundError: name
-        DataNotFoundError: dataPath`),
-    ),
-    ...section(
-      "Relationships",
-      all(`
-        a session has messages
-        a session names its agents; an agent session names its parent`),
-    ),
-    ...section(
-      "File mapping",
-      all(`
-        Session: ~/.claude/projects/<encoded>/<uuid>.jsonl
-        AgentSession: ~/.claude/projects/<encoded>/agent-<id>.jsonl
-        SessionSummary: first line of the session's file (type: summary)`),
-    ),
+    ...section("Error types", [
+      ...fields("SessionNotFoundError", {
+        name: ["'SessionNotFoundError'", "string"],
+        sessionId: ["string | number", "string"],
+      }),
+      ...fields("WorkspaceNotFoundError", {
+        name: ["'WorkspaceNotFoundError'", "string"],
+        workspace: ["string", "string"],
+      }),
+      ...fields("DataNotFoundError", { name: ["'DataNotFoundError'", "string"], dataPath: ["string", "string"] }),
+    ]),
+    ...section("Relationships", [
+      there("a session has messages", { check: "library", shape: "Session", key: "messages", type: "array" }),
+      there("a session names its agents", { check: "library", shape: "Session", key: "agentIds", type: "array" }),
+      there("an agent session names its parent", {
+        check: "library",
+        shape: "AgentSession",
+        key: "parentSessionId",
+        type: "string",
+      }),
+    ]),
+    ...section("File mapping", [
+      there("Session: ~/.claude/projects/<encoded>/<uuid>.jsonl", {
+        check: "library",
+        shape: "Session",
+        key: "id",
+        type: "string",
+      }),
+      there("AgentSession: ~/.claude/projects/<encoded>/agent-<id>.jsonl", {
+        check: "library",
+        shape: "AgentSession",
+        key: "agentId",
+        type: "string",
+      }),
+      departure(
+        "SessionSummary: first line of the session's file (type: summary)",
+        "A title may stand anywhere in today's files; see Session, summary.",
+        { check: "library", shape: "SessionSummary", key: "summary", type: "string or null" },
+      ),
+    ]),
   ],
 };

@@ -1,7 +1,22 @@
-import { type Entry, type Seed, open, section } from "./line.ts";
+import { type Entry, type Seed, departure, open, section, there } from "./line.ts";
 
-const HISTORY = "history";
 const SQL = "SQL";
+const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
+const TIME = "2025-12-26T12:58:17.099Z";
+const KEPT = "Kept as it is and not looked at: every object of the format is open.";
+
+/** Fields of a schema, each with the seed's words and values that it must take. */
+function fields(
+  schema: string,
+  said: Readonly<Record<string, readonly [text: string, values: readonly unknown[]]>>,
+): readonly Entry[] {
+  return Object.entries(said).map(([field, [text, values]]) =>
+    there(`${schema.replace(/Line$/, "")}.${field}: ${text}`, { check: "format", schema, field, values }),
+  );
+}
+
+const pattern = (what: string, schema: string, value: string): Entry =>
+  there(what, { check: "format", schema, field: "", values: [value] });
 
 const all = (issue: string, text: string): readonly Entry[] =>
   text
@@ -13,200 +28,238 @@ export const seed003: Seed = {
   number: "003",
   title: "Schemas of Claude Code's files, and tables over them in DuckDB",
   lines: [
-    ...section(
-      "BaseMessage",
-      all(
-        HISTORY,
-        `
-        type: "user" | "assistant" | "system" | "file-history-snapshot" | "queue-operation" | "summary"
-        uuid?: string
-        parentUuid?: string | null
-        timestamp?: string
-        sessionId?: string
-        cwd?: string
-        version?: string
-        slug?: string
-        gitBranch?: string
-        userType?: string
-        isSidechain?: boolean`,
+    ...section("BaseMessage", [
+      ...["user", "assistant", "system", "file-history-snapshot", "queue-operation", "summary"].map((type) =>
+        there(`type: "${type}"`, { check: "export", module: "@skein/history/format", name: `lineSchemas.${type}` }),
       ),
-    ),
-    ...section(
-      "UserMessage",
-      all(
-        HISTORY,
-        `
-        type: "user"
-        message.role: "user"
-        message.content: string
-        thinkingMetadata.level: "high" | "medium" | "low"
-        thinkingMetadata.disabled: boolean
-        thinkingMetadata.triggers: string[]
-        todos?: TodoItem[]`,
+      ...fields("BaseMessage", {
+        uuid: ["string", [UUID]],
+        parentUuid: ["string | null", [UUID, null]],
+        timestamp: ["string, ISO 8601", [TIME]],
+        sessionId: ["string", [UUID]],
+        cwd: ["string", ["/home/dev"]],
+        version: ["string", ["2.0.76"]],
+        slug: ["string", ["keen-juggling-origami"]],
+        gitBranch: ["string", ["main"]],
+        userType: ["string", ["external"]],
+        isSidechain: ["boolean", [true, false]],
+      }),
+    ]),
+    ...section("UserMessage", [
+      ...fields("UserLine", {
+        type: ['"user"', ["user"]],
+        "message.role": ['"user"', ["user"]],
+        "message.content": ["string", ["hello"]],
+        "thinkingMetadata.level": ['"high" | "medium" | "low"', ["high", "medium", "low"]],
+        "thinkingMetadata.disabled": ["boolean", [true]],
+        todos: ["TodoItem[]", [[{ content: "c", status: "pending" }]]],
+      }),
+      departure("thinkingMetadata.triggers: string[]", KEPT),
+      departure("message.content is a string", "Or a list of blocks: results, images and text stand there too.", {
+        check: "format",
+        schema: "UserLine",
+        field: "message.content",
+        values: [[{ type: "tool_result", tool_use_id: "t", content: "ok" }]],
+      }),
+    ]),
+    ...section("AssistantMessage", [
+      ...fields("AssistantLine", {
+        type: ['"assistant"', ["assistant"]],
+        "message.model": ["string", ["claude-sonnet-4-20250514"]],
+        "message.id": ["string", ["msg_1"]],
+        "message.role": ['"assistant"', ["assistant"]],
+        "message.content": ["ContentBlock[]", [[{ type: "text", text: "hi" }]]],
+        "message.stop_reason": ["string | null", ["end_turn", null]],
+        "message.stop_sequence": ["string | null", ["END", null]],
+        "message.usage": ["UsageInfo", [{ input_tokens: 1, output_tokens: 2 }]],
+      }),
+      departure('message.type: "message"', KEPT),
+      departure(
+        "toolUseResult?: ToolResult",
+        "In real files it stands on the user line that carries the result; both are read.",
+        {
+          check: "format",
+          schema: "UserLine",
+          field: "toolUseResult",
+          values: [{ stdout: "" }],
+        },
       ),
-    ),
-    ...section(
-      "AssistantMessage",
-      all(
-        HISTORY,
-        `
-        type: "assistant"
-        message.model: string
-        message.id: string
-        message.type: "message"
-        message.role: "assistant"
-        message.content: ContentBlock[]
-        message.stop_reason: string | null
-        message.stop_sequence: string | null
-        message.usage: UsageInfo
-        toolUseResult?: ToolResult
-        UsageInfo.input_tokens: number
-        UsageInfo.output_tokens: number
-        UsageInfo.cache_creation_input_tokens?: number
-        UsageInfo.cache_read_input_tokens?: number
-        UsageInfo.cache_creation.ephemeral_5m_input_tokens?: number
-        UsageInfo.cache_creation.ephemeral_1h_input_tokens?: number`,
+      ...fields("UsageInfo", {
+        input_tokens: ["number", [1]],
+        output_tokens: ["number", [1]],
+        cache_creation_input_tokens: ["number?", [1]],
+        cache_read_input_tokens: ["number?", [1]],
+        "cache_creation.ephemeral_5m_input_tokens": ["number?", [1]],
+        "cache_creation.ephemeral_1h_input_tokens": ["number?", [1]],
+      }),
+    ]),
+    ...section("Content blocks", [
+      ...fields("TextBlock", { type: ['"text"', ["text"]], text: ["string", ["hi"]] }),
+      ...fields("ThinkingBlock", {
+        type: ['"thinking"', ["thinking"]],
+        thinking: ["string", ["hm"]],
+        signature: ["string", ["s"]],
+      }),
+      ...fields("ToolUseBlock", {
+        type: ['"tool_use"', ["tool_use"]],
+        id: ["string", ["toolu_bdrk_01"]],
+        name: ["string", ["Bash"]],
+        input: ["object", [{}]],
+      }),
+      ...fields("ToolResultBlock", {
+        type: ['"tool_result"', ["tool_result"]],
+        tool_use_id: ["string", ["toolu_1"]],
+        content: ["string | ContentItem[]", ["ok", [{ type: "text", text: "ok" }]]],
+        is_error: ["boolean?", [true]],
+      }),
+      departure("no other blocks", "Any other block is kept as it is.", {
+        check: "format",
+        schema: "ContentBlock",
+        field: "",
+        values: [{ type: "hologram", voxels: [] }],
+      }),
+    ]),
+    ...section("Tool inputs", [
+      ...fields("BashInput", { command: ["string", ["ls"]], timeout: ["number?", [1000]] }),
+      ...fields("ReadInput", { file_path: ["string", ["/a"]], offset: ["number?", [1]], limit: ["number?", [1]] }),
+      ...fields("WriteInput", { file_path: ["string", ["/a"]], content: ["string", [""]] }),
+      ...fields("EditInput", {
+        file_path: ["string", ["/a"]],
+        old_string: ["string", [""]],
+        new_string: ["string", [""]],
+      }),
+      ...fields("GlobInput", { pattern: ["string", ["*"]], path: ["string?", ["/a"]] }),
+      ...fields("TaskInput", { description: ["string", ["d"]], prompt: ["string", ["p"]] }),
+      departure(
+        'TaskInput.subagent_type: "explore" | "task" | "general-purpose" | "code-review"',
+        "A free string: people define agents of their own. The tool is called Agent today; both names are known.",
+        {
+          check: "format",
+          schema: "TaskInput",
+          field: "subagent_type",
+          values: ["explore", "task", "general-purpose", "code-review", "my-own"],
+        },
       ),
-    ),
-    ...section(
-      "Content blocks",
-      all(
-        HISTORY,
-        `
-        TextBlock: type "text", text
-        ThinkingBlock: type "thinking", thinking, signature
-        ToolUseBlock: type "tool_use", id, name, input
-        ToolResultBlock: type "tool_result", tool_use_id, content string or list, is_error?`,
+      departure(
+        "TodoWriteInput.todos: string, a Markdown checklist",
+        "Claude Code sends a list of items; both are read.",
+        {
+          check: "format",
+          schema: "TodoWriteInput",
+          field: "todos",
+          values: ["- [ ] a", [{ content: "a", status: "pending" }]],
+        },
       ),
-    ),
-    ...section(
-      "Tool inputs",
-      all(
-        HISTORY,
-        `
-        Bash: command
-        Bash: timeout?
-        Read: file_path
-        Read: offset?
-        Read: limit?
-        Write: file_path
-        Write: content
-        Edit: file_path
-        Edit: old_string
-        Edit: new_string
-        Glob: pattern
-        Glob: path?
-        Task: subagent_type "explore" | "task" | "general-purpose" | "code-review"
-        Task: description
-        Task: prompt
-        TodoWrite: todos, a Markdown checklist
-        WebFetch: url
-        WebFetch: max_length?
-        WebFetch: raw?`,
+      ...fields("WebFetchInput", {
+        url: ["string", ["https://example.com"]],
+        max_length: ["number?", [1]],
+        raw: ["boolean?", [true]],
+      }),
+    ]),
+    ...section("SystemMessage", [
+      ...fields("SystemLine", {
+        type: ['"system"', ["system"]],
+        subtype: ['"compact_boundary" | "info" | "error"', ["compact_boundary", "info", "error"]],
+        content: ["string", ["text"]],
+        level: ['"info" | "warning" | "error"', ["info", "warning", "error"]],
+        isMeta: ["boolean", [true]],
+        "compactMetadata.trigger": ["string", ["auto"]],
+        "compactMetadata.preTokens": ["number", [1]],
+        logicalParentUuid: ["string?", [UUID]],
+      }),
+    ]),
+    ...section("FileHistorySnapshot", [
+      ...fields("FileHistorySnapshot", {
+        type: ['"file-history-snapshot"', ["file-history-snapshot"]],
+        messageId: ["string", [UUID]],
+        isSnapshotUpdate: ["boolean", [false]],
+        "snapshot.messageId": ["string", [UUID]],
+        "snapshot.timestamp": ["string", [TIME]],
+        "snapshot.trackedFileBackups.*.backupFileName": ["string | null", ["a1a38b086cb7d247@v2", null]],
+        "snapshot.trackedFileBackups.*.version": ["number", [1]],
+        "snapshot.trackedFileBackups.*.backupTime": ["string", [TIME]],
+      }),
+    ]),
+    ...section("QueueOperation", [
+      ...fields("QueueOperationLine", {
+        type: ['"queue-operation"', ["queue-operation"]],
+        timestamp: ["string", [TIME]],
+        sessionId: ["string", [UUID]],
+        content: ["string", ["later"]],
+      }),
+      departure('operation: "enqueue" | "dequeue"', "Also remove and popAll, and whatever comes.", {
+        check: "format",
+        schema: "QueueOperationLine",
+        field: "operation",
+        values: ["enqueue", "dequeue", "remove", "popAll"],
+      }),
+    ]),
+    ...section("SummaryMessage", [
+      ...fields("SummaryLine", {
+        type: ['"summary"', ["summary"]],
+        summary: ["string", ["A chart"]],
+        leafUuid: ["string", [UUID]],
+      }),
+    ]),
+    ...section("AgentMessage", [...fields("BaseMessage", { agentId: ["string", ["a64f14a"]] })]),
+    ...section("History entries", [
+      there("history.jsonl", { check: "export", module: "@skein/history", name: "readHistory" }),
+      ...fields("HistoryEntry", {
+        display: ["string", ["hi"]],
+        pastedContents: ["object", [{}]],
+        timestamp: ["number, milliseconds", [1_760_110_675_230]],
+        project: ["string", ["/a"]],
+        sessionId: ["string?", [UUID]],
+      }),
+    ]),
+    ...section("Todo items", [
+      there("a todo file is a JSON array", {
+        check: "format",
+        schema: "TodoFile",
+        field: "",
+        values: [[{ content: "c", status: "pending" }]],
+      }),
+      ...fields("TodoItem", {
+        content: ["string", ["c"]],
+        status: ['"pending" | "in_progress" | "completed"', ["pending", "in_progress", "completed"]],
+        activeForm: ["string?", ["doing"]],
+      }),
+      there("<session-uuid>-agent-<agent-uuid>.json", { check: "export", module: "@skein/history", name: "listTodos" }),
+    ]),
+    ...section("Plan files", [
+      ...fields("Plan", {
+        title: ["# Plan Title", ["A plan", null]],
+        sections: [
+          "## Problem Statement, Current State Analysis, Implementation Plan, Notes",
+          [[{ title: "Notes", body: "" }]],
+        ],
+        phases: ["### Phase 1, with tasks", [[{ title: "Phase 1: Setup", items: [{ text: "Task 1", done: false }] }]]],
+      }),
+      departure(
+        "<adjective>-<verb>-<noun>.md",
+        "Newer versions take the name from the prompt: any words with dashes.",
+        {
+          check: "format",
+          schema: "Slug",
+          field: "",
+          values: ["keen-juggling-origami", "binary-prancing-shore"],
+        },
       ),
-    ),
-    ...section(
-      "SystemMessage",
-      all(
-        HISTORY,
-        `
-        type: "system"
-        subtype: "compact_boundary" | "info" | "error"
-        content: string
-        level: "info" | "warning" | "error"
-        isMeta: boolean
-        compactMetadata.trigger: string
-        compactMetadata.preTokens: number
-        logicalParentUuid?: string`,
-      ),
-    ),
-    ...section(
-      "FileHistorySnapshot",
-      all(
-        HISTORY,
-        `
-        type: "file-history-snapshot"
-        messageId: string
-        isSnapshotUpdate: boolean
-        snapshot.messageId: string
-        snapshot.timestamp: string
-        snapshot.trackedFileBackups[path].backupFileName: string | null
-        snapshot.trackedFileBackups[path].version: number
-        snapshot.trackedFileBackups[path].backupTime: string`,
-      ),
-    ),
-    ...section(
-      "QueueOperation",
-      all(
-        HISTORY,
-        `
-        type: "queue-operation"
-        operation: "enqueue" | "dequeue"
-        timestamp: string
-        sessionId: string
-        content: string`,
-      ),
-    ),
-    ...section(
-      "SummaryMessage",
-      all(
-        HISTORY,
-        `
-        type: "summary"
-        summary: string
-        leafUuid: string`,
-      ),
-    ),
-    ...section("AgentMessage", all(HISTORY, "agentId: string")),
-    ...section(
-      "History entries",
-      all(
-        HISTORY,
-        `
-        history.jsonl
-        display: string
-        pastedContents: object
-        timestamp: number, milliseconds
-        project: string
-        sessionId?: string`,
-      ),
-    ),
-    ...section(
-      "Todo items",
-      all(
-        HISTORY,
-        `
-        a todo file is a JSON array
-        content: string
-        status: "pending" | "in_progress" | "completed"
-        activeForm?: string
-        <session-uuid>-agent-<agent-uuid>.json`,
-      ),
-    ),
-    ...section(
-      "Plan files",
-      all(
-        HISTORY,
-        `
-        Markdown: title, problem statement, current state, phases with tasks, notes
-        <adjective>-<verb>-<noun>.md`,
-      ),
-    ),
-    ...section(
-      "Stats cache",
-      all(
-        HISTORY,
-        `
-        stats-cache.json
-        version: number
-        lastComputedDate: string
-        dailyActivity: DailyStats[]
-        DailyStats.date: string
-        DailyStats.messageCount: number
-        DailyStats.sessionCount: number
-        DailyStats.toolCallCount: number`,
-      ),
-    ),
+    ]),
+    ...section("Stats cache", [
+      there("stats-cache.json", { check: "export", module: "@skein/history", name: "readStats" }),
+      ...fields("StatsCache", {
+        version: ["number", [1]],
+        lastComputedDate: ["string", ["2025-12-26"]],
+        dailyActivity: ["DailyStats[]", [[{ date: "2025-12-26", messageCount: 1, sessionCount: 1, toolCallCount: 1 }]]],
+      }),
+      ...fields("DailyStats", {
+        date: ["string", ["2025-12-26"]],
+        messageCount: ["number", [1]],
+        sessionCount: ["number", [1]],
+        toolCallCount: ["number", [1]],
+      }),
+    ]),
     ...section(
       "claude_conversations",
       all(
@@ -277,18 +330,37 @@ export const seed003: Seed = {
         tool_call_count INTEGER`,
       ),
     ),
-    ...section(
-      "Field value patterns",
-      all(
-        HISTORY,
-        `
-        UUIDs: xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx
-        short agent ids: a[0-9a-f]{6,7}
-        timestamps: ISO 8601, milliseconds in history
-        project paths: /Users/me/project-name is -Users-me-project-name
-        slugs: <adjective>-<verb>-<noun>
-        file history backups: <content-hash>@v<version>`,
+    ...section("Field value patterns", [
+      pattern("UUIDs: be74c085-8d87-49a7-9100-7f0e83f29a10", "Uuid", UUID),
+      departure("short agent ids: a[0-9a-f]{6,7}", "Longer ones occur: a and sixteen digits today.", {
+        check: "format",
+        schema: "ShortAgentId",
+        field: "",
+        values: ["a64f14a"],
+      }),
+      pattern("timestamps: 2025-12-26T12:58:17.099Z", "IsoTimestamp", TIME),
+      there("timestamps in history: 1760110675230", {
+        check: "format",
+        schema: "HistoryEntry",
+        field: "timestamp",
+        values: [1_760_110_675_230],
+      }),
+      departure(
+        "project paths: /Users/me/project-name is -Users-me-project-name",
+        "Every character but letters and digits becomes a dash, so the path cannot be read back from it.",
+        { check: "format", schema: "EncodedProjectPath", field: "", values: ["-Users-me-project-name"] },
       ),
-    ),
+      pattern("slugs: keen-juggling-origami, binary-prancing-shore", "Slug", "binary-prancing-shore"),
+      departure(
+        "file history backups: <content-hash>@v<version>",
+        "The hash is that of the file's path, not of its content.",
+        {
+          check: "format",
+          schema: "BackupFileName",
+          field: "",
+          values: ["a1a38b086cb7d247@v2"],
+        },
+      ),
+    ]),
   ],
 };
