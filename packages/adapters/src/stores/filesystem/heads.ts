@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sessionNotFound } from "@skein/core";
 import { type Event, KnownError, type Session } from "@skein/protocol";
-import { withKnownErrors } from "./durable-files.ts";
-import { type KeptKey, type LineHead, type LoadedLog, loadLog, readStretch } from "./session-log.ts";
+import { readBytes, withKnownErrors } from "./durable-files.ts";
+import { type KeptKey, type LineHead, type LoadedLog, parsedLog, readStretch } from "./session-log.ts";
 
 /** What the documents of a session show, and how to tell that somebody took one away. */
 export interface Documented {
@@ -119,11 +119,12 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
   }
 
   async function load(head: Head): Promise<LoadedLog> {
-    const contents = await withKnownErrors(path(head.id), () =>
-      loadLog(path(head.id), logName(head.id), head.id),
-    ).catch((error: NodeJS.ErrnoException) => {
-      throw error.code === "ENOENT" ? sessionNotFound(head.id) : error;
-    });
+    const bytes = await withKnownErrors(path(head.id), () => readBytes(path(head.id))).catch(
+      (error: NodeJS.ErrnoException) => {
+        throw error.code === "ENOENT" ? sessionNotFound(head.id) : error;
+      },
+    );
+    const contents = parsedLog(bytes, logName(head.id), head.id);
     if (contents.damage) throw contents.damage;
     if (!contents.log || contents.last !== head.last || contents.bytes !== head.bytes)
       throw new KnownError(

@@ -73,9 +73,8 @@ export interface LogContents {
   readonly damage: KnownError | undefined;
 }
 
-/** Reads a whole log. It changes nothing: cutting off an unfinished line is up to the caller. */
-export async function loadLog(path: string, name: string, sessionId: string): Promise<LogContents> {
-  const bytes = await readBytes(path);
+/** What a whole log says. Cutting off an unfinished line is up to the caller. */
+export function parsedLog(bytes: Buffer, name: string, sessionId: string): LogContents {
   let log: LoadedLog | undefined;
   let last = 0;
   let good = 0;
