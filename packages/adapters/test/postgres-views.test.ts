@@ -730,6 +730,12 @@ describe("every lookup for which a seed names an index uses one", () => {
       `select id from api.checkpoints where session_id = ${session} and user_message_uuid = 'u77'`,
       ["checkpoints_user_message"],
     ],
+    ["idx_sessions_status", "select id from api.sessions where status = 'error'", ["sessions_api_status"]],
+    [
+      "idx_sessions_created_at",
+      "select id from api.sessions order by created_at desc limit 5",
+      ["sessions_api_created", "sessions_created"],
+    ],
     ["api sessions by id", `select status from api.sessions where id = ${session}`, ["sessions_pkey"]],
     [
       "messages of a session in order",

@@ -21,8 +21,6 @@ const fields = (text: string): readonly Entry[] =>
     .split("\n")
     .map((line) => open(line.trim(), API));
 
-const TENANT =
-  "The index begins with the tenant, because every list names one; the status in it is seed 004's word for the same.";
 
 const lookup = (what: string, query: string): Entry => there(what, { check: "index", query });
 
@@ -480,15 +478,8 @@ export const seed000: Seed = {
       }),
     ]),
     ...section("Indexes", [
-      departure("idx_sessions_status", TENANT, {
-        check: "index",
-        query:
-          "select id from skein.sessions where tenant = 'default' and platform_status = 'completed' order by created_at desc",
-      }),
-      departure("idx_sessions_created_at", TENANT, {
-        check: "index",
-        query: "select id from skein.sessions where tenant = 'default' order by created_at desc limit 5",
-      }),
+      lookup("idx_sessions_status", "select id from api.sessions where status = 'error'"),
+      lookup("idx_sessions_created_at", "select id from api.sessions order by created_at desc limit 5"),
       lookup("idx_sessions_parent", "select id from api.sessions where parent_session_id = {agent}"),
       lookup("idx_messages_session_id", "select id from api.session_messages where session_id = {agent}"),
       lookup(

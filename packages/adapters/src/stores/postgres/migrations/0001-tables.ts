@@ -103,6 +103,10 @@ create table skein.sessions (
 ) with (fillfactor = 80);
 create index sessions_created on skein.sessions (tenant, created_at desc, id desc);
 create index sessions_status on skein.sessions (tenant, platform_status, created_at desc, id desc);
+-- Seed 000 looks sessions up by its own words for their status, and by time, without naming a tenant.
+create index sessions_api_status on skein.sessions (
+  ((case platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end)::varchar(20)));
+create index sessions_api_created on skein.sessions (created_at desc);
 create index sessions_agent on skein.sessions (tenant, agent_id, created_at desc, id desc);
 create index sessions_tags on skein.sessions using gin (tags) where tags <> '{}';
 create index sessions_parent on skein.sessions (parent_session_id, created_at desc, id desc)
