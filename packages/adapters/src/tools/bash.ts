@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { type Tool, defineTool } from "@skein/core";
+import { z } from "zod";
+import type { ConfinedFolder } from "./confined-folder.ts";
+
+export interface BashOptions {
+  /** Variables that a command gets besides a bare minimum. Nothing of this process's own environment is passed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Characters of output that are kept: the first half from its beginning, the second from its end. */
+  readonly outputLimit?: number;
+}
+
+const DEFAULT_TIMEOUT = 120_000;
+const LONGEST_TIMEOUT = 600_000;
+/** How long a command has to end by itself when it is asked to. */
+const GRACE_MS = 300;
+
+/**
+ * Runs shell commands in a folder.
+ *
+ * The folder is where a command starts, not a wall around it: what it may touch is for the operating system to say.
+ */
+export function createBash(folder: ConfinedFolder, { env = {}, outputLimit = 30_000 }: BashOptions = {}): Tool {
+  return defineTool({
+    name: "Bash",
+    description:
+      "Runs a shell command in the working folder and returns what it prints. Everything that it starts ends with it: there are no background processes.",
+    input: z.object({
+      command: z.string().min(1).describe("The command to run."),
+      timeout: z
+        .number()
+        .positive()
+        .max(LONGEST_TIMEOUT)
+        .optional()
+        .describe(
+          `Milliseconds after which it is stopped (${DEFAULT_TIMEOUT} unless told, ${LONGEST_TIMEOUT} at most).`,
+        ),
+      description: z.string().optional().describe("What the command does, in a few words."),
+    }),
+    policy: "once",
+    run: async ({ command, timeout = DEFAULT_TIMEOUT }, { signal }) => {
+      const cwd = await folder.root();
+      const { code, output, stopped } = await runCommand(command, { cwd, env, outputLimit, timeout, signal });
+      if (stopped) throw new Error(`The command was stopped after ${timeout} ms.\n${output}`.trim());
+      if (code !== 0) throw new Error(`Exit code ${code}\n${output}`.trim());
+      return output;
+    },
+  });
+}
+
+interface CommandOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly outputLimit: number;
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+}
+
+interface Finished {
+  readonly code: number | string;
+  readonly output: string;
+  readonly stopped: boolean;
+}
+
+function runCommand(command: string, options: CommandOptions): Promise<Finished> {
+  const { cwd, env, outputLimit, timeout, signal } = options;
+  const output = createOutput(outputLimit);
+  return new Promise((resolve, reject) => {
+    const child = spawn("/bin/bash", ["-c", command], {
+      cwd,
+      env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
+      // A group of its own, so that everything it starts can be ended with it.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stopped = false;
+    let graceful: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      killGroup(child.pid, "SIGTERM");
+      graceful = setTimeout(() => killGroup(child.pid, "SIGKILL"), GRACE_MS);
+    };
+    const timer = setTimeout(() => {
+      stopped = true;
+      end();
+    }, timeout);
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+    child.stdout.on("data", output.add);
+    child.stderr.on("data", output.add);
+    child.on("error", reject);
+    // When the shell is gone, so is what it left behind: it would hold the pipes open, and run on unseen.
+    child.on("exit", () => setTimeout(() => killGroup(child.pid, "SIGKILL"), 20));
+    child.on("close", (code, killedBy) => {
+      clearTimeout(timer);
+      clearTimeout(graceful);
+      signal.removeEventListener("abort", end);
+      resolve({ code: code ?? killedBy ?? "unknown", output: output.text(), stopped });
+    });
+  });
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** Keeps the beginning and the end of what is printed, however much there is in between. */
+function createOutput(limit: number) {
+  const half = Math.floor(limit / 2);
+  const decoder = new TextDecoder();
+  let head = "";
+  let tail = "";
+  let dropped = 0;
+
+  return {
+    add(chunk: Uint8Array): void {
+      const text = decoder.decode(chunk, { stream: true });
+      const room = half - head.length;
+      head += text.slice(0, room);
+      tail += text.slice(Math.max(0, room));
+      if (tail.length <= 2 * half) return;
+      dropped += tail.length - half;
+      tail = tail.slice(-half);
+    },
+    text(): string {
+      const extra = Math.max(0, tail.length - half);
+      const hidden = dropped + extra;
+      const note = hidden > 0 ? `\n[${hidden} characters are left out here]\n` : "";
+      return `${head}${note}${tail.slice(extra)}`.toWellFormed();
+    },
+  };
+}

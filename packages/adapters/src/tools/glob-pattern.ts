@@ -1,0 +1,47 @@
+import { RE2JS } from "re2js";
+
+/** The most alternatives and characters of a pattern: enough for people, too few for an attack. */
+const LONGEST = 1000;
+
+/**
+ * A glob as a test of paths: `*` and `?` inside a name, `**` across folders, `[a-z]`, `{a,b}`.
+ *
+ * On a linear-time engine, because the pattern comes from a model and patterns with many stars take others for ever.
+ */
+export function globTest(pattern: string): (path: string) => boolean {
+  if (pattern.length > LONGEST) throw new Error(`A pattern may have ${LONGEST} characters at most.`);
+  const matcher = RE2JS.compile(`^(?:${translated(pattern)})$`, RE2JS.DOTALL);
+  return (path) => matcher.matcher(path).find();
+}
+
+function translated(pattern: string): string {
+  let regex = "";
+  let depth = 0;
+  for (let at = 0; at < pattern.length; at++) {
+    const rest = pattern.slice(at);
+    const whole = /^(?:\*\*\/|\*\*|\[!?[^\]/]+\])/.exec(rest)?.[0];
+    if (whole !== undefined) {
+      regex += whole === "**/" ? "(?:.*/)?" : whole === "**" ? ".*" : characterClass(whole);
+      at += whole.length - 1;
+      continue;
+    }
+    const letter = rest.charAt(0);
+    if (letter === "{") depth += 1;
+    if (letter === "*") regex += "[^/]*";
+    else if (letter === "?") regex += "[^/]";
+    else if (letter === "{") regex += "(?:";
+    else if (letter === "}" && depth > 0) {
+      depth -= 1;
+      regex += ")";
+    } else if (letter === "," && depth > 0) regex += "|";
+    else regex += RE2JS.quote(letter);
+  }
+  if (depth > 0) throw new Error(`The pattern ${pattern} opens a { that it does not close.`);
+  return regex;
+}
+
+function characterClass(text: string): string {
+  const negated = text.startsWith("[!");
+  const inner = text.slice(negated ? 2 : 1, -1).replaceAll(/[\\[\]^]/g, "\\$&");
+  return `[${negated ? "^" : ""}${inner}]`;
+}

@@ -1,0 +1,40 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Tool, defineTool } from "@skein/core";
+import { z } from "zod";
+import type { ConfinedFolder } from "./confined-folder.ts";
+import { globTest } from "./glob-pattern.ts";
+import { walk } from "./walk.ts";
+
+const MOST = 200;
+
+/** Finds files of a folder by their names. */
+export function createGlob(folder: ConfinedFolder): Tool {
+  return defineTool({
+    name: "Glob",
+    description: `Finds files of the working folder by a pattern such as **/*.ts, the latest first, ${MOST} at most.`,
+    input: z.object({
+      pattern: z.string().min(1).describe("The pattern of the paths, relative to `path`."),
+      path: z.string().optional().describe("The folder to look in; the working folder unless told."),
+    }),
+    policy: "repeatable",
+    run: async ({ pattern, path = "." }, { signal }) => {
+      const place = await folder.placeOf(path);
+      const fits = globTest(pattern.replace(/^\.\//, ""));
+      const found: { path: string; changed: number }[] = [];
+      for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(pattern), signal })) {
+        if (!fits(file)) continue;
+        const full = join(place, file);
+        const changed = await stat(full).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        );
+        found.push({ path: await folder.shown(full), changed });
+      }
+      if (found.length === 0) return "No file fits.";
+      found.sort((a, b) => b.changed - a.changed || (a.path < b.path ? -1 : 1));
+      const note = found.length > MOST ? [`[${found.length - MOST} more are not shown.]`] : [];
+      return [...found.slice(0, MOST).map((file) => file.path), ...note].join("\n");
+    },
+  });
+}

@@ -1,0 +1,100 @@
+import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { type LookupFunction, isIP } from "node:net";
+import { isPublicAddress } from "./public-address.ts";
+
+export interface GuardedRequestOptions {
+  /** Which addresses may be connected to. The public internet unless told. */
+  readonly allowsAddress?: (address: string) => boolean;
+  readonly allowsPort?: (port: number) => boolean;
+  /** Who resolves names. The system unless told. */
+  readonly lookup?: typeof systemLookup;
+  readonly timeoutMs?: number;
+  /** Bytes of a body that are read at most. */
+  readonly maxBytes?: number;
+}
+
+export interface Fetched {
+  readonly status: number;
+  readonly contentType: string;
+  readonly location: string | undefined;
+  readonly body: Uint8Array;
+  /** There was more than was read. */
+  readonly cut: boolean;
+}
+
+const PORTS = new Set([80, 443, 8080, 8443]);
+
+/**
+ * One GET of a URL that somebody else chose. It connects only to an address that was checked, and to that very one: a
+ * name is resolved once, so it cannot mean another machine a moment later. Redirects are handed back, not followed.
+ */
+export async function guardedRequest(url: URL, options: GuardedRequestOptions, signal: AbortSignal): Promise<Fetched> {
+  const { allowsAddress = isPublicAddress, timeoutMs = 20_000, maxBytes = 1024 * 1024 } = options;
+  checkUrl(url, options);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  // A literal address is never looked up, so it is checked here.
+  if (isIP(host) !== 0 && !allowsAddress(host)) throw notAllowed(url);
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const response = await send(url, guardedLookup(allowsAddress, options.lookup ?? systemLookup), stop);
+  const { headers, statusCode: status = 0 } = response;
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") {
+    response.destroy();
+    throw new Error(`The answer is encoded (${encoding.slice(0, 50)}) although that was not asked for.`);
+  }
+  const { body, cut } = await readBody(response, maxBytes);
+  return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };
+}
+
+function checkUrl(url: URL, { allowsPort = (port) => PORTS.has(port) }: GuardedRequestOptions): void {
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http and https can be fetched.");
+  if (url.username !== "" || url.password !== "") throw new Error("A URL with a user name or password is not fetched.");
+  const port = url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port);
+  if (!allowsPort(port)) throw new Error(`Port ${port} is not fetched from.`);
+}
+
+function guardedLookup(allowsAddress: (address: string) => boolean, lookup: typeof systemLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error) return callback(error, "", 0);
+      const [first] = found;
+      // A name that means a public and a private machine at once is a trick.
+      if (!first || !found.every(({ address }) => allowsAddress(address)))
+        return callback(new Error(`${hostname} is not a place on the public internet.`), "", 0);
+      return options.all ? callback(null, [first]) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function send(url: URL, lookup: LookupFunction, signal: AbortSignal): Promise<IncomingMessage> {
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const headers = {
+      "accept-encoding": "identity",
+      accept: "text/*, application/json;q=0.9, */*;q=0.1",
+      "user-agent": "skein",
+    };
+    // No agent: a connection that was kept open would not be checked again.
+    const sent = request(url, { lookup, headers, signal, agent: false, maxHeaderSize: 16_384 }, resolve);
+    sent.on("error", (error) => reject(signal.aborted ? new Error("The fetch took too long or was stopped.") : error));
+    sent.end();
+  });
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<{ body: Uint8Array; cut: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > maxBytes) break;
+  }
+  response.destroy();
+  return { body: new Uint8Array(Buffer.concat(chunks)).subarray(0, maxBytes), cut: size > maxBytes };
+}
+
+function notAllowed(url: URL): Error {
+  return new Error(`${url.hostname} is not a place on the public internet.`);
+}

@@ -1,0 +1,71 @@
+import { type Tool, defineTool } from "@skein/core";
+import { z } from "zod";
+import type { ConfinedFolder } from "./confined-folder.ts";
+
+/** The most that Edit takes into memory. */
+const EDIT_BYTES = 8 * 1024 * 1024;
+
+/** Writes whole files of a folder. */
+export function createWrite(folder: ConfinedFolder): Tool {
+  return defineTool({
+    name: "Write",
+    description: "Writes a file of the working folder, replacing it if it is there. Missing folders are made.",
+    input: z.object({
+      file_path: z.string().min(1).describe("The file, relative to the working folder or absolute inside it."),
+      content: z.string().describe("Everything that the file shall contain."),
+    }),
+    policy: "once",
+    run: async ({ file_path, content }) => {
+      await folder.replaceFile(file_path, content);
+      return `Wrote ${Buffer.byteLength(content)} bytes to ${file_path}.`;
+    },
+  });
+}
+
+/** Changes files of a folder in place. */
+export function createEdit(folder: ConfinedFolder): Tool {
+  return defineTool({
+    name: "Edit",
+    description:
+      "Replaces text in a file of the working folder. The old text must be there exactly once, unless replace_all is set.",
+    input: z.object({
+      file_path: z.string().min(1).describe("The file, relative to the working folder or absolute inside it."),
+      old_string: z.string().min(1).describe("The text to replace, exactly as it is in the file."),
+      new_string: z.string().describe("What stands there afterwards."),
+      replace_all: z.boolean().optional().describe("Replace every place instead of the only one."),
+    }),
+    policy: "once",
+    run: async ({ file_path, old_string, new_string, replace_all = false }) => {
+      if (old_string === new_string) throw new Error("The old and the new text are the same.");
+      const text = await textOf(folder, file_path);
+      const places = text.split(old_string).length - 1;
+      if (places === 0) throw new Error(`The old text is not in ${file_path}.`);
+      if (places > 1 && !replace_all)
+        throw new Error(
+          `The old text is in ${file_path} ${places} times. Give more of what is around it, or set replace_all.`,
+        );
+      // By a function, because a text would be read for `$&` and the like.
+      await folder.replaceFile(
+        file_path,
+        text.replaceAll(old_string, () => new_string),
+      );
+      return `Replaced ${places === 1 ? "one place" : `${places} places`} in ${file_path}.`;
+    },
+  });
+}
+
+async function textOf(folder: ConfinedFolder, path: string): Promise<string> {
+  const file = await folder.openFile(path);
+  try {
+    const { size } = await file.stat();
+    if (size > EDIT_BYTES) throw new Error(`${path} has ${size} bytes; Edit takes ${EDIT_BYTES} at most.`);
+    const bytes = await file.readFile();
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw new Error(`${path} is not text in UTF-8.`);
+    }
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,187 @@
+import type { lookup } from "node:dns";
+import { type RequestListener, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { createStandardTools, isPublicAddress } from "@skein/adapters/tools";
+import { expect, onTestFinished, test } from "vitest";
+
+type Web = NonNullable<Parameters<typeof createStandardTools>[0]["web"]>;
+
+async function fetchWith(web: Web, input: object): Promise<string> {
+  const tool = createStandardTools({ folder: ".", web }).find(({ name }) => name === "WebFetch");
+  const signal = new AbortController().signal;
+  const context = { sessionId: "s", runId: "r", toolUseId: "t", idempotencyKey: "k", workingDirectory: null, signal };
+  return String(await tool?.run(tool.parse(input), context));
+}
+
+/** A server on this machine, and how often it was reached. */
+async function server(answer: RequestListener): Promise<{ port: number; hits: () => number }> {
+  let hits = 0;
+  const listening = createServer((request, response) => {
+    hits += 1;
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    listening.closeAllConnections();
+    listening.close();
+  });
+  return { port: (listening.address() as AddressInfo).port, hits: () => hits };
+}
+
+/** Lets a test reach a server of its own on this machine; nothing else changes. */
+const here: Web = { allowsAddress: (address) => address === "127.0.0.1", allowsPort: () => true };
+
+test.each([
+  "127.0.0.1",
+  "127.1",
+  "2130706433",
+  "0x7f.1",
+  "0177.0.0.1",
+  "①②⑦.⓪.⓪.①",
+  "127。0。0。1",
+  "0",
+  "0.0.0.0",
+  "[::]",
+  "[::1]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:169.254.169.254]",
+  "[64:ff9b::7f00:1]",
+  "[2002:7f00:1::]",
+  "[::127.0.0.1]",
+  "[fe80::1]",
+  "[fd00:ec2::254]",
+  "[ff02::1]",
+  "169.254.169.254",
+  "10.1.2.3",
+  "172.16.0.1",
+  "172.31.255.255",
+  "192.168.1.1",
+  "100.64.0.1",
+  "198.18.0.1",
+  "192.0.2.1",
+  "224.0.0.1",
+  "255.255.255.255",
+  "localhost",
+  "localhost.",
+  "x.localhost",
+])("never connects to %s", async (host) => {
+  const { port, hits } = await server((_, response) => response.end("inside"));
+  await expect(fetchWith({ allowsPort: () => true }, { url: `http://${host}:${port}/` })).rejects.toThrow();
+  expect(hits()).toBe(0);
+});
+
+test.each([
+  ["file:///etc/passwd", /Only http and https/],
+  ["gopher://example.com/", /Only http and https/],
+  ["data:text/plain,x", /Only http and https/],
+  ["http://user:pass@example.com/", /user name/],
+  ["http://example.com@127.0.0.1/", /user name/],
+  ["http://example.com:22/", /Port 22/],
+  ["http://example.com:6379/", /Port 6379/],
+  ["not a url", /no URL/],
+  ["http://hooks.example.com\0.evil/", /no URL/],
+])("refuses %j", async (url, why) => {
+  await expect(fetchWith({}, { url })).rejects.toThrow(why);
+});
+
+test("a name that means another machine a moment later is connected to the one that was checked, 100 of 100 times", async () => {
+  const { port, hits } = await server((_, response) => response.end("inside"));
+  let asked = 0;
+  // An address that is allowed and where nothing listens at the first question, the server's at every other one.
+  const flip = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
+    asked += 1;
+    callback(null, [{ address: asked % 2 === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }]);
+  }) as unknown as typeof lookup;
+  for (let n = 0; n < 100; n++) {
+    const web: Web = { lookup: flip, allowsPort: () => true, allowsAddress: (address) => address === "127.0.0.2" };
+    await expect(fetchWith(web, { url: `http://flip.example:${port}/` })).rejects.toThrow();
+  }
+  expect(hits()).toBe(0);
+  expect(asked).toBe(100);
+});
+
+test("a name that means a public and a private machine at once is refused", async () => {
+  const both = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
+    callback(null, [
+      { address: "203.0.114.1", family: 4 },
+      { address: "127.0.0.1", family: 4 },
+    ])) as unknown as typeof lookup;
+  await expect(fetchWith({ lookup: both }, { url: "http://both.example/" })).rejects.toThrow(
+    /not a place on the public/,
+  );
+});
+
+test("redirects are checked like the first URL, and counted", async () => {
+  const { port, hits } = await server((request, response) => {
+    const [, to = ""] = /to=(.*)/.exec(decodeURIComponent(request.url ?? "")) ?? [];
+    if (to === "") response.end("arrived");
+    else response.writeHead(302, { location: to }).end();
+  });
+  const at = (to: string) => `http://127.0.0.1:${port}/?to=${encodeURIComponent(to)}`;
+  expect(await fetchWith(here, { url: at(`http://127.0.0.1:${port}/`) })).toBe("arrived");
+  await expect(fetchWith(here, { url: at("http://169.254.169.254/") })).rejects.toThrow(/not a place/);
+  await expect(fetchWith(here, { url: at("file:///etc/passwd") })).rejects.toThrow(/Only http/);
+  const before = hits();
+  const loop = await server((_, response) => response.writeHead(302, { location: "/again" }).end());
+  await expect(fetchWith(here, { url: `http://127.0.0.1:${loop.port}/` })).rejects.toThrow(/more than 5 times/);
+  expect(loop.hits()).toBe(6);
+  expect(hits()).toBe(before);
+});
+
+test("a page is returned as its text, or raw", async () => {
+  const html = `<html><head><style>x{}</style><script>alert("no")</script></head><body><h1>Title &amp; more</h1>
+    <!-- not this --><p>One<br>Two &#x263A; &lt;tag&gt;</p></body></html>`;
+  const { port } = await server((_, response) => response.writeHead(200, { "content-type": "text/html" }).end(html));
+  const url = `http://127.0.0.1:${port}/`;
+  expect(await fetchWith(here, { url })).toBe("Title & more\n\nOne\nTwo ☺ <tag>");
+  expect(await fetchWith(here, { url, raw: true })).toContain("<script>");
+  expect(await fetchWith(here, { url, max_length: 5 })).toBe("Title\n[The page is longer; this is its beginning.]");
+});
+
+test("a gigabyte, an answer that never ends, a bomb and an error are each a sentence in time", async () => {
+  const giant = await server((_, response) => {
+    response.writeHead(200, { "content-type": "text/plain" });
+    const pump = (): void => {
+      while (response.writable && response.write("x".repeat(65_536)));
+    };
+    response.on("drain", pump);
+    pump();
+  });
+  const text = await fetchWith(here, { url: `http://127.0.0.1:${giant.port}/`, max_length: 100_000 });
+  expect(text.length).toBeLessThan(100_100);
+  const endless = await server((_, response) => {
+    response.writeHead(200);
+    const drip = setInterval(() => response.write("x"), 10);
+    response.on("close", () => clearInterval(drip));
+  });
+  const drip = fetchWith({ ...here, timeoutMs: 200 }, { url: `http://127.0.0.1:${endless.port}/` });
+  await expect(drip).rejects.toThrow();
+  const bomb = await server((_, response) =>
+    response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("x".repeat(1e6))),
+  );
+  await expect(fetchWith(here, { url: `http://127.0.0.1:${bomb.port}/` })).rejects.toThrow(/encoded/);
+  const missing = await server((_, response) => response.writeHead(404).end("no"));
+  await expect(fetchWith(here, { url: `http://127.0.0.1:${missing.port}/` })).rejects.toThrow(/status 404/);
+});
+
+test("hostile markup takes no longer than its length", async () => {
+  const bodies = [
+    "<".repeat(1e6),
+    "<!--".repeat(250_000),
+    "<script".repeat(140_000),
+    "&".repeat(1e6),
+    "\n ".repeat(5e5),
+  ];
+  for (const body of bodies) {
+    const { port } = await server((_, response) => response.writeHead(200, { "content-type": "text/html" }).end(body));
+    const started = performance.now();
+    await fetchWith(here, { url: `http://127.0.0.1:${port}/` });
+    expect(performance.now() - started).toBeLessThan(1500);
+  }
+});
+
+test("the public internet is public", () => {
+  for (const address of ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001::1"])
+    expect(isPublicAddress(address), address).toBe(true);
+});
