@@ -28,8 +28,11 @@ export async function settle(
 ): Promise<Settled[]> {
   for (const owner of await store.owners()) await store.free(owner);
   const settled: Settled[] = [];
+  const deleted = deletedIn(operations);
   for (const operation of open) {
-    const done = operation.events ? await repeatAppend(store, operation, wrong) : await repeatOther(store, operation);
+    const done = operation.events
+      ? await repeatAppend(store, operation, { wrong, deleted: deleted.has(operation.target) })
+      : await repeatOther(store, operation);
     operation.answer = done.answer;
     settled.push(done);
   }
@@ -37,7 +40,12 @@ export async function settle(
   return settled;
 }
 
-async function repeatAppend(store: Store, operation: Operation, wrong: Wrong): Promise<Settled> {
+/** `deleted`: the process went on, and deleted the session later. */
+async function repeatAppend(
+  store: Store,
+  operation: Operation,
+  { wrong, deleted }: { readonly wrong: Wrong; readonly deleted: boolean },
+): Promise<Settled> {
   const { op, target, lease, events = [] } = operation;
   const there = await placesOf(store, operation);
   if (there.length !== 0 && there.length !== events.length)
@@ -53,8 +61,8 @@ async function repeatAppend(store: Store, operation: Operation, wrong: Wrong): P
   } catch (error) {
     if (!isKnownError(error)) throw error;
     if (there.length > 0) wrong(`An append to ${target} is stored, and repeating it was refused with ${error.code}.`);
-    if (!lease || error.code !== "lease_lost")
-      wrong(`Repeating an append to ${target} was refused with ${error.code}: ${error.message}`);
+    const expected = (lease && error.code === "lease_lost") || (deleted && error.code === "not_found");
+    if (!expected) wrong(`Repeating an append to ${target} was refused with ${error.code}: ${error.message}`);
     return { answer: { is: "never", op }, happened: false };
   }
 }
@@ -72,6 +80,10 @@ async function placesOf(store: Store, { target, events = [] }: Operation): Promi
   const ids = new Set(events.map(({ id }) => id));
   if (!(await store.get(target))) return [];
   return (await store.read(target)).filter(({ id }) => ids.has(id)).map(({ sequence }) => sequence);
+}
+
+function deletedIn(operations: readonly Operation[]): ReadonlySet<string> {
+  return new Set(operations.filter(({ kind }) => kind === "delete").map(({ target }) => target));
 }
 
 /** A delete or a put. Both are seen in the store; a delete is then done. */
@@ -92,7 +104,7 @@ async function repeatOther(store: Store, { op, kind, target, value, expect = 0 }
 /** The same ids and the same keys are answered with what is stored; the same key for something else is refused. */
 async function repeatAcknowledged(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
   const facts = createFacts(createIds());
-  const deleted = new Set(operations.filter(({ kind }) => kind === "delete").map(({ target }) => target));
+  const deleted = deletedIn(operations);
   const kept = operations.filter(({ events, target, answer }) => events && answer?.is === "ok" && !deleted.has(target));
   const step = Math.max(1, Math.floor(kept.length / REPEATED));
   for (const [index, operation] of kept.entries()) {
