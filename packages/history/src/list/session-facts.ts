@@ -52,7 +52,9 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
   fold(state, region) {
     const { bytes } = region;
     untimed = { start: -1, end: -1 };
+    lastOf.clear();
     state.lines += forEachLine(region, (start, end) => foldLine(state, bytes, start, end));
+    for (const [type, { start, end }] of lastOf) readMetadata(state, type, bytes, start, end);
     if (untimed.start < 0) return;
     const time = findTimestamp(bytes, untimed.start, untimed.end);
     if (time !== undefined) noteTime(state, time);
@@ -172,6 +174,15 @@ function foldOther(state: SessionFacts, bytes: Buffer, start: number, end: numbe
     foldEnvelope(state, bytes, start, end);
     if (type !== "attachment" || state.firstPrompt !== null) return;
   }
+  // Written again after every turn, and the last one counts: only that one is parsed.
+  if (type === "ai-title" || type === "last-prompt") lastOf.set(type, { start, end });
+  else readMetadata(state, type, bytes, start, end);
+}
+
+const lastOf = new Map<string, { readonly start: number; readonly end: number }>();
+
+// oxlint-disable-next-line max-params
+function readMetadata(state: SessionFacts, type: string, bytes: Buffer, start: number, end: number): void {
   const read = metadata[type];
   const line = read && parse(bytes, start, end);
   if (line) read(state, line);

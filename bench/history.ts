@@ -1,0 +1,298 @@
+/**
+ * `npm run bench -- history [folder]`: Claude Code's history beside the tools people use, on the same files.
+ *
+ * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
+ * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.
+ * The others are fetched from npm into a temporary folder.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeCorpus } from "@skein/history/testing";
+
+export const summary = "list, usage, search, index, export and watch beside ccusage, the Agent SDK and grep, on 400 MB";
+
+const HELP = `npm run bench -- history [folder] [options]
+
+Without a folder a corpus of 400 files and 400 MB is made. Ends with 1 if a goal was missed.
+
+  --quick        one run of each instead of five
+  --alone        without fetching the other tools
+
+Example:
+  npm run bench -- history ~/.claude
+`;
+
+let runs = 5;
+const peers = ["ccusage@20.0.24", "@anthropic-ai/claude-agent-sdk"];
+
+interface Figure {
+  readonly ms: number;
+  readonly mb: number;
+}
+
+/** Answers whether every goal was met. */
+export async function run(args: readonly string[]): Promise<boolean> {
+  if (args.includes("--help")) {
+    console.log(HELP);
+    return true;
+  }
+  if (args.includes("--quick")) runs = 1;
+  const work = mkdtempSync(join(tmpdir(), "skein-bench-history-"));
+  try {
+    const folder = args.find((arg) => !arg.startsWith("-")) ?? generate(work);
+    describe(folder);
+    const tools = args.includes("--alone") ? undefined : install(work);
+    const rows = [...usageRows(folder, work, tools), ...listRows(folder, work, tools), ...searchRows(folder, work)];
+    return print([...rows, ...indexRows(folder, work), ...exportRows(folder, work), await watchRow(work)]);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+interface Goal {
+  readonly ms: number | undefined;
+  readonly mb?: number;
+}
+
+type Row = readonly [what: string, figure: Figure | undefined, goal?: Goal];
+
+function usageRows(folder: string, work: string, tools: string | undefined): Row[] {
+  const binary = tools && join(tools, "node_modules/ccusage/src/cli.js");
+  const args = [binary ?? "", "claude", "daily", "--offline", "--json"];
+  const theirs = binary ? whole(process.execPath, args, { CLAUDE_CONFIG_DIR: folder }) : undefined;
+  const ours = inProcess(folder, work, "usage");
+  const goal = { ms: theirs?.ms, mb: 150 };
+  return [
+    ["usage: ccusage 20.0.24, whole command", theirs],
+    ["usage: cold, whole process", wholeProcess(folder, work, "usage"), goal],
+    ["usage: cold, the call alone, first", ours.first],
+    ["usage: cold, the call alone, then", ours.cold, { ms: theirs?.ms }],
+    ["usage: again, nothing changed", ours.again, { ms: 50 }],
+  ];
+}
+
+function listRows(folder: string, work: string, tools: string | undefined): Row[] {
+  const theirs = tools ? sdkList(folder, tools) : undefined;
+  const ours = inProcess(folder, work, "list");
+  const all = inProcess(folder, work, "list-all");
+  return [
+    ["list: Agent SDK listSessions, first", theirs?.first],
+    ["list: Agent SDK listSessions, then", theirs?.next],
+    ["list: cold, page of 50, first", ours.first, { ms: theirs && theirs.first.ms / 4 }],
+    ["list: cold, page of 50, then", ours.cold, { ms: theirs && theirs.next.ms / 4 }],
+    ["list: cold, every session, then", all.cold],
+    ["list: with the index, every session", all.again],
+  ];
+}
+
+function searchRows(folder: string, work: string): Row[] {
+  const rare = whole("grep", ["-r", "-c", "-i", "kaleidoscope", folder], {});
+  const ours = inProcess(folder, work, "search-rare");
+  const common = inProcess(folder, work, "search-common");
+  const goal = { ms: rare.ms * 3 };
+  return [
+    ["search: grep -r -c -i kaleidoscope", rare],
+    ["search: cold, first", ours.first, goal],
+    ["search: cold, then", ours.cold, goal],
+    ["search: with the index", ours.again, { ms: 50 }],
+    ["search: a word on every page (error), with the index", common.again],
+  ];
+}
+
+function indexRows(folder: string, work: string): Row[] {
+  const figures = inProcess(folder, work, "index");
+  return [
+    ["index: build", figures.first, { ms: 6000, mb: 300 }],
+    ["index: nothing new", figures.again],
+  ];
+}
+
+function exportRows(folder: string, work: string): Row[] {
+  return [["export: everything to HTML", inProcess(folder, work, "export").first, { ms: 8000 }]];
+}
+
+/** How long one appended line takes to be told of. */
+async function watchRow(work: string): Promise<Row> {
+  const folder = join(work, "watched");
+  const { sessions } = writeCorpus({ folder, files: 50, bytes: 5_000_000, seed: 4 });
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const path = join(folder, names.find((name) => name.endsWith(`${sessions[0]}.jsonl`)) ?? "");
+  const { watch } = await import("@skein/history");
+  const { appendFileSync } = await import("node:fs");
+  const delays: number[] = [];
+  const stop = new AbortController();
+  let wrote = 0;
+  const write = (): void => {
+    wrote = performance.now();
+    appendFileSync(path, `${JSON.stringify({ type: "user", uuid: `w${delays.length}`, message: { content: "x" } })}\n`);
+  };
+  setTimeout(write, 300);
+  for await (const _ of watch({ dataPath: folder, cacheFolder: null, signal: stop.signal })) {
+    delays.push(performance.now() - wrote);
+    if (delays.length === 20) break;
+    setTimeout(write, 50);
+  }
+  return ["watch: one line, written to told, worst of 20", { ms: Math.max(...delays), mb: 0 }, { ms: 200 }];
+}
+
+/** The library's calls, each run in processes of its own. */
+const script = `
+import { enableCompileCache } from "node:module";
+enableCompileCache();
+const history = await import("@skein/history");
+const [, dataPath, cacheFolder, what] = process.argv;
+const none = { dataPath, cacheFolder: null };
+const kept = { dataPath, cacheFolder };
+const calls = {
+  usage: (config) => history.getUsage(config),
+  list: (config) => history.listSessions(config),
+  "list-all": (config) => history.listSessions({ ...config, limit: Infinity }),
+  "search-rare": (config) => history.searchSessions("kaleidoscope", config),
+  "search-common": (config) => history.searchSessions("error", config),
+  index: (config) => history.buildIndex({ ...config, cacheFolder }),
+  export: async (config) => { let bytes = 0; for await (const { content } of history.exportAllSessions("html", config)) bytes += content.length; return bytes; },
+};
+const time = async (config) => { const start = performance.now(); await calls[what](config); return performance.now() - start; };
+const first = await time(none);
+const mb = process.resourceUsage().maxRSS / 1024;
+if (process.argv[4] === "once") { console.log(JSON.stringify({ first, mb })); process.exit(0); }
+const cold = what === "export" ? 0 : await time(none);
+let again = 0;
+if (what !== "export") { if (what.startsWith("search")) await history.buildIndex(kept); await time(kept); await time(kept); again = Math.min(await time(kept), await time(kept)); }
+console.log(JSON.stringify({ first, cold, again, mb }));
+`;
+
+interface Measured {
+  readonly first: Figure;
+  readonly cold: Figure;
+  readonly again: Figure;
+}
+
+function inProcess(folder: string, work: string, what: string): Measured {
+  const results: { first: number; cold: number; again: number; mb: number }[] = [];
+  for (let i = 0; i < (what === "export" || what === "index" ? Math.min(runs, 3) : runs); i += 1) {
+    const cache = mkdtempSync(join(work, "cache-"));
+    results.push(JSON.parse(child([folder, cache, what])) as (typeof results)[number]);
+    rmSync(cache, { recursive: true, force: true });
+  }
+  const mb = Math.max(...results.map((result) => result.mb));
+  const figure = (pick: (result: (typeof results)[number]) => number): Figure => ({
+    ms: median(results.map(pick)),
+    mb,
+  });
+  return {
+    first: figure(({ first }) => first),
+    cold: figure(({ cold }) => cold),
+    again: { ...figure(({ again }) => again), mb: 0 },
+  };
+}
+
+function wholeProcess(folder: string, work: string, what: string): Figure {
+  return whole(process.execPath, [...flags, script, folder, work, what, "once"], {});
+}
+
+const flags = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e"];
+
+function child(args: readonly string[]): string {
+  const result = spawnSync(process.execPath, [...flags, script, ...args], { encoding: "utf8" });
+  if (result.status !== 0) throw new Error(result.stderr);
+  return result.stdout;
+}
+
+/** A command from start to end, with its largest memory where the system can tell. */
+function whole(command: string, args: readonly string[], env: Record<string, string>): Figure {
+  const times: number[] = [];
+  let mb = 0;
+  const canMeasure = existsSync("/usr/bin/time");
+  for (let i = 0; i < runs; i += 1) {
+    const started = performance.now();
+    const [name, all] = canMeasure ? ["/usr/bin/time", ["-f", "%M", command, ...args]] : [command, args];
+    const result = spawnSync(name, all, { encoding: "utf8", env: { ...process.env, ...env }, maxBuffer: 1 << 28 });
+    times.push(performance.now() - started);
+    mb = Math.max(mb, Number(result.stderr.trim().split("\n").at(-1)) / 1024 || 0);
+  }
+  return { ms: median(times), mb };
+}
+
+function sdkList(folder: string, tools: string): { readonly first: Figure; readonly next: Figure } {
+  const file = join(tools, "list.mjs");
+  writeFileSync(
+    file,
+    `import { listSessions } from "@anthropic-ai/claude-agent-sdk";
+const time = async () => { const start = performance.now(); await listSessions({}); return performance.now() - start; };
+console.log(JSON.stringify([await time(), await time()]));`,
+  );
+  const times = Array.from({ length: runs }, () => {
+    const env = { ...process.env, CLAUDE_CONFIG_DIR: folder };
+    const [first = 0, next = 0] = JSON.parse(
+      spawnSync(process.execPath, [file], { encoding: "utf8", env }).stdout,
+    ) as number[];
+    return { first, next };
+  });
+  return {
+    first: { ms: median(times.map(({ first }) => first)), mb: 0 },
+    next: { ms: median(times.map(({ next }) => next)), mb: 0 },
+  };
+}
+
+function install(work: string): string | undefined {
+  const tools = mkdtempSync(join(work, "tools-"));
+  writeFileSync(join(tools, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  try {
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...peers], {
+      cwd: tools,
+      stdio: "pipe",
+    });
+    return tools;
+  } catch {
+    console.log("The other tools could not be fetched; only our own figures follow.");
+    return undefined;
+  }
+}
+
+function generate(work: string): string {
+  const folder = join(work, "corpus");
+  writeCorpus({ folder, files: 400, bytes: 400_000_000, seed: 1 });
+  return folder;
+}
+
+function describe(folder: string): void {
+  let files = 0;
+  let bytes = 0;
+  for (const name of readdirSync(join(folder, "projects"), { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".jsonl")) continue;
+    files += 1;
+    bytes += statSync(join(folder, "projects", name)).size;
+  }
+  console.log(`${files} transcripts, ${(bytes / 1e6).toFixed(0)} MB, Node ${process.versions.node}\n`);
+}
+
+function print(rows: readonly Row[]): boolean {
+  const width = Math.max(...rows.map(([what]) => what.length));
+  console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
+  let missed = 0;
+  for (const [what, figure, goal] of rows) {
+    const ms = figure ? figure.ms.toFixed(figure.ms < 10 ? 1 : 0) : "-";
+    const mb = figure && figure.mb > 0 ? figure.mb.toFixed(0) : "";
+    const isMissed =
+      figure !== undefined &&
+      goal !== undefined &&
+      (figure.ms > (goal.ms ?? Infinity) || figure.mb > (goal.mb ?? Infinity));
+    if (isMissed) missed += 1;
+    console.log(
+      `${what.padEnd(width)}  ${ms.padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isMissed ? "  MISSED" : ""}`,
+    );
+  }
+  return missed === 0;
+}
+
+function goalText(goal: Goal | undefined): string {
+  const ms = goal?.ms === undefined ? [] : [`≤ ${goal.ms.toFixed(0)} ms`];
+  return [...ms, ...(goal?.mb === undefined ? [] : [`${goal.mb} MB`])].join(", ");
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

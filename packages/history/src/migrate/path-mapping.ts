@@ -1,0 +1,51 @@
+/** A folder that became another one. Only whole names match: `/a/b` is not the beginning of `/a/bc`. */
+export interface PathMapping {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function isWindowsPath(path: string): boolean {
+  return /^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\\\");
+}
+
+/** A path without separators at its end, except for a root. */
+export function withoutTrailingSeparator(path: string): string {
+  const short = path.replace(isWindowsPath(path) ? /[\\/]+$/ : /\/+$/, "");
+  return short === "" || /^[A-Za-z]:$/.test(short) ? path : short;
+}
+
+/** How much of `path` is `folder`: its length if the path is the folder or lies in it, otherwise undefined. */
+export function lengthInside(path: string, folder: string): number | undefined {
+  const isWindows = isWindowsPath(folder);
+  if (path.length < folder.length) return undefined;
+  const head = path.slice(0, folder.length);
+  if (isWindows ? windowsKey(head) !== windowsKey(folder) : head !== folder) return undefined;
+  const next = path.charAt(folder.length);
+  const isBoundary = next === "" || next === "/" || (isWindows && next === "\\") || /[\\/]$/.test(folder);
+  return isBoundary ? folder.length : undefined;
+}
+
+/** ASCII only, because other letters may change their length with their case. */
+function windowsKey(path: string): string {
+  return path.replaceAll("\\", "/").replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+export interface MappedPath {
+  readonly path: string;
+  /** The rest behind the folder was kept as it is, so it is enough to replace the beginning. */
+  readonly prefix: { readonly old: string; readonly new: string } | undefined;
+}
+
+/** The path in its new place by the first mapping that fits, or undefined. Give the longest folder first. */
+export function mapPath(path: string, mappings: readonly PathMapping[]): MappedPath | undefined {
+  for (const { from, to } of mappings) {
+    const length = lengthInside(path, from);
+    if (length === undefined) continue;
+    const rest = path.slice(length);
+    const isWindows = isWindowsPath(from);
+    if (isWindows === isWindowsPath(to)) return { path: to + rest, prefix: { old: path.slice(0, length), new: to } };
+    const turned = isWindows ? rest.replaceAll("\\", "/") : rest.replaceAll("/", "\\");
+    return { path: to + turned, prefix: undefined };
+  }
+  return undefined;
+}

@@ -1,0 +1,84 @@
+/** What a migration is asked for and what it answers. */
+
+export interface MigrateConfig {
+  /** Sessions by index, id or the beginning of an id. */
+  readonly sessions: number | string | readonly (number | string)[];
+  /** The project path that they shall belong to. */
+  readonly destination: string;
+  /** `copy` if not given. */
+  readonly mode?: MigrateMode;
+}
+
+export interface MigrateWorkspaceConfig {
+  /** The project path whose sessions are meant. */
+  readonly source: string;
+  readonly destination: string;
+  readonly mode?: MigrateMode;
+}
+
+export type MigrateMode = "copy" | "move";
+
+export interface MigrateOptions {
+  /** The data directory to write to; the one that each session is in if not given. */
+  readonly destinationRoot?: string;
+  /** Skein's folder for journals; `.skein/migrations` in the home directory if not given. */
+  readonly journalFolder?: string;
+  /** Only say what would be done. */
+  readonly dryRun?: boolean;
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+export type MigrateErrorCode =
+  | "live"
+  | "changed"
+  | "exists"
+  | "same-place"
+  | "inside-source"
+  | "not-a-folder"
+  | "unknown-session"
+  | "no-space"
+  | "io"
+  | "busy"
+  | "unknown-migration";
+
+export interface MigrateError {
+  readonly sessionId: string;
+  readonly code: MigrateErrorCode;
+  readonly message: string;
+}
+
+export interface MigratedSession {
+  readonly sessionId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** How many paths were rewritten. */
+  readonly rewrittenPaths: number;
+}
+
+export interface MigrateResult {
+  readonly successCount: number;
+  readonly failedCount: number;
+  readonly errors: readonly MigrateError[];
+  readonly sessions: readonly MigratedSession[];
+  /** What `undoMigration` takes; null for a dry run and when nothing was done. */
+  readonly migrationId: string | null;
+  /** What a person should know: things that were left as they are, and why. */
+  readonly notes: readonly string[];
+  /** Sessions of an earlier migration that was interrupted and has been finished now. */
+  readonly finishedBefore: number;
+}
+
+/** A migration that cannot begin, or a session that cannot be migrated. */
+export class MigrateRefusedError extends Error {
+  override readonly name = "MigrateRefusedError";
+  readonly code: MigrateErrorCode;
+  constructor(code: MigrateErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const isMigrateRefusedError = (error: unknown): error is MigrateRefusedError =>
+  error instanceof Error && error.name === "MigrateRefusedError";
