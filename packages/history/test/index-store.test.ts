@@ -46,6 +46,21 @@ describe("the index", () => {
     expect((await getUsage(data.indexed)).totals.calls).toBe(2);
   });
 
+  test("notices a file that was rewritten in place and is longer now", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user("alpha"), conversation().answer("one")]);
+    await buildIndex(data.indexed);
+    const talk = conversation("2026-11-09T10:00:00.000Z");
+    data.session(sessionId(1), [
+      talk.user("omega and a good deal more than before"),
+      talk.answer("two"),
+      talk.answer("three"),
+    ]);
+    expect(await getUsage(data.indexed)).toEqual(await getUsage(data.config));
+    expect(await listSessions(data.indexed)).toEqual(await listSessions(data.config));
+    expect((await searchSessions("omega", data.indexed)).pagination.total).toBe(1);
+  });
+
   test("is private to its user, and lies outside of the data", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("x")]);

@@ -120,6 +120,14 @@ describe("counting", () => {
     });
   });
 
+  test("an input of a tool that looks like counters is not counted where the answer has none of its own", async () => {
+    const data = createDataDirectory();
+    const input = { usage: { input_tokens: 5, output_tokens: 5 } };
+    const message = { usage: undefined };
+    data.session(sessionId(1), [conversation().answer([{ type: "tool_use", id: "t", name: "X", input }], { message })]);
+    expect((await getUsage(data.config)).totals.calls).toBe(0);
+  });
+
   test("a session's own total stands beside ours", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [

@@ -1,0 +1,174 @@
+/**
+ * What a migration did, step by step, each step on the disk before the next one begins.
+ *
+ * It lies in Skein's folder, one folder per migration: `journal.jsonl`, and a file with the replaced bytes for each
+ * file that was rewritten. A migration without its last line was interrupted: it is finished from here.
+ */
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { codeOf, exists, makeFolder, syncFolder } from "./durable.ts";
+import type { Splice } from "./rewrite-line.ts";
+import type { MigrateMode } from "./types.ts";
+
+/** A file on its way, as written down when it was staged and checked. */
+export interface MovedFile {
+  readonly from: string;
+  readonly to: string;
+  readonly staged: string;
+  readonly sourceHash: string;
+  readonly hash: string;
+  readonly bytes: number;
+  readonly sourceSize: number;
+  readonly sourceMtimeMs: number;
+  /** It lay there already with the same content, so it is not ours to take away. */
+  readonly wasPresent: boolean;
+  /** The name of the file with the replaced bytes; null if nothing was replaced. */
+  readonly replaced: string | null;
+  /** A symbolic link, and where it leads. */
+  readonly link: string | null;
+  /** Folders that may be empty afterwards are removed up to here. */
+  readonly fromTop: string;
+  readonly toTop: string;
+}
+
+/** Lines that change in a file that many sessions share. */
+export interface LineEdits {
+  readonly path: string;
+  /** Old line, and the new one, or null to take it out. */
+  readonly edits: readonly (readonly [old: string, now: string | null])[];
+  readonly appended: readonly string[];
+}
+
+export interface KeyEdit {
+  readonly path: string;
+  readonly from: string;
+  readonly to: string;
+  readonly mode: MigrateMode;
+}
+
+export type JournalEntry =
+  | { readonly step: "begin"; readonly kind: "migrate" | "undo"; readonly mode: MigrateMode; readonly source: string; readonly destination: string; readonly at: string; readonly undoes?: string }
+  | { readonly step: "staging"; readonly sessionId: string; readonly folders: readonly string[] }
+  | { readonly step: "staged"; readonly sessionId: string; readonly files: readonly MovedFile[] }
+  | { readonly step: "published" | "done" | "failed"; readonly sessionId: string }
+  | { readonly step: "indexing"; readonly lines: readonly LineEdits[]; readonly keys: readonly KeyEdit[] }
+  | { readonly step: "end" }
+  | { readonly step: "undone"; readonly by: string };
+
+export interface Journal {
+  readonly id: string;
+  readonly folder: string;
+  add(entry: JournalEntry): void;
+  /** Keeps the replaced bytes of a file and answers their name. */
+  keep(splices: readonly Splice[]): string;
+}
+
+export function openJournal(journals: string, id: string): Journal {
+  const folder = join(journals, id);
+  makeFolder(folder);
+  const path = join(folder, "journal.jsonl");
+  let kept = readdirSync(folder).length;
+  return {
+    id,
+    folder,
+    add(entry) {
+      const isNew = !exists(path);
+      const fd = openSync(path, "a+", 0o600);
+      try {
+        // A line that was cut by a crash must not swallow the next one.
+        writeWhole(fd, Buffer.from(`${isNew || endsWithLineFeed(path) ? "" : "\n"}${JSON.stringify(entry)}\n`));
+        fsyncSync(fd);
+      } finally {
+        closeSync(fd);
+      }
+      if (isNew) syncFolder(folder);
+    },
+    keep(splices) {
+      kept += 1;
+      const name = `replaced-${kept}.zst`;
+      const fd = openSync(join(folder, name), "wx", 0o600);
+      try {
+        writeWhole(fd, packSplices(splices));
+        fsyncSync(fd);
+      } finally {
+        closeSync(fd);
+      }
+      syncFolder(folder);
+      return name;
+    },
+  };
+}
+
+export function readJournal(journals: string, id: string): readonly JournalEntry[] {
+  let text: string;
+  try {
+    text = readFileSync(join(journals, id, "journal.jsonl"), "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line) as JournalEntry];
+    } catch {
+      // Cut in the middle: what it was about to say had not begun.
+      return [];
+    }
+  });
+}
+
+/** The ids of all migrations, the newest first. */
+export function journalIds(journals: string): readonly string[] {
+  try {
+    return readdirSync(journals, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .sort()
+      .toReversed();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+export function readReplaced(journals: string, id: string, name: string): readonly Splice[] {
+  const { old, places } = JSON.parse(zstdDecompressSync(readFileSync(join(journals, id, name))).toString()) as {
+    old: string[];
+    places: number[];
+  };
+  const bytes = old.map((text) => Buffer.from(text, "base64"));
+  const splices: Splice[] = [];
+  let at = 0;
+  for (let i = 0; i < places.length; i += 3) {
+    at += places[i] ?? 0;
+    splices.push({ at, length: places[i + 1] ?? 0, old: bytes[places[i + 2] ?? 0] ?? Buffer.alloc(0) });
+  }
+  return splices;
+}
+
+/** The same few beginnings of paths are replaced again and again: each is kept once, places as distances. */
+function packSplices(splices: readonly Splice[]): Buffer {
+  const indexes = new Map<string, number>();
+  const places: number[] = [];
+  let last = 0;
+  for (const { at, length, old } of splices) {
+    const text = old.toString("base64");
+    let index = indexes.get(text);
+    if (index === undefined) {
+      index = indexes.size;
+      indexes.set(text, index);
+    }
+    places.push(at - last, length, index);
+    last = at;
+  }
+  return zstdCompressSync(Buffer.from(JSON.stringify({ old: [...indexes.keys()], places })));
+}
+
+function endsWithLineFeed(path: string): boolean {
+  return readFileSync(path).at(-1) === 0x0a;
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at, bytes.length - at);
+}

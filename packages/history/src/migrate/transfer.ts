@@ -1,0 +1,199 @@
+/**
+ * Takes one session to its new place. Stages everything beside the destination, flushes it, reads it again, and only
+ * then gives the files their names; the source is removed last. Every step is in the journal before it begins, so
+ * that a process that was killed anywhere leaves either the source whole or the destination checked.
+ */
+import { randomBytes } from "node:crypto";
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, readlinkSync, renameSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { copyChanged, hashOf } from "./copy-file.ts";
+import { codeOf, exists, makeFolder, publish, removeEmptyFolders, removeFile, syncFolder } from "./durable.ts";
+import type { Journal, MovedFile } from "./journal.ts";
+import { liveSessions } from "./live.ts";
+import type { PlannedFile, PlannedSession } from "./plan.ts";
+import { MigrateRefusedError, type MigrateMode } from "./types.ts";
+
+export interface Transferred {
+  readonly files: readonly MovedFile[];
+  readonly rewrittenPaths: number;
+}
+
+export function transferSession(plan: PlannedSession, mode: MigrateMode, journal: Journal): Transferred {
+  refuseLive(plan);
+  const staging = stagingFolders(plan);
+  journal.add({ step: "staging", sessionId: plan.sessionId, folders: [...staging.values()] });
+  let staged: Transferred;
+  try {
+    staged = stageAll(plan, staging, journal);
+    refuseLive(plan);
+    refuseChanged(plan.files);
+    journal.add({ step: "staged", sessionId: plan.sessionId, files: staged.files });
+  } catch (error) {
+    cleanStaging([...staging.values()], plan);
+    journal.add({ step: "failed", sessionId: plan.sessionId });
+    throw error;
+  }
+  try {
+    publishAll(staged.files, plan.files);
+  } catch (error) {
+    takeBack(staged.files);
+    cleanStaging([...staging.values()], plan);
+    journal.add({ step: "failed", sessionId: plan.sessionId });
+    throw error;
+  }
+  journal.add({ step: "published", sessionId: plan.sessionId });
+  cleanStaging([...staging.values()], plan);
+  if (mode === "move") removeSources(plan.sessionId, staged.files);
+  journal.add({ step: "done", sessionId: plan.sessionId });
+  return staged;
+}
+
+function refuseLive({ root, destinationRoot, sessionId }: PlannedSession): void {
+  const pid = liveSessions(root).get(sessionId) ?? liveSessions(destinationRoot).get(sessionId);
+  if (pid === undefined) return;
+  throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
+}
+
+function refuseChanged(files: readonly PlannedFile[]): void {
+  for (const { from, size, mtimeMs, inode } of files) {
+    const now = lstatSync(from, { throwIfNoEntry: false });
+    if (now?.size === size && now.mtimeMs === mtimeMs && now.ino === inode) continue;
+    throw new MigrateRefusedError("changed", `${from} changed in the meantime: somebody is writing to this session.`);
+  }
+}
+
+function stagingFolders(plan: PlannedSession): ReadonlyMap<string, string> {
+  const name = `.skein-${randomBytes(8).toString("hex")}`;
+  return new Map(plan.files.map(({ toTop }) => [toTop, join(toTop, name)]));
+}
+
+function stageAll(plan: PlannedSession, staging: ReadonlyMap<string, string>, journal: Journal): Transferred {
+  for (const [top, folder] of staging) {
+    if (lstatSync(top, { throwIfNoEntry: false })?.isSymbolicLink()) {
+      throw new MigrateRefusedError("not-a-folder", `${top} is a link. A migration does not write through links.`);
+    }
+    makeFolder(folder);
+  }
+  const files: MovedFile[] = [];
+  let rewrittenPaths = 0;
+  for (const [index, file] of plan.files.entries()) {
+    const staged = join(staging.get(file.toTop) ?? file.toTop, String(index));
+    const { moved, replacedCount } = stageOne(file, staged, journal);
+    files.push(moved);
+    rewrittenPaths += replacedCount;
+  }
+  for (const folder of staging.values()) syncFolder(folder);
+  return { files, rewrittenPaths };
+}
+
+function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved: MovedFile; replacedCount: number } {
+  const { from, to, size, mtimeMs, link, fromTop, toTop } = file;
+  const base = { from, to, staged, sourceSize: size, sourceMtimeMs: mtimeMs, link, fromTop, toTop };
+  if (link !== null) {
+    const wasPresent = isTaken(file, () => readlinkSync(to) === link);
+    if (!wasPresent) symlinkSync(link, staged);
+    return { moved: { ...base, sourceHash: "", hash: "", bytes: 0, wasPresent, replaced: null }, replacedCount: 0 };
+  }
+  const present = from === to || !exists(to) ? undefined : copyChanged(from, undefined, file.change);
+  if (present) {
+    isTaken(file, () => lstatSync(to).isFile() && hashOf(to) === present.hash);
+    const { splices: replacedThere, ...hashes } = present;
+    const replaced = replacedThere.length === 0 ? null : journal.keep(replacedThere);
+    return { moved: { ...base, ...hashes, wasPresent: true, replaced }, replacedCount: replacedThere.length };
+  }
+  const { splices, ...hashes } = copyChanged(from, staged, file.change);
+  if (hashOf(staged) !== hashes.hash) throw new MigrateRefusedError("io", `${staged} was not written as it should be.`);
+  chmodSync(staged, file.mode);
+  utimesSync(staged, mtimeMs / 1000, mtimeMs / 1000);
+  const fd = openSync(staged, "r");
+  fsyncSync(fd);
+  closeSync(fd);
+  const replaced = splices.length === 0 ? null : journal.keep(splices);
+  return { moved: { ...base, ...hashes, wasPresent: false, replaced }, replacedCount: splices.length };
+}
+
+/** True if the same thing is there already; an error if something else is. */
+function isTaken({ from, to }: PlannedFile, isSame: () => boolean): boolean {
+  if (from === to || !exists(to)) return false;
+  if (isSame()) return true;
+  throw new MigrateRefusedError("exists", `${to} is there already and is not the same. Nothing is overwritten.`);
+}
+
+/** Gives the staged files their names. May be called again after a crash: what is done is left as it is. */
+export function publishAll(files: readonly MovedFile[], planned?: readonly PlannedFile[]): void {
+  const folders = new Set<string>();
+  for (const [at, file] of files.entries()) {
+    const { from, to, staged, wasPresent } = file;
+    if (wasPresent) continue;
+    folders.add(dirname(to));
+    if (!exists(staged)) {
+      if (isInPlace(file)) continue;
+      throw new MigrateRefusedError("io", `${to} is neither there nor staged.`);
+    }
+    makeFolder(dirname(to));
+    if (from === to) {
+      const plan = planned?.[at];
+      if (plan) refuseChanged([plan]);
+      renameSync(staged, to);
+    } else if (exists(to) && isInPlace(file)) removeFile(staged);
+    else publishNew(file);
+  }
+  for (const folder of folders) syncFolder(folder);
+}
+
+function publishNew({ staged, to, link }: MovedFile): void {
+  try {
+    if (link === null) publish(staged, to);
+    else {
+      symlinkSync(link, to);
+      removeFile(staged);
+    }
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    throw new MigrateRefusedError("exists", `${to} has appeared in the meantime. Nothing is overwritten.`);
+  }
+}
+
+export function isInPlace({ to, hash, link }: MovedFile): boolean {
+  const stat = lstatSync(to, { throwIfNoEntry: false });
+  if (!stat) return false;
+  return link === null ? stat.isFile() && hashOf(to) === hash : stat.isSymbolicLink() && readlinkSync(to) === link;
+}
+
+/** Removes what was published, because the session as a whole could not be. Files in place cannot be taken back here. */
+function takeBack(files: readonly MovedFile[]): void {
+  for (const file of files) {
+    if (file.wasPresent || file.from === file.to || exists(file.staged) || !isInPlace(file)) continue;
+    removeFile(file.to);
+    removeEmptyFolders(dirname(file.to), file.toTop);
+  }
+}
+
+/** Only after everything is in place: the main transcript first, so that the session is never listed twice. */
+export function removeSources(sessionId: string, files: readonly MovedFile[]): void {
+  const moved = files.filter(({ from, to }) => from !== to);
+  for (const { from, sourceSize, sourceMtimeMs } of moved) {
+    const now = lstatSync(from, { throwIfNoEntry: false });
+    if (!now || (now.size === sourceSize && now.mtimeMs === sourceMtimeMs)) continue;
+    takeBack(files);
+    throw new MigrateRefusedError("changed", `${from} changed while session ${sessionId} was moved; it stays where it was.`);
+  }
+  for (const { from } of moved.toReversed()) removeFile(from);
+  for (const { from, fromTop } of moved) removeEmptyFolders(dirname(from), fromTop);
+  for (const top of new Set(moved.map(({ fromTop }) => fromTop))) {
+    if (exists(top)) syncFolder(top);
+    if (dirname(top).endsWith("projects")) removeEmptyFolders(top, dirname(top));
+  }
+}
+
+function cleanStaging(folders: readonly string[], { files }: { readonly files: readonly { readonly to: string; readonly toTop: string }[] }): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const { to, toTop } of files) removeEmptyFolders(dirname(to), dirname(toTop));
+}
+
+export function removeStaging(folders: readonly string[]): void {
+  for (const folder of folders) {
+    rmSync(folder, { recursive: true, force: true });
+    removeEmptyFolders(dirname(folder), dirname(dirname(folder)));
+  }
+}
