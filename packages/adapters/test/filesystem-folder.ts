@@ -87,7 +87,7 @@ export function afterKill(folder: string): string {
 }
 
 /** Every file below a folder by its path, with its text. */
-export function contentsOf(folder: string): Record<string, string> {
+function contentsOf(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
   return Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, "utf8")]));

@@ -87,7 +87,7 @@ export function removeEntry(path: string): void {
   }
 }
 
-export interface Growth {
+interface Growth {
   readonly path: string;
   readonly bytes: Buffer;
   /** Where the file ends now. 0 = it must not be there yet. */

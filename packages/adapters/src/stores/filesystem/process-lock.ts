@@ -64,7 +64,7 @@ export async function lockFolder(folder: string, processes: Processes = thisSyst
 }
 
 /** What Linux tells about processes; elsewhere a PID that is in use counts as the same process. */
-export function thisSystem(): Processes {
+function thisSystem(): Processes {
   const linux = process.platform === "linux";
   return {
     pid: process.pid,

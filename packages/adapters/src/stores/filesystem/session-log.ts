@@ -5,7 +5,7 @@ import { type Line, isTorn, linesOf, sealed, unsealed } from "./sealed-lines.ts"
 import { type Story, advance, newStory } from "./story.ts";
 
 /** An idempotency key as the log keeps it: where it points is where it stands. */
-export interface LineKey {
+interface LineKey {
   readonly tenant: string | null;
   readonly id: string;
   readonly fingerprint: string;

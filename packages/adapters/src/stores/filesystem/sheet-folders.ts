@@ -20,7 +20,7 @@ export interface Sheets {
 }
 
 /** What was found in the three folders at open. */
-export interface FoundSheets {
+interface FoundSheets {
   readonly ids: ReadonlySet<string>;
   /** Whether a session's documents are the ones that were left there: none was taken away or added. */
   asLeft(sessionId: string, documents: Documented): boolean;
