@@ -5,6 +5,7 @@ export * from "./content-problem.ts";
 export * from "./estimate-tokens.ts";
 export * from "./fold.ts";
 export * from "./followers.ts";
+export * from "./formatters/index.ts";
 export * from "./live.ts";
 export * from "./loop/decide.ts";
 export * from "./loop/decision.ts";

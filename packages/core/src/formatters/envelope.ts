@@ -1,0 +1,39 @@
+/** The 13 kinds of frames that seed 002's clients know. */
+export const ENVELOPE_TYPES = [
+  "meta_init",
+  "thinking",
+  "text",
+  "citation",
+  "tool_call",
+  "server_tool_call",
+  "tool_result",
+  "tool_result_image",
+  "server_tool_result",
+  "awaiting_frontend_tools",
+  "meta_files",
+  "error",
+  "meta_final",
+] as const;
+export type EnvelopeType = (typeof ENVELOPE_TYPES)[number];
+
+/**
+ * A piece of one thing that is streamed. Pieces of the same agent, type and id belong together, in order, up to the
+ * one that is final.
+ *
+ * An error with `reset` takes back everything with its `message`: the model is asked again and begins anew.
+ */
+export interface Envelope {
+  readonly type: EnvelopeType;
+  /** The session. */
+  readonly agent: string;
+  readonly final: boolean;
+  readonly delta: string;
+  readonly id: string;
+  /** The message of the model that it is part of. */
+  readonly message?: string;
+  readonly name?: string;
+  readonly is_error?: boolean;
+  readonly media_type?: string;
+  readonly code?: string;
+  readonly reset?: boolean;
+}

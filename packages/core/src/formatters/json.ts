@@ -1,0 +1,61 @@
+import type { Envelope } from "./envelope.ts";
+
+/** The most bytes of one frame, as seed 002's clients expect it. */
+export const FRAME_BYTES = 2048;
+/** The most that everything beside the text may take of them. */
+const LABEL_LENGTH = 200;
+
+const utf8 = new TextEncoder();
+
+/** An envelope as frames of at most 2,048 bytes: its text is split between characters, never inside one. */
+export function jsonFrames(envelope: Envelope): readonly string[] {
+  const { delta, final, ...rest } = labelled(envelope);
+  const frame = (text: string, last: boolean): string => {
+    const { type, agent, ...fields } = rest;
+    return JSON.stringify({ type, agent, final: final && last, delta: text, ...fields });
+  };
+  const room = FRAME_BYTES - utf8.encode(frame("", false)).byteLength;
+  const pieces = split(delta.toWellFormed(), room);
+  return pieces.map((piece, index) => frame(piece, index === pieces.length - 1));
+}
+
+/** Names and ids come from models and servers too, and must not fill a frame by themselves. */
+function labelled(envelope: Envelope): Envelope {
+  const short = (text: string): string =>
+    (text.length <= LABEL_LENGTH ? text : text.slice(0, LABEL_LENGTH)).toWellFormed();
+  return {
+    ...envelope,
+    id: short(envelope.id),
+    ...(envelope.name !== undefined && { name: short(envelope.name) }),
+    ...(envelope.code !== undefined && { code: short(envelope.code) }),
+    ...(envelope.media_type !== undefined && { media_type: short(envelope.media_type) }),
+  };
+}
+
+/** Pieces that take at most so many bytes inside a JSON string. */
+function split(text: string, room: number): readonly string[] {
+  const pieces: string[] = [];
+  let start = 0;
+  let used = 0;
+  for (let at = 0; at < text.length;) {
+    const code = text.codePointAt(at) as number;
+    const size = escapedBytes(code);
+    if (used + size > room) {
+      pieces.push(text.slice(start, at));
+      start = at;
+      used = 0;
+    }
+    used += size;
+    at += code > 0xffff ? 2 : 1;
+  }
+  return [...pieces, text.slice(start)];
+}
+
+/** Bytes of a character in the JSON that `JSON.stringify` writes. */
+function escapedBytes(code: number): number {
+  if (code === 0x22 || code === 0x5c) return 2;
+  if (code < 0x20) return code === 8 || code === 9 || code === 10 || code === 12 || code === 13 ? 2 : 6;
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
