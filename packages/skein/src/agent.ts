@@ -70,6 +70,8 @@ export interface Agent {
   ): Promise<AgentResult & { readonly answers: readonly Answered[] }>;
   /** Goes on with a session of an earlier process: waits for what is under way to end. */
   resume(sessionId: string, options?: Omit<RunOptions, "sessionId">): Promise<AgentResult>;
+  /** The run that is under way as a stream, until it is over or waits; nothing of what was there before. */
+  follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | Draft>;
   readonly sessions: () => Promise<Sessions>;
   close(): Promise<void>;
 }
@@ -87,6 +89,7 @@ interface Opened {
 
 /** The parts of an agent that another one needs to call it. */
 const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
+const made = new WeakMap<Agent, AgentOptions>();
 
 /**
  * Makes an agent from a prompt, a model and tools.
@@ -152,14 +155,30 @@ export function createAgent(options: AgentOptions = {}): Agent {
       host.engine.wake(sessionId);
       return runOutcome({ host, sessionId, runId, after: 0, shownAfter: sequence, ...run });
     },
+    async *follow(sessionId, { signal } = {}) {
+      const { host } = await opened();
+      const { queue, sequence } = await servedState(host, sessionId);
+      const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
+      host.engine.wake(sessionId);
+      yield* streamRun({ host, sessionId, runId, after: 0, shownAfter: sequence, signal });
+    },
     sessions: async () => (await opened()).host.sessions,
     async close() {
-      if (opening) await (await opening).close();
+      const open = opening;
       opening = undefined;
+      // What could not be opened was told to whoever asked for it.
+      await (await open?.catch(() => undefined))?.close();
     },
   };
   parts.set(agent, all);
+  made.set(agent, options);
   return agent;
+}
+
+/** The same agent with other options: for the command line, which brings its own store. Undefined for a stranger's. */
+export function remade(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
+  const options = made.get(agent);
+  return options && createAgent(change(options));
 }
 
 /** A session of another agent would wait here for ever: its tools are elsewhere. */
@@ -234,13 +253,14 @@ async function folderOfFiles(folder: string): Promise<FileStore> {
 
 async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): Promise<Opened> {
   const config = readConfig();
+  // The store first: it is what may fail, and nothing else is open yet then.
+  const given = options.store ?? config.storeUrl ?? "memory:";
+  const store = typeof given === "string" ? await openStore(given) : given;
   const { model, close: closeModel } = await modelFrom({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
     anthropicBaseUrl: options.baseUrl ?? config.anthropicBaseUrl,
     silenceMs: options.silenceMs,
   });
-  const given = options.store ?? config.storeUrl ?? "memory:";
-  const store = typeof given === "string" ? await openStore(given) : given;
   const files = typeof options.files === "string" ? await folderOfFiles(options.files) : options.files;
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({

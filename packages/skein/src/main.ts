@@ -17,6 +17,26 @@ const COMMANDS: readonly Command[] = [
     run: async (args) => (await import("./commands/start.ts")).start(args),
   },
   {
+    name: "run",
+    summary: "Run one prompt and show it as it happens",
+    run: async (args) => (await import("./commands/run.ts")).run(args),
+  },
+  {
+    name: "sessions",
+    summary: "List, show, follow, answer, fork, cancel, export and delete sessions",
+    run: async (args) => (await import("./commands/sessions.ts")).sessions(args),
+  },
+  {
+    name: "runs",
+    summary: "The runs of a session, and the log of a run",
+    run: async (args) => (await import("./commands/runs.ts")).runs(args),
+  },
+  {
+    name: "history",
+    summary: "Claude Code's sessions: find, read, price, export, move and keep them",
+    run: async (args) => (await import("./commands/history.ts")).history(args),
+  },
+  {
     name: "history",
     summary: "Claude Code's sessions: find, read, price, export, move and keep them",
     run: async (args) => (await import("./commands/history.ts")).history(args),

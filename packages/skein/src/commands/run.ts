@@ -1,0 +1,142 @@
+import { text as readAll } from "node:stream/consumers";
+import type { Draft, Event } from "@skein/protocol";
+import type { Agent } from "../agent.ts";
+import { EXIT, UsageError } from "../terminal/exit.ts";
+import { onInterrupt } from "../terminal/interrupts.ts";
+import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
+import { createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
+import type { Screen } from "../terminal/screen.ts";
+import {
+  type Call,
+  JSON_OPTION,
+  STORE_OPTION,
+  type SessionCommand,
+  runCommand,
+  text,
+} from "../terminal/session-command.ts";
+
+/** `skein run`: one prompt to its end, shown as it happens. */
+const command: SessionCommand = {
+  name: "run",
+  words: '"PROMPT"',
+  summary: "Run one prompt and show it as it happens. The answer goes to stdout, everything about it to stderr.",
+  options: [
+    ...AGENT_OPTIONS,
+    ["session", "ID", "Go on with this session; without a prompt, with the run that is under way in it"],
+    ["max-cost", "DOLLARS", "What this run may cost at most"],
+    JSON_OPTION,
+    STORE_OPTION,
+  ],
+  examples: [
+    'skein run "How much is 2+2?"',
+    "git diff | skein run - --system 'Review this change.'",
+    'skein run "And in French?" --session 0199c8f1-… --max-cost 0.05',
+    'skein run "Deploy it" --agent agents/deploy.ts --store postgres://localhost/skein',
+    'skein run "List the files" --json | jq -r .event_type',
+  ],
+  run: runPrompt,
+};
+
+export function run(args: readonly string[]): Promise<number> {
+  return runCommand(command, args);
+}
+
+async function runPrompt(call: Call): Promise<number> {
+  const { values, screen, config } = call;
+  const sessionId = text(values, "session");
+  const maxCostMicros = micros(text(values, "max-cost"));
+  const prompt = await promptOf(call, sessionId);
+  const agent = await loadAgent(call);
+  const stop = new AbortController();
+  const stopListening = onInterrupt(screen, () => stop.abort());
+  const endSoon = (): void => void agent.close().finally(() => process.exit(143));
+  process.once("SIGTERM", endSoon);
+  try {
+    sayIfSimulated(screen, config);
+    const items =
+      prompt === undefined
+        ? agent.follow(sessionId ?? "", { signal: stop.signal })
+        : agent.stream(prompt, {
+            signal: stop.signal,
+            ...(sessionId !== undefined && { sessionId }),
+            ...(maxCostMicros !== undefined && { maxCostMicros }),
+          });
+    const shown = values["json"] === true ? await printJson(screen, items) : await print(screen, items);
+    return await conclude(call, agent, shown ?? sessionId ?? "");
+  } finally {
+    stopListening();
+    process.off("SIGTERM", endSoon);
+    await agent.close();
+  }
+}
+
+/** Without a key nobody should take the answers for a model's. */
+export function sayIfSimulated(screen: Screen, config: Call["config"]): void {
+  if (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
+    screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
+}
+
+/** Shows every item; answers the session that they belong to. */
+export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  const printer = createRunPrinter(screen);
+  let sessionId: string | undefined;
+  try {
+    for await (const item of items) {
+      printer.show(item);
+      sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
+    }
+  } finally {
+    printer.end();
+  }
+  return sessionId;
+}
+
+async function printJson(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  let sessionId: string | undefined;
+  for await (const item of items) {
+    screen.json(item);
+    sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
+  }
+  return sessionId;
+}
+
+/** The last line, and the exit code that says the same. */
+async function conclude(call: Call, agent: Agent, sessionId: string): Promise<number> {
+  const { screen, values } = call;
+  const result = await agent.resume(sessionId);
+  const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
+  const run = items.find(({ id }) => id === result.runId);
+  if (run) screen.note(summaryOf(screen, run, result.error));
+  if (result.awaiting.length > 0) {
+    screen.note(waitLines(screen, result.awaiting, text(values, "store")));
+    screen.note(`Then go on with it: skein run --session ${sessionId}${optionsOf(values)}\n`);
+    return EXIT.waits;
+  }
+  if (result.stopReason === "cancelled") return EXIT.cancelled;
+  return result.error ? EXIT.failed : EXIT.completed;
+}
+
+function optionsOf(values: Call["values"]): string {
+  const given = ["agent", "store"].filter((name) => text(values, name) !== undefined);
+  return given.map((name) => ` --${name} ${text(values, name)}`).join("");
+}
+
+/** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */
+async function promptOf({ words, screen }: Call, sessionId: string | undefined): Promise<string | undefined> {
+  if (words.length > 1) throw new UsageError(`Expected one prompt, and got ${words.length} words. Put it in quotes.`);
+  const [word] = words;
+  if (word === "-") {
+    const done = screen.progress("Reading the prompt from stdin");
+    return readAll(process.stdin).finally(done);
+  }
+  if (word === undefined && sessionId === undefined) throw new UsageError("There is no prompt.");
+  return word;
+}
+
+function micros(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  const dollars = Number(given.replace(/^\$/, ""));
+  if (given.trim() === "" || !Number.isFinite(dollars) || dollars < 0)
+    throw new UsageError(`--max-cost expects dollars, for example 0.05, and got "${given}".`);
+  return Math.round(dollars * 1e6);
+}

@@ -1,0 +1,21 @@
+import { isKnownError } from "@skein/protocol";
+
+/** Exit codes of the commands for sessions. */
+export const EXIT = { completed: 0, failed: 1, usage: 2, notFound: 3, io: 4, waits: 5, cancelled: 130 } as const;
+
+/** The command was called wrongly: one sentence, and exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What an error means for whoever called a command; undefined for a bug of ours. */
+export function failureOf(error: unknown): { readonly exitCode: number; readonly message: string } | undefined {
+  if (error instanceof UsageError) return { exitCode: EXIT.usage, message: error.message };
+  if (isKnownError(error, "not_found")) return { exitCode: EXIT.notFound, message: error.message };
+  if (isKnownError(error, "invalid", "too_large")) return { exitCode: EXIT.usage, message: error.message };
+  if (isKnownError(error, "not_running", "not_awaiting", "conflict"))
+    return { exitCode: EXIT.failed, message: error.message };
+  if (isKnownError(error)) return { exitCode: EXIT.io, message: error.message };
+  if (error instanceof Error && "syscall" in error) return { exitCode: EXIT.io, message: error.message };
+  return undefined;
+}

@@ -1,0 +1,15 @@
+import type { Screen } from "./screen.ts";
+import { EXIT } from "./exit.ts";
+
+/** Ctrl-C: the first cancels the run, the second ends the process. Answers how to stop listening. */
+export function onInterrupt(screen: Screen, cancel: () => void): () => void {
+  let asked = false;
+  const hear = (): void => {
+    if (asked) process.exit(EXIT.cancelled);
+    asked = true;
+    screen.note("\nCancelling. Ctrl-C again ends at once.\n");
+    cancel();
+  };
+  process.on("SIGINT", hear);
+  return () => process.off("SIGINT", hear);
+}

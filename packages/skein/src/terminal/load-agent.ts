@@ -1,0 +1,55 @@
+import { pathToFileURL } from "node:url";
+import { resolve } from "node:path";
+import { type Agent, type AgentOptions, createAgent, remade } from "../agent.ts";
+import { askUserQuestion } from "../questions.ts";
+import { UsageError } from "./exit.ts";
+import { type Call, storeUrlFor, text } from "./session-command.ts";
+
+export const AGENT_OPTIONS = [
+  ["agent", "FILE", "A module whose default export, or export `agent`, is made by createAgent (or its options)"],
+  ["model", "NAME", "The model of a new session"],
+  ["system", "TEXT", "The system prompt of a new session"],
+] as const;
+
+/** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
+export async function loadAgent(call: Call): Promise<Agent> {
+  const file = text(call.values, "agent");
+  const change = (options: AgentOptions): AgentOptions => changed(call, options);
+  if (file === undefined) return createAgent(change({ name: "skein", tools: [askUserQuestion] }));
+  const found = await exported(file);
+  if (!isAgent(found)) return createAgent(change(found as AgentOptions));
+  // An agent of another copy of Skein is taken as it is, with the store that it has.
+  return remade(found, change) ?? found;
+}
+
+function changed(call: Call, options: AgentOptions): AgentOptions {
+  const { values } = call;
+  const model = text(values, "model");
+  const system = text(values, "system");
+  const keepsStore = options.store !== undefined && text(values, "store") === undefined;
+  return {
+    ...options,
+    ...(model !== undefined && { model }),
+    ...(system !== undefined && { system_prompt: system }),
+    ...(!keepsStore && { store: storeUrlFor(call) }),
+  };
+}
+
+async function exported(file: string): Promise<object> {
+  let module: { readonly default?: unknown; readonly agent?: unknown };
+  try {
+    module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
+  } catch (error) {
+    throw new UsageError(`${file} could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const found = module.default ?? module.agent;
+  if (typeof found === "object" && found !== null) return found;
+  throw new UsageError(
+    `${file} exports no agent. Expected a default export, or one named "agent", made by createAgent.`,
+  );
+}
+
+function isAgent(value: object): value is Agent {
+  const { run, stream, sessions } = value as Partial<Agent>;
+  return typeof run === "function" && typeof stream === "function" && typeof sessions === "function";
+}

@@ -1,0 +1,65 @@
+import { type Paint, createPaint } from "./paint.ts";
+import { visibleJson } from "./visible.ts";
+
+/** Where a command writes: answers to `out`, everything about them to `note`. Only text that is `visible` belongs here. */
+export interface Screen {
+  out(text: string): void;
+  note(text: string): void;
+  json(value: unknown): void;
+  /** Colours for `out` and for `note`; they do nothing where there is no terminal. */
+  readonly paint: { readonly out: Paint; readonly note: Paint };
+  /** Whether a person looks at the notes. */
+  readonly isWatched: boolean;
+  readonly columns: number;
+  /** Shows that something is going on, once it has taken a second. Answers how to end it. */
+  progress(what: string): () => void;
+}
+
+export interface ScreenDeps {
+  readonly out: NodeJS.WriteStream;
+  readonly err: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const TICK_MS = 100;
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+export function createScreen(
+  { out, err, env }: ScreenDeps = { out: process.stdout, err: process.stderr, env: process.env },
+): Screen {
+  const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  const isWatched = err.isTTY;
+  // Whoever reads has had enough (`| head`): there is nobody left to tell.
+  out.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
+
+  function progress(what: string): () => void {
+    const started = Date.now();
+    let shown = false;
+    const tick = (): void => {
+      const seconds = Math.floor((Date.now() - started) / 1000);
+      if (seconds < 1) return;
+      if (isWatched)
+        err.write(`\r${FRAMES[Math.floor(Date.now() / TICK_MS) % FRAMES.length]} ${what} (${seconds} s)\u001B[K`);
+      else if (!shown) err.write(`${what} …\n`);
+      shown = true;
+    };
+    const timer = setInterval(tick, TICK_MS).unref();
+    return () => {
+      clearInterval(timer);
+      if (shown && isWatched) err.write("\r\u001B[K");
+    };
+  }
+
+  return {
+    out: (text) => void out.write(text),
+    note: (text) => void err.write(text),
+    json: (value) => void out.write(`${visibleJson(value)}\n`),
+    paint: { out: createPaint(colours(out)), note: createPaint(colours(err)) },
+    isWatched,
+    columns: out.columns ?? 100,
+    progress,
+  };
+}

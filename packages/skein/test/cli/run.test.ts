@@ -1,0 +1,181 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { script } from "@skein/simulator";
+import { describe, expect, test } from "vitest";
+import { dataFolder, lines, skein, start } from "./skein.ts";
+
+const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
+
+describe("skein run", () => {
+  test("prints the answer to stdout, and what it took to stderr", async () => {
+    const { code, out, err } = await skein(
+      dataFolder(),
+      "run",
+      `Hello ${script([{ text: "Good day.\nHow are you?" }])}`,
+    );
+    expect({ code, out }).toEqual({ code: 0, out: "Good day.\nHow are you?\n" });
+    expect(err).toMatch(
+      /^No ANTHROPIC_API_KEY is set: the model is a simulation\.\nCompleted · 1 step · \d+ tokens in, \d+ out · \$0\.\d+ · session [0-9a-f-]{36}\n$/,
+    );
+  });
+
+  test("shows text as it comes", async () => {
+    const prompt = script([{ text: "one two three four", chunk: 4, chunkDelayMs: 300 }]);
+    const started = start(dataFolder(), ["run", prompt]);
+    const early = await started.says("one ");
+    expect(early).not.toContain("four");
+    expect((await started.ended).out).toBe("one two three four\n");
+  });
+
+  test("shows each tool call as one line, with a result", async () => {
+    const steps = [{ text: "Adding.", tools: [{ name: "add", input: { a: 2, b: 3 } }] }, { text: "It is $LAST." }];
+    const { code, out, err } = await skein(dataFolder(), "run", script(steps), "--agent", agentFile);
+    expect({ code, out }).toEqual({ code: 0, out: "Adding.\nIt is 5.\n" });
+    expect(err).toMatch(/^→ add\(a: 2, b: 3\)$/m);
+    expect(err).toMatch(/^✓ add: 5 \(\d+ ms\)$/m);
+  });
+
+  test("lets nothing raw through that a model or a tool says", async () => {
+    const text = "a\u001B]52;c;ZXZpbA==\u0007b\u009B31mc\u202Ed";
+    const steps = [{ text, chunk: 1, tools: [{ name: "say", input: { text } }] }, { text: "\u001B]0;no end" }];
+    const folder = dataFolder();
+    const { out, err } = await skein(folder, "run", script(steps), "--agent", agentFile);
+    // oxlint-disable-next-line no-control-regex
+    expect(out + err).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
+    expect(out).toContain("a\\x1b]52;c;ZXZpbA==\\x07b\\x9b31mc\\u202ed");
+    const json = await skein(folder, "run", script(steps), "--agent", agentFile, "--json");
+    // oxlint-disable-next-line no-control-regex
+    expect(json.out).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
+  });
+
+  test("--json prints the events, each on a line", async () => {
+    const { code, out } = await skein(dataFolder(), "run", script([{ text: "Hi." }]), "--json");
+    expect(code).toBe(0);
+    const types = lines(out).map(({ event_type }) => event_type);
+    expect(types).toContain("step.generating");
+    expect([types[0], types.at(-1)]).toEqual(["session.created", "session.completed"]);
+  });
+
+  test("reads the prompt from stdin with -", async () => {
+    const { child, ended } = start(dataFolder(), ["run", "-"]);
+    child.stdin?.end(`How much is 20+22?`);
+    expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining("42") });
+  });
+
+  test("--session goes on, in another process", async () => {
+    const folder = dataFolder();
+    const first = await skein(folder, "run", script([{ text: "First." }]));
+    const session = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
+    const second = await skein(folder, "run", script([{ text: "Second." }]), "--session", session);
+    expect(second).toMatchObject({ code: 0, out: "Second.\n" });
+    const shown = await skein(folder, "sessions", "show", session, "--json");
+    expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });
+  });
+
+  test("a run that waits says for what and how to answer, and goes on afterwards", async () => {
+    const folder = dataFolder();
+    const call = { name: "deploy", input: { to: "production" }, id: "toolu_deploy" };
+    const steps = [{ tools: [call] }, { text: "Result: $LAST" }];
+    const paused = await skein(folder, "run", script(steps), "--agent", agentFile);
+    expect(paused.code).toBe(5);
+    expect(paused.err).toContain("Waits for your approval of deploy(to: production)");
+    const [, ...answer] = /^ {2}(skein sessions answer \S+ toolu_deploy yes)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
+    expect(await skein(folder, ...answer)).toMatchObject({ code: 0, err: "accepted: The answer was accepted.\n" });
+    expect(await skein(folder, ...answer)).toMatchObject({ code: 0, err: expect.stringMatching(/^duplicate: /) });
+    const [, ...goOn] = /^Then go on with it: (.+)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
+    expect(await skein(folder, ...goOn)).toMatchObject({ code: 0, out: "Result: deployed to production\n" });
+  });
+
+  test("a session of another agent is not taken over", async () => {
+    const folder = dataFolder();
+    const steps = [{ tools: [{ name: "deploy", input: { to: "x" }, id: "toolu_1" }] }];
+    const paused = await skein(folder, "run", script(steps), "--agent", agentFile);
+    const session = /session ([0-9a-f-]{36})/.exec(paused.err)?.[1] ?? "";
+    const other = await skein(folder, "run", "--session", session);
+    expect(other.code).toBe(2);
+    expect(other.err).toContain('belongs to the agent "Tester"');
+  });
+
+  test("Ctrl-C cancels the run, and the session can go on", async () => {
+    const folder = dataFolder();
+    const started = start(folder, ["run", script([{ text: "Long story.", chunk: 4, hang: { afterChunks: 1 } }])]);
+    await started.says("Long");
+    started.child.kill("SIGINT");
+    const { code, err } = await started.ended;
+    expect(code).toBe(130);
+    expect(err).toContain("Cancelled");
+    const session = /session ([0-9a-f-]{36})/.exec(err)?.[1] ?? "";
+    expect(await skein(folder, "run", script([{ text: "Here." }]), "--session", session)).toMatchObject({ code: 0 });
+  });
+
+  test("a second Ctrl-C ends the process at once", async () => {
+    const started = start(dataFolder(), ["run", script([{ tools: [{ name: "stubborn" }] }]), "--agent", agentFile]);
+    await started.says("→ stubborn");
+    started.child.kill("SIGINT");
+    await started.says("Cancelling.");
+    started.child.kill("SIGINT");
+    expect((await started.ended).code).toBe(130);
+  });
+
+  test("a failure is said in a sentence, with exit code 1", async () => {
+    const prompt = script([{ error: { status: 400, message: "prompt is not to my taste" } }]);
+    const { code, err } = await skein(dataFolder(), "run", prompt);
+    expect(code).toBe(1);
+    expect(err).toContain("Failed: prompt is not to my taste");
+  });
+
+  test("--max-cost stops a run that is too expensive", async () => {
+    const { code, err } = await skein(dataFolder(), "run", "2+2", "--max-cost", "0.000001");
+    expect(code).toBe(1);
+    expect(err).toMatch(/Failed: .*budget/);
+  });
+
+  test("--model and --system reach the session", async () => {
+    const folder = dataFolder();
+    const first = await skein(folder, "run", "2+2", "--model", "claude-haiku-5-5", "--system", "Be brief.", "--json");
+    expect(lines(first.out)[0]).toMatchObject({
+      data: { agent: { model: "claude-haiku-5-5", system_prompt: "Be brief." } },
+    });
+  });
+
+  test("has no colours where there is no terminal", async () => {
+    const { out, err } = await skein(dataFolder(), "run", "2+2");
+    expect(out + err).not.toContain("\u001B");
+  });
+
+  test("the store and its folder belong to their owner alone", async () => {
+    const folder = dataFolder();
+    await skein(folder, "run", "2+2");
+    const { statSync, readdirSync } = await import("node:fs");
+    expect(statSync(join(folder, "data")).mode & 0o77).toBe(0);
+    for (const file of readdirSync(join(folder, "data")))
+      expect(statSync(join(folder, "data", file)).mode & 0o77).toBe(0);
+  });
+});
+
+test.each([
+  ["no prompt", ["run"], 2, /There is no prompt/],
+  ["an empty prompt", ["run", ""], 2, /at least one character/],
+  ["two prompts", ["run", "a", "b"], 2, /quotes/],
+  ["an unknown option", ["run", "a", "--modle", "x"], 2, /--modle/],
+  ["a cost that is none", ["run", "a", "--max-cost", "much"], 2, /--max-cost/],
+  ["a session that is not there", ["run", "a", "--session", "01890000-0000-7000-8000-0000000000ff"], 3, /no session/],
+  ["a store that is none", ["run", "a", "--store", "mysql://x"], 2, /no store/],
+  ["an agent file that is not there", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
+])("%s is a sentence and an exit code", async (_, args, expected, sentence) => {
+  const { code, out, err } = await skein(dataFolder(), ...args);
+  expect({ code, out }).toEqual({ code: expected, out: "" });
+  expect(err).toMatch(sentence);
+  expect(err).not.toMatch(/^\s+at /m);
+});
+
+test("an agent file without an agent says what was expected", async () => {
+  const folder = dataFolder();
+  const file = join(folder, "empty.ts");
+  writeFileSync(file, "export const nothing = 1;\n");
+  expect(await skein(folder, "run", "a", "--agent", file)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("exports no agent"),
+  });
+});

@@ -1,0 +1,150 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Event } from "@skein/protocol";
+import { script } from "@skein/simulator";
+import { beforeAll, afterAll, describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { type Ended, dataFolder, lines, skein, start } from "./skein.ts";
+
+const nobody = "01890000-0000-7000-8000-0000000000ff";
+
+describe("with a session of two runs", () => {
+  let folder = "";
+  let id = "";
+  const call = (...args: readonly string[]): Promise<Ended> => skein(folder, ...args);
+  const json = async (...args: readonly string[]) => lines((await call(...args, "--json")).out);
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "skein-cli-"));
+    const first = await once(folder, "run", script([{ text: "First \u001B[2Janswer." }]));
+    id = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
+    await once(folder, "run", `Again ${script([{ text: "Second answer." }])}`, "--session", id);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("list shows it, as a table and as JSON", async () => {
+    const { out } = await call("sessions", "list");
+    expect(out).toMatch(/^ID +STATUS +RUNS +COST +UPDATED +TITLE$/m);
+    expect(out).toMatch(new RegExp(`^${id} +completed +2 +\\$0\\.\\d+ +\\d{4}-`, "m"));
+    expect(await json("sessions", "list", "--status", "completed")).toMatchObject([{ id }]);
+    expect(await json("sessions", "list", "--status", "failed")).toEqual([]);
+    expect(await json("sessions", "list", "--after", "2999-01-01")).toEqual([]);
+  });
+
+  test("show shows what was said, and nothing raw of it", async () => {
+    const { out } = await call("sessions", "show", id);
+    expect(out).toContain("First \\x1b[2Janswer.");
+    expect(out).toContain("Second answer.");
+    const [shown] = await json("sessions", "show", id);
+    expect(shown).toMatchObject({
+      id,
+      awaits: [],
+      transcript: expect.arrayContaining([expect.objectContaining({ role: "user" })]),
+    });
+    expect((await call("sessions", "show", id, "--events")).out).toMatch(/^1 +\S+ \S+ +session\.created/m);
+  });
+
+  test("runs list and runs logs show the runs and their actions", async () => {
+    const runs = await json("runs", "list", id);
+    expect(runs.map(({ number, outcome }) => [number, outcome])).toEqual([
+      [2, "completed"],
+      [1, "completed"],
+    ]);
+    const { out } = await call("runs", "logs", String(runs[0]?.["id"]));
+    expect(out).toMatch(/^TIME +STEP +ACTION +TOOK +DATA$/m);
+    expect(out).toMatch(/ 0 +run_started /);
+    expect(out).toMatch(/ 1 +run_completed /);
+    const only = await json("runs", "logs", String(runs[0]?.["id"]), "--action", "run_completed");
+    expect(only).toMatchObject([{ session_id: id, actionType: "run_completed" }]);
+  });
+
+  test("export writes every event, to stdout or to a new file that only its owner reads", async () => {
+    const { out } = await call("sessions", "export", id);
+    const events = lines(out);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
+    for (const event of events) expect(Event.safeParse(event).error).toBeUndefined();
+    const file = join(folder, "out.jsonl");
+    expect(await call("sessions", "export", id, "--out", file)).toMatchObject({ code: 0, out: "" });
+    expect(lines(readFileSync(file, "utf8"))).toEqual(events);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await call("sessions", "export", id, "--out", file)).toMatchObject({ code: 4 });
+  });
+
+  test("fork makes another one, and delete takes it away only with --yes", async () => {
+    const { out } = await call("sessions", "fork", id, "--title", "Another \u001Bway");
+    const fork = out.trim();
+    expect(await json("sessions", "list", "--forks-of", id)).toMatchObject([{ id: fork, title: "Another \u001Bway" }]);
+    expect((await call("sessions", "list")).out).toContain("Another \\x1bway");
+    expect(await call("sessions", "delete", fork)).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
+    expect(await call("sessions", "delete", fork, "--yes")).toMatchObject({ code: 0 });
+    expect(await call("sessions", "show", fork)).toMatchObject({ code: 3 });
+  });
+
+  test("cancel of a session that does nothing says so", async () => {
+    expect(await call("sessions", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(/no run/) });
+  });
+
+  test.each([
+    ["sessions show", ["sessions", "show"], 2],
+    ["sessions show with two", ["sessions", "show", "a", "b"], 2],
+    ["sessions show of nobody", ["sessions", "show", nobody], 3],
+    ["sessions show of no id", ["sessions", "show", "../../etc/passwd"], 3],
+    ["sessions list of a strange status", ["sessions", "list", "--status", "odd"], 2],
+    ["sessions list of a strange time", ["sessions", "list", "--after", "tomorrowish"], 2],
+    ["sessions list of a strange number", ["sessions", "list", "--limit", "-1"], 2],
+    ["sessions answer of nobody", ["sessions", "answer", nobody, "toolu_1", "x"], 3],
+    ["sessions frobnicate", ["sessions", "frobnicate"], 2],
+    ["runs logs of nobody", ["runs", "logs", nobody], 3],
+    ["a store in a folder that is not there", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 4],
+  ])("%s is a sentence and an exit code", async (_, args, code) => {
+    const ended = await call(...args);
+    expect(ended).toMatchObject({ code, out: "" });
+    expect(ended.err).toMatch(/^[A-Zs"].*[.!]$/m);
+    expect(ended.err).not.toMatch(/^\s+at /m);
+  });
+
+  test.each([
+    ["sessions", ["list", "show", "follow", "fork", "cancel", "answer", "export", "delete"]],
+    ["runs", ["list", "logs"]],
+  ])("skein %s --help names its commands, and each has examples", async (group, commands) => {
+    const { out } = await call(group, "--help");
+    for (const command of commands) expect(out).toMatch(new RegExp(`^ {2}${command} +\\S`, "m"));
+    const helps = await Promise.all(commands.map((command) => call(group, command, "--help")));
+    for (const help of helps)
+      expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/Examples:\n {2}skein /) });
+  });
+});
+
+test("follow shows what another process does, as it happens, and cancel reaches it", async () => {
+  const folder = dataFolder();
+  const running = start(folder, [
+    "run",
+    script([{ text: "Slow words here.", chunk: 5, hang: { afterChunks: 2 } }]),
+    "--json",
+  ]);
+  const id = /"session_id":"([0-9a-f-]{36})"/.exec(await running.says("step.generating"))?.[1] ?? "";
+  const follower = start(folder, ["sessions", "follow", id, "--json"]);
+  // It is there when it has read where the log ends; nothing says so, so the cancel is what it must see.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(await skein(folder, "sessions", "cancel", id, "--reason", "Enough.")).toMatchObject({ code: 0 });
+  await follower.says("session.failed");
+  follower.child.kill("SIGINT");
+  const followed = await follower.ended;
+  expect(followed.code).toBe(0);
+  expect(lines(followed.out).map(({ event_type }) => event_type)).toEqual([
+    "cancel.requested",
+    "step.abandoned",
+    "session.failed",
+  ]);
+  expect((await running.ended).code).toBe(130);
+});
+
+async function once(folder: string, ...args: readonly string[]): Promise<Ended> {
+  const { spawnSync } = await import("node:child_process");
+  const { fileURLToPath } = await import("node:url");
+  const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+  const env = { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data") };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { env, encoding: "utf8" });
+  return { code: status, out: stdout, err: stderr };
+}
