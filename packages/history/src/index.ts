@@ -42,6 +42,15 @@ export { getAgentSession } from "./get/get-agent-session.ts";
 export { getSession, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
 export { listSessions } from "./list/list-sessions.ts";
+export { migrateSession, migrateWorkspace } from "./migrate/migrate.ts";
+export * from "./migrate/types.ts";
+export {
+  listMigrations,
+  undoMigration,
+  type MigrationSummary,
+  type UndoOptions,
+  type UndoResult,
+} from "./migrate/undo.ts";
 export type * from "./model/types.ts";
 export { createRedactor, type RedactOptions } from "./redact/redact.ts";
 export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";

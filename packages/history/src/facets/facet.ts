@@ -35,6 +35,8 @@ export interface FacetStore {
   /** False for a store that keeps nothing, so that nobody prepares what would be thrown away. */
   readonly keeps: boolean;
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
+  /** The row of one file. */
+  find(facet: { readonly name: string; readonly version: number }, path: string): SavedFacet | undefined;
   /** Like `load`, one row after the other, for facets that are large. */
   each(facet: { readonly name: string; readonly version: number }, onRow: (row: SavedFacet) => void): void;
   /** The files that a facet is kept of. */
@@ -48,6 +50,7 @@ export interface FacetStore {
 export const noFacetStore: FacetStore = {
   keeps: false,
   load: () => new Map(),
+  find: () => undefined,
   each() {},
   paths: () => [],
   save() {},

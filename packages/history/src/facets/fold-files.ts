@@ -8,9 +8,13 @@ import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
 
 export interface FoldFilesOptions {
   readonly store: FacetStore;
+  /** Only bring the store up to date: the states are not handed out. */
+  readonly forgetStates?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
+
+const maxUnsavedBytes = 8 * 1024 * 1024;
 
 export interface Folded<State> {
   readonly file: DataFile;
@@ -34,19 +38,29 @@ export async function foldFiles<State>(
   files: readonly DataFile[],
   options: FoldFilesOptions,
 ): Promise<FoldedFiles<State>> {
-  const saved = options.store.load(facet);
   const search = createByteSearch();
   const breathe = createBreathe(options.signal);
   const folded: Folded<State>[] = [];
   const failed: { file: DataFile; error: Error }[] = [];
-  const changed: SavedFacet[] = [];
+  let changed: SavedFacet[] = [];
+  let changedBytes = 0;
+  const save = (): void => {
+    if (changed.length > 0) options.store.save(facet, changed);
+    changed = [];
+    changedBytes = 0;
+  };
   let bytesRead = 0;
   for (const [done, file] of files.entries()) {
     try {
-      const known = saved.get(file.path);
+      const known = options.store.find(facet, file.path);
       const result = foldFile(facet, file, known, { search, keeps: options.store.keeps });
-      folded.push({ file, state: result.state });
-      if (result.save) changed.push(result.save);
+      if (!options.forgetStates) folded.push({ file, state: result.state });
+      if (result.save) {
+        changed.push(result.save);
+        changedBytes += result.save.data.length;
+        // Thousands of files fit into memory one after the other, not all at once.
+        if (changedBytes > maxUnsavedBytes) save();
+      }
       bytesRead += result.bytesRead;
       if (result.bytesRead > 0) options.onProgress?.(done + 1, files.length);
     } catch (error) {
@@ -54,7 +68,7 @@ export async function foldFiles<State>(
     }
     await breathe();
   }
-  if (changed.length > 0) options.store.save(facet, changed);
+  save();
   return { folded, failed, bytesRead };
 }
 

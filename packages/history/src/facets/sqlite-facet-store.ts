@@ -61,9 +61,9 @@ const schema = `
   );`;
 
 function storeOn(database: DatabaseSync): FacetStore {
-  const select = database.prepare(
-    `SELECT path, size, mtime_ms, inode, "offset", "check", data FROM facets WHERE facet = ? AND version = ?`,
-  );
+  const columns = `path, size, mtime_ms, inode, "offset", "check", data`;
+  const select = database.prepare(`SELECT ${columns} FROM facets WHERE facet = ? AND version = ?`);
+  const selectOne = database.prepare(`SELECT ${columns} FROM facets WHERE facet = ? AND version = ? AND path = ?`);
   const upsert = database.prepare(
     `INSERT OR REPLACE INTO facets (facet, version, path, size, mtime_ms, inode, "offset", "check", data)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -84,10 +84,15 @@ function storeOn(database: DatabaseSync): FacetStore {
     keeps: true,
     load({ name, version }) {
       const rows = new Map<string, SavedFacet>();
-      eachRow(select, name, version, (row) => rows.set(row.path, row));
+      eachRow(select, [name, version], (row) => rows.set(row.path, row));
       return rows;
     },
-    each: ({ name, version }, onRow) => eachRow(select, name, version, onRow),
+    find({ name, version }, path) {
+      let found: SavedFacet | undefined;
+      eachRow(selectOne, [name, version, path], (row) => (found = row));
+      return found;
+    },
+    each: ({ name, version }, onRow) => eachRow(select, [name, version], onRow),
     paths: ({ name }) => list.all(name).map((row) => String(row["path"])),
     save: ({ name, version }, rows) =>
       inTransaction(() => {
@@ -103,9 +108,9 @@ function storeOn(database: DatabaseSync): FacetStore {
   };
 }
 
-function eachRow(select: StatementSync, name: string, version: number, onRow: (row: SavedFacet) => void): void {
+function eachRow(select: StatementSync, values: readonly (string | number)[], onRow: (row: SavedFacet) => void): void {
   try {
-    for (const row of select.iterate(name, version)) {
+    for (const row of select.iterate(...values)) {
       const path = row["path"];
       const data = row["data"];
       if (typeof path !== "string" || !(data instanceof Uint8Array)) continue;

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { codeOf, exists, makeFolder, syncFolder } from "./durable.ts";
 import type { Splice } from "./rewrite-line.ts";
+import type { SessionMove } from "./shared-edits.ts";
 import type { MigrateMode } from "./types.ts";
 
 /** A file on its way, as written down when it was staged and checked. */
@@ -48,8 +49,22 @@ export interface KeyEdit {
 }
 
 export type JournalEntry =
-  | { readonly step: "begin"; readonly kind: "migrate" | "undo"; readonly mode: MigrateMode; readonly source: string; readonly destination: string; readonly at: string; readonly undoes?: string }
-  | { readonly step: "staging"; readonly sessionId: string; readonly folders: readonly string[] }
+  | {
+      readonly step: "begin";
+      readonly kind: "migrate" | "undo";
+      readonly mode: MigrateMode;
+      readonly source: string;
+      readonly destination: string;
+      readonly at: string;
+      readonly isWholeWorkspace?: boolean;
+      readonly undoes?: string;
+    }
+  | {
+      readonly step: "staging";
+      readonly sessionId: string;
+      readonly move: SessionMove;
+      readonly folders: readonly string[];
+    }
   | { readonly step: "staged"; readonly sessionId: string; readonly files: readonly MovedFile[] }
   | { readonly step: "published" | "done" | "failed"; readonly sessionId: string }
   | { readonly step: "indexing"; readonly lines: readonly LineEdits[]; readonly keys: readonly KeyEdit[] }

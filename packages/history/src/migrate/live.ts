@@ -8,7 +8,10 @@ export function liveSessions(root: string): ReadonlyMap<string, number> {
     // Beside them lie key files, which are nobody's business.
     if (!/^\d+\.json$/.test(name)) continue;
     try {
-      const entry = JSON.parse(readFileSync(join(root, "sessions", name), "utf8")) as { pid?: unknown; sessionId?: unknown };
+      const entry = JSON.parse(readFileSync(join(root, "sessions", name), "utf8")) as {
+        pid?: unknown;
+        sessionId?: unknown;
+      };
       const pid = typeof entry.pid === "number" ? entry.pid : Number(name.slice(0, -".json".length));
       if (typeof entry.sessionId === "string" && isRunning(pid)) live.set(entry.sessionId, pid);
     } catch {

@@ -20,6 +20,8 @@ export interface PlannedFile {
   /** Staging happens here: on the same disk as the place it goes to. */
   readonly toTop: string;
   readonly fromTop: string;
+  /** What the result must be, where that is known before. */
+  readonly expectedHash?: string;
 }
 
 export interface PlannedSession {
@@ -55,14 +57,26 @@ export function planSession(place: SessionPlace): PlannedSession {
   const add = (from: string, to: string, tops: { fromTop: string; toTop: string }, change: Change): void => {
     const stat = lstatSync(from);
     const link = stat.isSymbolicLink() ? readlinkSync(from) : null;
-    planned.push({ from, to, change: link === null ? change : { kind: "none" }, size: stat.size, mtimeMs: stat.mtimeMs, inode: stat.ino, mode: stat.mode & 0o777, link, ...tops });
+    planned.push({
+      from,
+      to,
+      change: link === null ? change : { kind: "none" },
+      size: stat.size,
+      mtimeMs: stat.mtimeMs,
+      inode: stat.ino,
+      mode: stat.mode & 0o777,
+      link,
+      ...tops,
+    });
   };
   const tops = { fromTop: fromFolder, toTop: toFolder };
   const beside = filesBelow(join(fromFolder, sessionId));
   others.push(...beside.others);
-  for (const path of beside.files) add(path, join(toFolder, relative(fromFolder, path)), tops, changeOf(path, mappings));
+  for (const path of beside.files)
+    add(path, join(toFolder, relative(fromFolder, path)), tops, changeOf(path, mappings));
   for (const agent of agents) {
-    if (agent.layout === "legacy") add(agent.path, join(toFolder, basename(agent.path)), tops, changeOf(agent.path, mappings));
+    if (agent.layout === "legacy")
+      add(agent.path, join(toFolder, basename(agent.path)), tops, changeOf(agent.path, mappings));
   }
   if (destinationRoot !== root) {
     // Kept by the id of the session, not by project: inside of one data directory they stay where they are.
@@ -77,7 +91,13 @@ export function planSession(place: SessionPlace): PlannedSession {
 }
 
 /** The memory of a project, which belongs to none of its sessions. */
-export function planMemory(options: { fromFolder: string; root: string; destinationRoot: string; source: string; destination: string }): PlannedSession | undefined {
+export function planMemory(options: {
+  fromFolder: string;
+  root: string;
+  destinationRoot: string;
+  source: string;
+  destination: string;
+}): PlannedSession | undefined {
   const { fromFolder, root, destinationRoot, source, destination } = options;
   const toFolder = join(destinationRoot, "projects", encodeProjectPath(destination));
   const { files, others } = filesBelow(join(fromFolder, "memory"));
@@ -86,19 +106,36 @@ export function planMemory(options: { fromFolder: string; root: string; destinat
     const { size, mtimeMs, ino, mode } = lstatSync(from);
     const link = lstatSync(from).isSymbolicLink() ? readlinkSync(from) : null;
     const to = join(toFolder, relative(fromFolder, from));
-    return { from, to, change: { kind: "none" }, size, mtimeMs, inode: ino, mode: mode & 0o777, link, fromTop: fromFolder, toTop: toFolder };
+    return {
+      from,
+      to,
+      change: { kind: "none" },
+      size,
+      mtimeMs,
+      inode: ino,
+      mode: mode & 0o777,
+      link,
+      fromTop: fromFolder,
+      toTop: toFolder,
+    };
   });
   return { sessionId: "memory", root, destinationRoot, source, destination, files: planned, others };
 }
 
 /** The longest first. Beside the project itself, lines name files in the session's own folder of the data directory. */
-function mappingsOf({ file, source, destination, destinationRoot }: SessionPlace, fromFolder: string, toFolder: string): readonly PathMapping[] {
+function mappingsOf(
+  { file, source, destination, destinationRoot }: SessionPlace,
+  fromFolder: string,
+  toFolder: string,
+): readonly PathMapping[] {
   const { root, sessionId = "" } = file;
   const mappings = [
     { from: source, to: destination },
     { from: join(fromFolder, sessionId), to: join(toFolder, sessionId) },
     { from: file.path, to: join(toFolder, basename(file.path)) },
-    ...(destinationRoot === root ? [] : [{ from: join(root, "file-history", sessionId), to: join(destinationRoot, "file-history", sessionId) }]),
+    ...(destinationRoot === root
+      ? []
+      : [{ from: join(root, "file-history", sessionId), to: join(destinationRoot, "file-history", sessionId) }]),
   ];
   return mappings.filter(({ from, to }) => from !== "" && from !== to).sort((a, b) => b.from.length - a.from.length);
 }
@@ -110,7 +147,9 @@ function changeOf(path: string, mappings: readonly PathMapping[]): Change {
 }
 
 function ofSession(root: string, sessionId: string, slugs: readonly string[]): readonly string[] {
-  const todos = filesBelow(join(root, "todos")).files.filter((path) => basename(path).startsWith(`${sessionId}-agent-`));
+  const todos = filesBelow(join(root, "todos")).files.filter((path) =>
+    basename(path).startsWith(`${sessionId}-agent-`),
+  );
   const plans = slugs.filter((slug) => /^[\w-]+$/.test(slug)).map((slug) => join(root, "plans", `${slug}.md`));
   return [
     ...filesBelow(join(root, "file-history", sessionId)).files,

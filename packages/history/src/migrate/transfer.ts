@@ -4,7 +4,18 @@
  * that a process that was killed anywhere leaves either the source whole or the destination checked.
  */
 import { randomBytes } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, readlinkSync, renameSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { copyChanged, hashOf } from "./copy-file.ts";
 import { codeOf, exists, makeFolder, publish, removeEmptyFolders, removeFile, syncFolder } from "./durable.ts";
@@ -20,32 +31,48 @@ export interface Transferred {
 
 export function transferSession(plan: PlannedSession, mode: MigrateMode, journal: Journal): Transferred {
   refuseLive(plan);
+  if (mode === "copy" && plan.files.some(({ from, to }) => from === to)) throw samePlace();
   const staging = stagingFolders(plan);
-  journal.add({ step: "staging", sessionId: plan.sessionId, folders: [...staging.values()] });
+  const { sessionId, root, destinationRoot, source, destination } = plan;
+  const move = { sessionId, root, destinationRoot, source, destination };
+  journal.add({ step: "staging", sessionId, move, folders: [...staging.values()] });
   let staged: Transferred;
   try {
     staged = stageAll(plan, staging, journal);
     refuseLive(plan);
     refuseChanged(plan.files);
-    journal.add({ step: "staged", sessionId: plan.sessionId, files: staged.files });
+    journal.add({ step: "staged", sessionId, files: staged.files });
   } catch (error) {
     cleanStaging([...staging.values()], plan);
-    journal.add({ step: "failed", sessionId: plan.sessionId });
+    journal.add({ step: "failed", sessionId });
     throw error;
   }
   try {
-    publishAll(staged.files, plan.files);
+    publishAll(staged.files);
   } catch (error) {
+    // What was rewritten in its own place cannot be taken back here: the journal finishes it the next time.
+    if (staged.files.some(({ from, to }) => from === to)) throw error;
     takeBack(staged.files);
     cleanStaging([...staging.values()], plan);
-    journal.add({ step: "failed", sessionId: plan.sessionId });
+    journal.add({ step: "failed", sessionId });
     throw error;
   }
-  journal.add({ step: "published", sessionId: plan.sessionId });
+  journal.add({ step: "published", sessionId });
   cleanStaging([...staging.values()], plan);
-  if (mode === "move") removeSources(plan.sessionId, staged.files);
-  journal.add({ step: "done", sessionId: plan.sessionId });
+  try {
+    if (mode === "move") removeSources(plan.sessionId, staged.files);
+  } catch (error) {
+    if (error instanceof MigrateRefusedError) journal.add({ step: "failed", sessionId });
+    throw error;
+  }
+  journal.add({ step: "done", sessionId });
   return staged;
+}
+
+export function samePlace(): MigrateRefusedError {
+  const reason =
+    "Claude Code keeps both project paths in the same folder, so the sessions can be moved but not copied.";
+  return new MigrateRefusedError("same-place", reason);
 }
 
 function refuseLive({ root, destinationRoot, sessionId }: PlannedSession): void {
@@ -58,8 +85,17 @@ function refuseChanged(files: readonly PlannedFile[]): void {
   for (const { from, size, mtimeMs, inode } of files) {
     const now = lstatSync(from, { throwIfNoEntry: false });
     if (now?.size === size && now.mtimeMs === mtimeMs && now.ino === inode) continue;
-    throw new MigrateRefusedError("changed", `${from} changed in the meantime: somebody is writing to this session.`);
+    throw changedError(from);
   }
+}
+
+function changedError(path: string): MigrateRefusedError {
+  return new MigrateRefusedError("changed", `${path} changed in the meantime: somebody is writing to this session.`);
+}
+
+function hasSourceChanged({ from, sourceSize, sourceMtimeMs }: MovedFile): boolean {
+  const now = lstatSync(from, { throwIfNoEntry: false });
+  return now !== undefined && (now.size !== sourceSize || now.mtimeMs !== sourceMtimeMs);
 }
 
 function stagingFolders(plan: PlannedSession): ReadonlyMap<string, string> {
@@ -102,6 +138,9 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
     return { moved: { ...base, ...hashes, wasPresent: true, replaced }, replacedCount: replacedThere.length };
   }
   const { splices, ...hashes } = copyChanged(from, staged, file.change);
+  if (file.expectedHash !== undefined && file.expectedHash !== hashes.hash) {
+    throw new MigrateRefusedError("io", `${from} cannot be turned back into what ${to} was.`);
+  }
   if (hashOf(staged) !== hashes.hash) throw new MigrateRefusedError("io", `${staged} was not written as it should be.`);
   chmodSync(staged, file.mode);
   utimesSync(staged, mtimeMs / 1000, mtimeMs / 1000);
@@ -120,9 +159,9 @@ function isTaken({ from, to }: PlannedFile, isSame: () => boolean): boolean {
 }
 
 /** Gives the staged files their names. May be called again after a crash: what is done is left as it is. */
-export function publishAll(files: readonly MovedFile[], planned?: readonly PlannedFile[]): void {
+export function publishAll(files: readonly MovedFile[]): void {
   const folders = new Set<string>();
-  for (const [at, file] of files.entries()) {
+  for (const file of files) {
     const { from, to, staged, wasPresent } = file;
     if (wasPresent) continue;
     folders.add(dirname(to));
@@ -132,8 +171,7 @@ export function publishAll(files: readonly MovedFile[], planned?: readonly Plann
     }
     makeFolder(dirname(to));
     if (from === to) {
-      const plan = planned?.[at];
-      if (plan) refuseChanged([plan]);
+      if (hasSourceChanged(file)) throw changedError(from);
       renameSync(staged, to);
     } else if (exists(to) && isInPlace(file)) removeFile(staged);
     else publishNew(file);
@@ -154,7 +192,7 @@ function publishNew({ staged, to, link }: MovedFile): void {
   }
 }
 
-export function isInPlace({ to, hash, link }: MovedFile): boolean {
+export function isInPlace({ to, hash, link }: Pick<MovedFile, "to" | "hash" | "link">): boolean {
   const stat = lstatSync(to, { throwIfNoEntry: false });
   if (!stat) return false;
   return link === null ? stat.isFile() && hashOf(to) === hash : stat.isSymbolicLink() && readlinkSync(to) === link;
@@ -172,11 +210,13 @@ function takeBack(files: readonly MovedFile[]): void {
 /** Only after everything is in place: the main transcript first, so that the session is never listed twice. */
 export function removeSources(sessionId: string, files: readonly MovedFile[]): void {
   const moved = files.filter(({ from, to }) => from !== to);
-  for (const { from, sourceSize, sourceMtimeMs } of moved) {
-    const now = lstatSync(from, { throwIfNoEntry: false });
-    if (!now || (now.size === sourceSize && now.mtimeMs === sourceMtimeMs)) continue;
+  const changed = moved.find(hasSourceChanged);
+  if (changed) {
     takeBack(files);
-    throw new MigrateRefusedError("changed", `${from} changed while session ${sessionId} was moved; it stays where it was.`);
+    throw new MigrateRefusedError(
+      "changed",
+      `${changed.from} changed while session ${sessionId} was moved; it stays where it was.`,
+    );
   }
   for (const { from } of moved.toReversed()) removeFile(from);
   for (const { from, fromTop } of moved) removeEmptyFolders(dirname(from), fromTop);
@@ -186,7 +226,10 @@ export function removeSources(sessionId: string, files: readonly MovedFile[]): v
   }
 }
 
-function cleanStaging(folders: readonly string[], { files }: { readonly files: readonly { readonly to: string; readonly toTop: string }[] }): void {
+function cleanStaging(
+  folders: readonly string[],
+  { files }: { readonly files: readonly { readonly to: string; readonly toTop: string }[] },
+): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   for (const { to, toTop } of files) removeEmptyFolders(dirname(to), dirname(toTop));
 }

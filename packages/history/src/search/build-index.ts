@@ -22,9 +22,9 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
   return await withStore(options, async (store) => {
     const { files, roots } = discover(options);
     const { signal, onProgress } = options;
-    const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress });
-    const facts = await foldFiles(sessionFactsFacet, files, { store, signal });
-    const usage = await foldFiles(usageFacet, files, { store, signal });
+    const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress, forgetStates: true });
+    const facts = await foldFiles(sessionFactsFacet, files, { store, signal, forgetStates: true });
+    const usage = await foldFiles(usageFacet, files, { store, signal, forgetStates: true });
     const present = new Set(files.map(({ path }) => path));
     for (const facet of [gramsFacet, sessionFactsFacet, usageFacet]) {
       const gone = store.paths(facet).filter((path) => !present.has(path) && isBelow(path, roots));

@@ -1,7 +1,7 @@
 import { skipValue } from "../format/json-scan.ts";
 import { newPeek, peekLine } from "../format/peek-line.ts";
 import { isStringAt, readCounters, stringAt, timeAt } from "./counters.ts";
-import { addCall, column, newCall, raise, type UsageTable } from "./usage-table.ts";
+import { addCall, column, newCall, raise, type UsageTable, valueOf } from "./usage-table.ts";
 
 const peek = newPeek();
 const call = newCall();
@@ -41,7 +41,10 @@ export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, 
   }
   call.id = stringAt(bytes, head.idStart, head.idEnd);
   call.requestId = requestIdStart < 0 ? "" : stringAt(bytes, requestIdStart, requestIdEnd);
-  call.model = stringAt(bytes, head.modelStart, head.modelEnd);
+  // A session rarely changes its model: the name is there already.
+  const model = table.models[last < 0 ? 0 : valueOf(table, last, column.model)] ?? "";
+  const isSameModel = isStringAt(bytes, head.modelStart, head.modelEnd, model);
+  call.model = isSameModel ? model : stringAt(bytes, head.modelStart, head.modelEnd);
   addCall(table, call);
   return true;
 }

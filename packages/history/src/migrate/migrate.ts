@@ -1,0 +1,293 @@
+/** Takes sessions to another project path: without fear, because nothing is removed before its copy has been checked. */
+import { randomBytes } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import type { LibraryConfig } from "../config.ts";
+import type { DataFile } from "../discover/data-file.ts";
+import { DataNotFoundError } from "../errors.ts";
+import { findSession } from "../get/get-session.ts";
+import { agentsBySession } from "../list/agent-files.ts";
+import { projectPathOf } from "../list/project-path.ts";
+import { orderSessions, readFacts, withStore, type SessionOrder } from "../list/sessions.ts";
+import { readLines } from "../scan/read-lines.ts";
+import { copyChanged, hashOf } from "./copy-file.ts";
+import { codeOf, exists } from "./durable.ts";
+import { openJournal } from "./journal.ts";
+import { liveSessions } from "./live.ts";
+import { withLock } from "./lock.ts";
+import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
+import { planMemory, planSession, type PlannedSession } from "./plan.ts";
+import { applyIndexing, recoverMigrations } from "./recover.ts";
+import { sharedEdits } from "./shared-edits.ts";
+import { samePlace, transferSession } from "./transfer.ts";
+import {
+  MigrateRefusedError,
+  type MigrateConfig,
+  type MigrateError,
+  type MigrateErrorCode,
+  type MigrateMode,
+  type MigrateOptions,
+  type MigrateResult,
+  type MigratedSession,
+  type MigrateWorkspaceConfig,
+} from "./types.ts";
+
+/** Copies or moves sessions, with everything that belongs to them, to another project path. */
+export async function migrateSession(
+  config: MigrateConfig,
+  library: LibraryConfig & MigrateOptions = {},
+): Promise<MigrateResult> {
+  const wanted = typeof config.sessions === "object" ? config.sessions : [config.sessions];
+  return await run(
+    library,
+    { destination: config.destination, mode: config.mode ?? "copy", source: "", isWholeWorkspace: false },
+    async () => {
+      return await withStore(library, async (store) => {
+        const found: Found = { places: [], missing: [] };
+        for (const idOrIndex of wanted) {
+          try {
+            const { file, order } = await findSession(idOrIndex, library, store);
+            await readFacts([file], order.facts, library, store);
+            if (!found.places.some((place) => place.file.path === file.path)) found.places.push(placeOf(file, order));
+          } catch (error) {
+            if (!(error instanceof Error) || error.name !== "SessionNotFoundError") throw error;
+            found.missing.push({ sessionId: String(idOrIndex), code: "unknown-session", message: error.message });
+          }
+        }
+        return found;
+      });
+    },
+  );
+}
+
+/** Copies or moves every session of a project path, its memory and its settings to another project path. */
+export async function migrateWorkspace(
+  config: MigrateWorkspaceConfig,
+  library: LibraryConfig & MigrateOptions = {},
+): Promise<MigrateResult> {
+  const { source, destination, mode = "copy" } = config;
+  refusePlaces(source, destination);
+  return await run(library, { destination, mode, source, isWholeWorkspace: true }, async () => {
+    return await withStore(library, async (store) => {
+      const order = await orderSessions({ ...library, workspace: source }, store);
+      return { places: order.files.map((file) => placeOf(file, order)), missing: [] };
+    });
+  });
+}
+
+interface FoundPlace {
+  readonly file: DataFile;
+  readonly agents: readonly DataFile[];
+  readonly source: string;
+}
+
+interface Found {
+  readonly places: FoundPlace[];
+  readonly missing: MigrateError[];
+}
+
+interface Task {
+  readonly source: string;
+  readonly destination: string;
+  readonly mode: MigrateMode;
+  readonly isWholeWorkspace: boolean;
+}
+
+function placeOf(file: DataFile, order: SessionOrder): FoundPlace {
+  const facts = order.facts.get(file);
+  const project = facts ? projectPathOf(facts, file.encodedPath) : undefined;
+  // Without any working directory in the lines there is no path to rewrite.
+  const source = project && project.projectPathSource !== "folder" ? project.projectPath : "";
+  return {
+    file,
+    agents: agentsBySession(order.discovered.files, [file]).get(file) ?? [],
+    source: withoutTrailingSeparator(source),
+  };
+}
+
+export function defaultJournalFolder(): string {
+  return join(homedir(), ".skein", "migrations");
+}
+
+const patienceMs = 5000;
+
+async function run(
+  library: LibraryConfig & MigrateOptions,
+  task: Task,
+  find: () => Promise<Found>,
+): Promise<MigrateResult> {
+  const journals = library.journalFolder ?? defaultJournalFolder();
+  if (library.dryRun) return await execute(library, task, await find(), { journals, finishedBefore: 0 });
+  const done = await withLock(journals, patienceMs, async () => {
+    const finishedBefore = recoverMigrations(journals);
+    return await execute(library, task, await findAgain(find, finishedBefore), { journals, finishedBefore });
+  });
+  if (done) return done.value;
+  throw new MigrateRefusedError("busy", "Another migration is running.");
+}
+
+/** Where finishing an interrupted move has left nothing to do, there is nothing to find either. */
+async function findAgain(find: () => Promise<Found>, finishedBefore: number): Promise<Found> {
+  try {
+    return await find();
+  } catch (error) {
+    if (finishedBefore > 0 && error instanceof Error && error.name === "WorkspaceNotFoundError")
+      return { places: [], missing: [] };
+    throw error;
+  }
+}
+
+interface Run {
+  readonly journals: string;
+  readonly finishedBefore: number;
+}
+
+async function execute(
+  library: LibraryConfig & MigrateOptions,
+  task: Task,
+  found: Found,
+  { journals, finishedBefore }: Run,
+): Promise<MigrateResult> {
+  const destination = withoutTrailingSeparator(task.destination);
+  const errors: MigrateError[] = [...found.missing];
+  const sessions: MigratedSession[] = [];
+  const notes: string[] = [];
+  const plans: PlannedSession[] = [];
+  for (const place of found.places) {
+    try {
+      refusePlaces(place.source, destination);
+      plans.push(planOf(place, destination, library));
+    } catch (error) {
+      errors.push(errorOf(place.file.sessionId ?? "", error));
+    }
+  }
+  const memories = task.isWholeWorkspace ? memoryPlans(plans) : [];
+  for (const { others } of plans) notes.push(...others.map((path) => `${path} is not a file and stays where it is.`));
+  const id = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(3).toString("hex")}`;
+  const journal = library.dryRun || plans.length === 0 ? undefined : openJournal(journals, id);
+  journal?.add({
+    step: "begin",
+    kind: "migrate",
+    isWholeWorkspace: task.isWholeWorkspace,
+    mode: task.mode,
+    source: task.source,
+    destination,
+    at: new Date().toISOString(),
+  });
+  const done: PlannedSession[] = [];
+  for (const [at, plan] of [...plans, ...memories].entries()) {
+    library.signal?.throwIfAborted();
+    try {
+      const outcome = journal ? transferSession(plan, task.mode, journal) : rehearse(plan, task.mode);
+      done.push(plan);
+      const from = plan.source === "" ? dirname(plan.files.at(-1)?.from ?? "") : plan.source;
+      const bytes = outcome.files.reduce((sum, file) => sum + file.bytes, 0);
+      if (plan.sessionId !== "memory")
+        sessions.push({
+          sessionId: plan.sessionId,
+          from,
+          to: destination,
+          files: outcome.files.length,
+          bytes,
+          rewrittenPaths: outcome.rewrittenPaths,
+        });
+      else notes.push(`The project's memory goes along (${outcome.files.length} files).`);
+    } catch (error) {
+      errors.push(errorOf(plan.sessionId, error));
+    }
+    library.onProgress?.(at + 1, plans.length + memories.length);
+    await Promise.resolve();
+  }
+  const shared = sharedEdits(done, task);
+  notes.push(...shared.notes);
+  if (journal) {
+    journal.add({ step: "indexing", lines: shared.lines, keys: shared.keys });
+    applyIndexing({ step: "indexing", lines: shared.lines, keys: shared.keys }, "migrate");
+    journal.add({ step: "end" });
+  }
+  const successCount = sessions.length;
+  return {
+    successCount,
+    failedCount: errors.length,
+    errors,
+    sessions,
+    notes,
+    migrationId: journal && successCount > 0 ? id : null,
+    finishedBefore,
+  };
+}
+
+function planOf(place: FoundPlace, destination: string, library: LibraryConfig & MigrateOptions): PlannedSession {
+  const destinationRoot = library.destinationRoot === undefined ? place.file.root : realRoot(library.destinationRoot);
+  const slugs = destinationRoot === place.file.root ? [] : slugsIn(place.file.path);
+  const plan = planSession({ ...place, slugs, destination, destinationRoot });
+  if (plan.files.at(-1)?.from === plan.files.at(-1)?.to && place.source === "") {
+    throw new MigrateRefusedError("same-place", "The session is there already.");
+  }
+  return plan;
+}
+
+function realRoot(path: string): string {
+  if (!exists(path)) throw new DataNotFoundError(path);
+  return realpathSync(path);
+}
+
+function slugsIn(path: string): readonly string[] {
+  const slugs = new Set<string>();
+  readLines(path, {
+    line: ({ value }) => {
+      if (typeof value["slug"] === "string") slugs.add(value["slug"]);
+    },
+    damage: () => {},
+  });
+  return [...slugs];
+}
+
+function memoryPlans(plans: readonly PlannedSession[]): readonly PlannedSession[] {
+  const byFolder = new Map(plans.map((plan) => [dirname(plan.files.at(-1)?.from ?? ""), plan]));
+  return [...byFolder].flatMap(([fromFolder, { root, destinationRoot, source, destination }]) => {
+    return planMemory({ fromFolder, root, destinationRoot, source, destination }) ?? [];
+  });
+}
+
+/** What a real run would find, without writing anything. */
+function rehearse(
+  plan: PlannedSession,
+  mode: MigrateMode,
+): { files: readonly { bytes: number }[]; rewrittenPaths: number } {
+  const pid = liveSessions(plan.root).get(plan.sessionId);
+  if (pid !== undefined) throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}).`);
+  let rewrittenPaths = 0;
+  const files = plan.files.map((file) => {
+    if (file.link !== null) return { bytes: 0 };
+    const { hash, bytes, splices } = copyChanged(file.from, undefined, file.change);
+    rewrittenPaths += splices.length;
+    if (file.from === file.to && mode === "copy") throw samePlace();
+    if (file.from !== file.to && exists(file.to) && hashOf(file.to) !== hash) {
+      throw new MigrateRefusedError("exists", `${file.to} is there already and is not the same.`);
+    }
+    return { bytes };
+  });
+  return { files, rewrittenPaths };
+}
+
+/** The same place, and a place inside of the source, would make a path that grows with every run. */
+export function refusePlaces(source: string, destination: string): void {
+  const to = withoutTrailingSeparator(destination);
+  if (to === "") throw new MigrateRefusedError("same-place", "The destination is empty.");
+  if (source === "") return;
+  const from = withoutTrailingSeparator(source);
+  const length = lengthInside(to, from);
+  if (length === undefined) return;
+  if (to.length === length) throw new MigrateRefusedError("same-place", `The destination is the source: ${from}`);
+  throw new MigrateRefusedError("inside-source", `The destination ${to} is inside of the source ${from}.`);
+}
+
+export function errorOf(sessionId: string, error: unknown): MigrateError {
+  if (error instanceof MigrateRefusedError) return { sessionId, code: error.code, message: error.message };
+  const code = codeOf(error);
+  if (code === undefined || !(error instanceof Error)) throw error;
+  const kind: MigrateErrorCode = code === "ENOSPC" || code === "EDQUOT" ? "no-space" : "io";
+  return { sessionId, code: kind, message: error.message };
+}

@@ -1,0 +1,132 @@
+/** Finishes migrations that were interrupted, from their journals. */
+import { type Journal, type JournalEntry, type MovedFile, journalIds, openJournal, readJournal } from "./journal.ts";
+import { sharedEdits, type SessionMove } from "./shared-edits.ts";
+import { applyKeyEdit, applyLineEdits, undoKeyEdit } from "./shared-files.ts";
+import { isInPlace, publishAll, removeSources, removeStaging } from "./transfer.ts";
+import { MigrateRefusedError, type MigrateMode } from "./types.ts";
+
+/** A session as its journal says it is. */
+export interface UnitState {
+  readonly sessionId: string;
+  readonly step: "staging" | "staged" | "published" | "done" | "failed";
+  readonly move: SessionMove | undefined;
+  readonly folders: readonly string[];
+  readonly files: readonly MovedFile[];
+}
+
+export interface MigrationState {
+  readonly begin: Extract<JournalEntry, { step: "begin" }> | undefined;
+  readonly units: readonly UnitState[];
+  readonly indexing: Extract<JournalEntry, { step: "indexing" }> | undefined;
+  readonly hasEnded: boolean;
+  readonly undoneBy: string | undefined;
+}
+
+export function foldJournal(entries: readonly JournalEntry[]): MigrationState {
+  const units = new Map<string, UnitState>();
+  let begin: MigrationState["begin"];
+  let indexing: MigrationState["indexing"];
+  let hasEnded = false;
+  let undoneBy: string | undefined;
+  for (const entry of entries) {
+    switch (entry.step) {
+      case "begin":
+        begin = entry;
+        break;
+      case "staging": {
+        const { sessionId, move, folders } = entry;
+        units.set(sessionId, { sessionId, step: "staging", move, folders, files: [] });
+        break;
+      }
+      case "staged": {
+        const known = units.get(entry.sessionId);
+        if (known) units.set(entry.sessionId, { ...known, step: "staged", files: entry.files });
+        break;
+      }
+      case "published":
+      case "done":
+      case "failed": {
+        const known = units.get(entry.sessionId);
+        if (known) units.set(entry.sessionId, { ...known, step: entry.step });
+        break;
+      }
+      case "indexing":
+        indexing = entry;
+        break;
+      case "end":
+        hasEnded = true;
+        break;
+      case "undone":
+        undoneBy = entry.by;
+        break;
+    }
+  }
+  return { begin, units: [...units.values()], indexing, hasEnded, undoneBy };
+}
+
+/** Finishes what was interrupted and answers how many sessions that were. */
+export function recoverMigrations(journals: string): number {
+  let finished = 0;
+  for (const id of journalIds(journals)) {
+    const state = foldJournal(readJournal(journals, id));
+    if (state.hasEnded) continue;
+    const { begin } = state;
+    const journal = openJournal(journals, id);
+    for (const unit of state.units) if (recoverUnit(unit, begin?.mode ?? "copy", journal)) finished += 1;
+    // An undo is asked for again, and then goes on where it was.
+    if (begin?.kind === "migrate") finishShared(state, journal, foldJournal(readJournal(journals, id)).units);
+    journal.add({ step: "end" });
+  }
+  return finished;
+}
+
+function finishShared({ begin, indexing }: MigrationState, journal: Journal, units: readonly UnitState[]): void {
+  if (indexing) {
+    applyIndexing(indexing, "migrate");
+    return;
+  }
+  const moves = units.flatMap(({ step, move }) => (step === "done" && move ? [move] : []));
+  const task = { mode: begin?.mode ?? "copy", isWholeWorkspace: begin?.isWholeWorkspace === true };
+  const { lines, keys } = sharedEdits(moves, task);
+  const entry = { step: "indexing" as const, lines, keys };
+  journal.add(entry);
+  applyIndexing(entry, "migrate");
+}
+
+function recoverUnit({ sessionId, step, folders, files }: UnitState, mode: MigrateMode, journal: Journal): boolean {
+  if (step === "done" || step === "failed") return false;
+  try {
+    if (step === "staging") {
+      removeStaging(folders);
+      journal.add({ step: "failed", sessionId });
+      return false;
+    }
+    if (step === "staged") {
+      publishAll(files);
+      journal.add({ step: "published", sessionId });
+    }
+    removeStaging(folders);
+    const missing = files.find((file) => !isInPlace(file));
+    if (missing) throw new MigrateRefusedError("io", `${missing.to} is not what was written.`);
+    if (mode === "move") removeSources(sessionId, files);
+    journal.add({ step: "done", sessionId });
+    return true;
+  } catch (error) {
+    if (!(error instanceof MigrateRefusedError)) throw error;
+    // The source has changed, or the destination has: both stay, and nothing more is done here.
+    removeStaging(folders);
+    journal.add({ step: "failed", sessionId });
+    return false;
+  }
+}
+
+export function applyIndexing(
+  { lines, keys }: Extract<JournalEntry, { step: "indexing" }>,
+  kind: "migrate" | "undo",
+): void {
+  for (const edits of lines) applyLineEdits(edits);
+  for (const edit of keys) {
+    if (kind === "migrate") applyKeyEdit(edit);
+    else undoKeyEdit(edit);
+  }
+}

@@ -1,0 +1,189 @@
+import { randomBytes } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
+import { exists, removeEmptyFolders, removeFile } from "./durable.ts";
+import { type Journal, type MovedFile, journalIds, openJournal, readJournal, readReplaced } from "./journal.ts";
+import { liveSessions } from "./live.ts";
+import { withLock } from "./lock.ts";
+import { defaultJournalFolder, errorOf } from "./migrate.ts";
+import type { PlannedFile } from "./plan.ts";
+import { applyIndexing, foldJournal, recoverMigrations, type MigrationState, type UnitState } from "./recover.ts";
+import { undoLineEdits } from "./shared-files.ts";
+import { isInPlace, transferSession } from "./transfer.ts";
+import { MigrateRefusedError, type MigrateError, type MigrateMode } from "./types.ts";
+
+export interface UndoOptions {
+  readonly journalFolder?: string;
+}
+
+export interface UndoResult {
+  readonly migrationId: string;
+  readonly successCount: number;
+  readonly failedCount: number;
+  readonly errors: readonly MigrateError[];
+}
+
+export interface MigrationSummary {
+  readonly id: string;
+  readonly kind: "migrate" | "undo";
+  readonly mode: MigrateMode;
+  readonly destination: string;
+  readonly at: string;
+  readonly sessions: number;
+  readonly isUndone: boolean;
+  readonly isInterrupted: boolean;
+}
+
+/** Every migration that is written down, the newest first. */
+export function listMigrations({
+  journalFolder = defaultJournalFolder(),
+}: UndoOptions = {}): readonly MigrationSummary[] {
+  return journalIds(journalFolder).flatMap((id) => {
+    const { begin, units, hasEnded, undoneBy } = foldJournal(readJournal(journalFolder, id));
+    if (!begin) return [];
+    const sessions = units.filter(({ step, sessionId }) => step === "done" && sessionId !== "memory").length;
+    const { kind, mode, destination, at } = begin;
+    return { id, kind, mode, destination, at, sessions, isUndone: undoneBy !== undefined, isInterrupted: !hasEnded };
+  });
+}
+
+const patienceMs = 5000;
+
+/**
+ * Takes back a migration; the last one if no id is given. What was copied is removed, what was moved is made again
+ * byte for byte. A file that has changed since, because the session went on, stays, and its session is an error.
+ */
+export async function undoMigration(id: string | undefined, options: UndoOptions = {}): Promise<UndoResult> {
+  const journals = options.journalFolder ?? defaultJournalFolder();
+  const done = await withLock(journals, patienceMs, async () => {
+    recoverMigrations(journals);
+    return await Promise.resolve(undo(journals, chosen(journals, id)));
+  });
+  if (done) return done.value;
+  throw new MigrateRefusedError("busy", "Another migration is running.");
+}
+
+function chosen(journals: string, id: string | undefined): string {
+  const all = listMigrations({ journalFolder: journals }).filter(
+    ({ kind, isUndone, sessions }) => kind === "migrate" && !isUndone && sessions > 0,
+  );
+  const found = id === undefined ? all[0] : all.find((migration) => migration.id === id);
+  if (found) return found.id;
+  throw new MigrateRefusedError(
+    "unknown-migration",
+    id === undefined ? "There is no migration to undo." : `There is no migration ${id} that could be undone.`,
+  );
+}
+
+function undo(journals: string, id: string): UndoResult {
+  const state = foldJournal(readJournal(journals, id));
+  const mode = state.begin?.mode ?? "copy";
+  const undoId = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(3).toString("hex")}`;
+  const journal = openJournal(journals, undoId);
+  const { source = "", destination = "" } = state.begin ?? {};
+  journal.add({
+    step: "begin",
+    kind: "undo",
+    mode: "move",
+    source: destination,
+    destination: source,
+    at: new Date().toISOString(),
+    undoes: id,
+  });
+  const errors: MigrateError[] = [];
+  let successCount = 0;
+  for (const unit of state.units.toReversed()) {
+    if (unit.step !== "done") continue;
+    try {
+      if (mode === "copy") removeCopy(unit);
+      else moveBack(unit, { journals, id, journal });
+      if (unit.sessionId !== "memory") successCount += 1;
+    } catch (error) {
+      errors.push(errorOf(unit.sessionId, error));
+    }
+  }
+  if (errors.length === 0) undoShared(state, journal);
+  if (errors.length === 0) openJournal(journals, id).add({ step: "undone", by: undoId });
+  journal.add({ step: "end" });
+  return { migrationId: id, successCount, failedCount: errors.length, errors };
+}
+
+function undoShared(state: MigrationState, journal: Journal): void {
+  if (!state.indexing) return;
+  const entry = {
+    step: "indexing" as const,
+    lines: state.indexing.lines.map(undoLineEdits),
+    keys: state.indexing.keys,
+  };
+  journal.add(entry);
+  applyIndexing(entry, "undo");
+}
+
+function removeCopy({ sessionId, files }: UnitState): void {
+  const made = files.filter(({ wasPresent }) => !wasPresent);
+  refuseChanged(made.filter(({ to }) => exists(to)));
+  refuseLive(sessionId, made);
+  for (const { to } of made.toReversed()) removeFile(to);
+  for (const { to, toTop } of made) removeEmptyFolders(dirname(to), dirname(toTop));
+}
+
+/** The way back is a move like the way there, with the replaced bytes put back, and a check of the old hashes. */
+function moveBack(
+  { sessionId, files }: UnitState,
+  { journals, id, journal }: { journals: string; id: string; journal: Journal },
+): void {
+  // An undo that was interrupted has done some of them.
+  if (files.every(isBack)) return;
+  refuseChanged(files);
+  const planned = files.map((file): PlannedFile => {
+    const { size, mtimeMs, ino, mode } = lstatSync(file.to);
+    const change =
+      file.replaced === null
+        ? { kind: "none" as const }
+        : { kind: "back" as const, splices: readReplaced(journals, id, file.replaced) };
+    return {
+      from: file.to,
+      to: file.from,
+      change,
+      size,
+      mtimeMs,
+      inode: ino,
+      mode: mode & 0o777,
+      link: file.link,
+      fromTop: file.toTop,
+      toTop: file.fromTop,
+      expectedHash: file.sourceHash,
+    };
+  });
+  const [root, destinationRoot] = [rootOf(files[0]?.toTop ?? ""), rootOf(files[0]?.fromTop ?? "")];
+  transferSession(
+    { sessionId, root, destinationRoot, source: "", destination: "", files: planned, others: [] },
+    "move",
+    journal,
+  );
+}
+
+function isBack({ from, to, sourceHash, link }: MovedFile): boolean {
+  return (from === to || !exists(to)) && isInPlace({ to: from, hash: sourceHash, link });
+}
+
+function refuseChanged(files: readonly MovedFile[]): void {
+  const changed = files.find((file) => !isInPlace(file));
+  if (!changed) return;
+  throw new MigrateRefusedError(
+    "changed",
+    `${changed.to} is not as it was left. If the session went on there, migrate it back instead.`,
+  );
+}
+
+function refuseLive(sessionId: string, files: readonly MovedFile[]): void {
+  const pid = liveSessions(rootOf(files[0]?.toTop ?? "")).get(sessionId);
+  if (pid !== undefined)
+    throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
+}
+
+/** A project's folder lies in `projects`, everything else right in the data directory. */
+function rootOf(top: string): string {
+  const parent = dirname(top);
+  return /[\\/]projects$/.test(parent) ? dirname(parent) : parent;
+}

@@ -1,0 +1,344 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  getSession,
+  listMigrations,
+  listSessions,
+  migrateSession,
+  migrateWorkspace,
+  undoMigration,
+  type LibraryConfig,
+  type MigrateOptions,
+} from "../src/index.ts";
+import { mapPath } from "../src/migrate/path-mapping.ts";
+import { rewriteLine } from "../src/migrate/rewrite-line.ts";
+import { createDataDirectory, sessionId, type DataDirectory } from "./data-directory.ts";
+import { away, fill, home, lines, snapshot, text } from "./migrate-world.ts";
+
+const awaySlug = "-work-other-place";
+
+function optionsFor(data: DataDirectory): LibraryConfig & MigrateOptions & { journalFolder: string } {
+  return { ...data.config, journalFolder: join(data.cacheFolder, "migrations") };
+}
+
+test.each([
+  ["the folder itself", "/a/b", "/c"],
+  ["a file in it", "/a/b/x.ts", "/c/x.ts"],
+  ["a neighbour with a longer name", "/a/bc", undefined],
+  ["a neighbour with a dash", "/a/b-c/x", undefined],
+  ["the same name elsewhere", "/x/a/b", undefined],
+  ["a relative path", "a/b", undefined],
+])("a path is mapped at its boundaries: %s", (_, path, expected) => {
+  expect(mapPath(path, [{ from: "/a/b", to: "/c" }])?.path).toBe(expected);
+});
+
+test.each([
+  ["C:\\git\\app", "D:\\new"],
+  ["C:\\git\\app\\src\\a.ts", "D:\\new\\src\\a.ts"],
+  ["c:/git/APP/src", "D:\\new/src"],
+  ["C:\\git\\app2\\a.ts", undefined],
+])("a path of Windows is mapped whatever its case and separators: %s", (path, expected) => {
+  expect(mapPath(path, [{ from: "C:\\git\\app", to: "D:\\new" }])?.path).toBe(expected);
+});
+
+test("from Windows to another system the separators turn", () => {
+  expect(mapPath("C:\\git\\app\\src\\a.ts", [{ from: "C:\\git\\app", to: "/new" }])?.path).toBe("/new/src/a.ts");
+});
+
+test("only fields that are paths change, and every other byte stays", () => {
+  const before = text(lines());
+  const after = before
+    .split("\n")
+    .map((line) => (rewriteLine(Buffer.from(line), [{ from: home, to: away }])?.bytes ?? Buffer.from(line)).toString())
+    .join("\n");
+  const expected = before
+    .split("\n")
+    .map((line) => {
+      if (line.includes("from-the-future") || line.includes(" torn")) return line;
+      return line
+        .replaceAll(/"(cwd|file_path|filePath)"( ?: ?)"\/work\/app(?=["/])/g, `"$1"$2"${away}`)
+        .replace('"filenames":["/work/app"', `"filenames":["${away}"`)
+        .replace('{"/work/app/src/a.ts":', `{"${away}/src/a.ts":`);
+    })
+    .join("\n");
+  expect(after).toBe(expected);
+  expect(after).toContain("look at /work/app/src/a.ts and /work/app-old/b.ts");
+  expect(after).toContain("c2lnbmF0dXJl/work/app==");
+  expect(after).toContain('"/work/appc/no"');
+  expect(after).toContain('"n":1.50e2,"text":"\\u0041 /work/app"');
+});
+
+test("a copy leaves the source as it is, and the session is found in both places", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  const before = snapshot(data.root);
+  const result = await migrateSession({ sessions: id, destination: away }, optionsFor(data));
+  expect(result).toMatchObject({ successCount: 1, failedCount: 0, errors: [] });
+  const after = snapshot(data.root);
+  for (const [path, hash] of Object.entries(before)) if (path !== "history.jsonl") expect(after[path]).toBe(hash);
+  expect((await getSession(id, { ...data.config, workspace: away })).projectPath).toBe(away);
+  expect((await getSession(id, { ...data.config, workspace: home })).projectPath).toBe(home);
+  expect(readFileSync(data.path("history.jsonl"), "utf8")).toContain(`"project":"${away}"`);
+});
+
+test("a move takes subagents, results and old agent files along and leaves nothing behind", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  const old = statSync(data.path("projects", "-work-app", `${id}.jsonl`)).mtimeMs;
+  const result = await migrateSession({ sessions: [id], destination: away, mode: "move" }, optionsFor(data));
+  expect(result).toMatchObject({ successCount: 1, failedCount: 0 });
+  expect(result.sessions[0]).toMatchObject({ files: 5, from: home, to: away });
+  expect(readdirSync(data.path("projects", "-work-app"))).toEqual(["memory"]);
+  expect(readdirSync(data.path("projects", awaySlug)).sort()).toEqual([id, `${id}.jsonl`, "agent-b2.jsonl"]);
+  const session = await getSession(id, data.config);
+  expect(session.agentIds.toSorted()).toEqual(["a1", "b2"]);
+  expect(statSync(session.path).mtimeMs).toBeCloseTo(old, 0);
+  expect(readFileSync(data.path("projects", awaySlug, id, "tool-results", "t1.txt"), "utf8")).toBe(`output of ${home}`);
+  const history = readFileSync(data.path("history.jsonl"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { project: string });
+  expect(history.map(({ project }) => project)).toEqual([away, `${home}c`, home]);
+  expect(JSON.parse(readFileSync(data.path(".claude.json"), "utf8"))).toHaveProperty(["projects", home]);
+});
+
+test("a workspace takes its memory, all prompts and its settings along, and undo brings back every byte", async () => {
+  const data = createDataDirectory();
+  fill(data, 3);
+  const before = snapshot(data.root);
+  const result = await migrateWorkspace({ source: home, destination: away, mode: "move" }, optionsFor(data));
+  expect(result).toMatchObject({ successCount: 3, failedCount: 0 });
+  expect(existsSync(data.path("projects", "-work-app"))).toBe(false);
+  expect(readFileSync(data.path("projects", awaySlug, "memory", "MEMORY.md"), "utf8")).toBe(`# ${home}`);
+  const settings = readFileSync(data.path(".claude.json"), "utf8");
+  expect(settings).toContain(`"${away}": {\n      "allowedTools"`);
+  expect(settings).not.toContain(`"${home}":`);
+  expect(readFileSync(data.path("history.jsonl"), "utf8")).not.toContain(`"project":"${home}"`);
+  const undone = await undoMigration(undefined, optionsFor(data));
+  expect(undone).toMatchObject({ migrationId: result.migrationId, successCount: 3, failedCount: 0 });
+  expect(snapshot(data.root)).toEqual(before);
+  await expect(undoMigration(undefined, optionsFor(data))).rejects.toThrow("no migration to undo");
+  expect(listMigrations(optionsFor(data)).map(({ kind, isUndone }) => [kind, isUndone])).toEqual([
+    ["undo", false],
+    ["migrate", true],
+  ]);
+});
+
+test("undo of a copy removes the copy, its prompts and its settings, and nothing else", async () => {
+  const data = createDataDirectory();
+  fill(data, 2);
+  const before = snapshot(data.root);
+  await migrateWorkspace({ source: home, destination: away }, optionsFor(data));
+  expect(Object.keys(snapshot(data.root)).length).toBeGreaterThan(Object.keys(before).length);
+  await undoMigration(undefined, optionsFor(data));
+  expect(snapshot(data.root)).toEqual(before);
+});
+
+test("undo refuses a session that went on in its new place", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
+  appendFileSync(data.path("projects", awaySlug, `${id}.jsonl`), '{"type":"mode"}\n');
+  const after = snapshot(data.root);
+  expect(await undoMigration(undefined, optionsFor(data))).toMatchObject({
+    failedCount: 1,
+    errors: [{ code: "changed" }],
+  });
+  expect(snapshot(data.root)).toEqual(after);
+});
+
+test("to another data directory everything that is kept by session goes along", async () => {
+  const data = createDataDirectory();
+  const other = createDataDirectory();
+  const [id = ""] = fill(data);
+  const result = await migrateSession(
+    { sessions: id, destination: away, mode: "move" },
+    { ...optionsFor(data), destinationRoot: other.root },
+  );
+  expect(result).toMatchObject({ successCount: 1 });
+  for (const path of [
+    `file-history/${id}/0123456789abcdef@v1`,
+    `tasks/${id}/1.json`,
+    `todos/${id}-agent-${id}.json`,
+    `projects/${awaySlug}/${id}.jsonl`,
+  ]) {
+    expect([path, existsSync(other.path(path)), existsSync(data.path(path))]).toEqual([path, true, false]);
+  }
+  expect(readFileSync(other.path("history.jsonl"), "utf8").trim().split("\n")).toHaveLength(1);
+  expect(readFileSync(data.path("history.jsonl"), "utf8").trim().split("\n")).toHaveLength(2);
+});
+
+test("a dry run says what would be done and writes nothing at all", async () => {
+  const data = createDataDirectory();
+  fill(data, 2);
+  const before = snapshot(data.root);
+  const result = await migrateWorkspace(
+    { source: home, destination: away, mode: "move" },
+    { ...optionsFor(data), dryRun: true },
+  );
+  expect(result).toMatchObject({ successCount: 2, migrationId: null });
+  expect(result.sessions[0]?.rewrittenPaths).toBeGreaterThan(5);
+  expect(snapshot(data.root)).toEqual(before);
+  expect(existsSync(data.cacheFolder)).toBe(false);
+});
+
+test.each([
+  ["the same path", home, "same-place"],
+  ["the same path with a slash", `${home}/`, "same-place"],
+  ["a path inside of the source", `${home}/sub`, "inside-source"],
+])("%s is refused", async (_, destination, code) => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  await expect(migrateWorkspace({ source: home, destination }, optionsFor(data))).rejects.toMatchObject({ code });
+  expect(await migrateSession({ sessions: id, destination }, optionsFor(data))).toMatchObject({
+    failedCount: 1,
+    errors: [{ code }],
+  });
+});
+
+test("a session that Claude Code has open is refused, one whose process is gone is not", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  const before = snapshot(data.root);
+  data.write(`sessions/${process.pid}.json`, JSON.stringify({ pid: process.pid, sessionId: id }));
+  expect(await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data))).toMatchObject({
+    successCount: 0,
+    errors: [{ code: "live" }],
+  });
+  expect(snapshot(data.root)).toMatchObject(before);
+  data.write(`sessions/${process.pid}.json`, JSON.stringify({ pid: 4_000_000, sessionId: id }));
+  expect(await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data))).toMatchObject({
+    successCount: 1,
+  });
+});
+
+test("a session that grows while it is moved stays where it is", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  const path = data.path("projects", "-work-app", `${id}.jsonl`);
+  const { transferSession } = await import("../src/migrate/transfer.ts");
+  const { planSession } = await import("../src/migrate/plan.ts");
+  const { discover } = await import("../src/index.ts");
+  const { openJournal } = await import("../src/migrate/journal.ts");
+  const file = discover(data.config).files.find((found) => found.sessionId === id && found.kind === "session");
+  if (!file) throw new Error("no session");
+  const plan = planSession({
+    file,
+    agents: [],
+    slugs: [],
+    source: home,
+    destination: away,
+    destinationRoot: data.root,
+  });
+  appendFileSync(path, '{"type":"mode"}\n');
+  const before = snapshot(data.root);
+  expect(() => transferSession(plan, "move", openJournal(data.cacheFolder, "x"))).toThrow("changed in the meantime");
+  expect(snapshot(data.root)).toEqual(before);
+});
+
+test.each([
+  ["another file", (path: string) => writeFileSync(path, "something else\n")],
+  ["a link", (path: string) => symlinkSync("/nowhere", path)],
+  ["a folder", (path: string) => mkdirSync(path)],
+])("%s at the destination is never overwritten", async (_, make) => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  mkdirSync(data.path("projects", awaySlug));
+  make(data.path("projects", awaySlug, `${id}.jsonl`));
+  const before = snapshot(data.root);
+  const result = await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
+  expect(result).toMatchObject({ successCount: 0, failedCount: 1, errors: [{ sessionId: id, code: "exists" }] });
+  expect(snapshot(data.root)).toEqual(before);
+});
+
+test("the same session that is there already is no collision, and undo leaves it there", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  await migrateSession({ sessions: id, destination: away }, optionsFor(data));
+  const copied = snapshot(data.path("projects", awaySlug));
+  expect(
+    await migrateSession({ sessions: 0, destination: away, mode: "move" }, { ...optionsFor(data), workspace: home }),
+  ).toMatchObject({ successCount: 1 });
+  expect(snapshot(data.path("projects", awaySlug))).toEqual(copied);
+  expect(existsSync(data.path("projects", "-work-app", `${id}.jsonl`))).toBe(false);
+});
+
+test("two paths that share a folder: a move rewrites in place, a copy is refused, undo restores", async () => {
+  const data = createDataDirectory();
+  fill(data, 1, "/work/my.app");
+  const before = snapshot(data.root);
+  expect(
+    await migrateWorkspace({ source: "/work/my.app", destination: "/work/my-app" }, optionsFor(data)),
+  ).toMatchObject({ errors: [{ code: "same-place" }] });
+  expect(snapshot(data.root)).toEqual(before);
+  expect(
+    await migrateWorkspace({ source: "/work/my.app", destination: "/work/my-app", mode: "move" }, optionsFor(data)),
+  ).toMatchObject({ successCount: 1 });
+  expect((await listSessions(data.config)).data.map(({ projectPath }) => projectPath)).toEqual(["/work/my-app"]);
+  await undoMigration(undefined, optionsFor(data));
+  expect(snapshot(data.root)).toEqual(before);
+});
+
+test("sessions of Windows are moved with their paths", async () => {
+  const data = createDataDirectory();
+  const said = {
+    type: "user",
+    uuid: "u",
+    cwd: "C:\\git\\app",
+    timestamp: "2026-11-01T10:00:00.000Z",
+    message: { role: "user", content: "in C:\\git\\app" },
+  };
+  const read = {
+    type: "assistant",
+    message: {
+      id: "m",
+      content: [{ type: "tool_use", id: "t", name: "Read", input: { file_path: "c:\\git\\app\\a.ts" } }],
+    },
+  };
+  data.session(sessionId(1), [said, read], "C--git-app");
+  await migrateWorkspace({ source: "c:\\git\\app\\", destination: "D:\\new app", mode: "move" }, optionsFor(data));
+  const moved = readFileSync(data.path("projects", "D--new-app", `${sessionId(1)}.jsonl`), "utf8");
+  expect(moved).toContain(String.raw`"cwd":"D:\\new app"`);
+  expect(moved).toContain(String.raw`"file_path":"D:\\new app\\a.ts"`);
+  expect(moved).toContain(String.raw`"content":"in C:\\git\\app"`);
+});
+
+test("links among a session's files stay links, and a project folder that is a link is not written through", async () => {
+  const data = createDataDirectory();
+  const [id = ""] = fill(data);
+  symlinkSync("/etc/hostname", data.path("projects", "-work-app", id, "link"));
+  await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
+  expect(snapshot(data.path("projects", awaySlug))[join(id, "link")]).toBe("/etc/hostname");
+  mkdirSync(data.path("elsewhere"));
+  symlinkSync(data.path("elsewhere"), data.path("projects", "-linked"));
+  expect(await migrateSession({ sessions: id, destination: "/linked", mode: "move" }, optionsFor(data))).toMatchObject({
+    errors: [{ code: "not-a-folder" }],
+  });
+  expect(readdirSync(data.path("elsewhere"))).toEqual([]);
+});
+
+test("an unknown session is an error of its own, and the others go on", async () => {
+  const data = createDataDirectory();
+  const [first = ""] = fill(data, 2);
+  utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1, 1);
+  const result = await migrateSession(
+    { sessions: [first, "no-such"], destination: away, mode: "move" },
+    optionsFor(data),
+  );
+  expect(result).toMatchObject({
+    successCount: 1,
+    failedCount: 1,
+    errors: [{ sessionId: "no-such", code: "unknown-session" }],
+  });
+});
