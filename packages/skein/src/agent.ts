@@ -1,6 +1,7 @@
 import {
   type Answered,
   type FileStore,
+  type Format,
   type MemoryStore,
   type SessionAgent,
   type SessionState,
@@ -10,6 +11,7 @@ import {
   type Validate,
   defineTool,
   derivedId,
+  formatStream,
 } from "@skein/core";
 import { AgentConfig, type Content, type Draft, type Event, KnownError, MemoryStoreType } from "@skein/protocol";
 import { z } from "zod";
@@ -20,7 +22,7 @@ import { modelFrom } from "./model-from.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { type AgentResult, runOutcome } from "./result.ts";
-import { streamRun } from "./stream.ts";
+import { streamFrames, streamRun } from "./stream.ts";
 
 export interface AgentOptions extends Omit<Partial<z.input<typeof AgentConfig>>, "tool_schemas"> {
   readonly tools?: readonly Tool[];
@@ -58,6 +60,8 @@ export interface Agent {
   run(prompt: Content, options?: RunOptions): Promise<AgentResult>;
   /** The same as a stream: facts as they are stored, and the text of a step while it is made. */
   stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | Draft>;
+  /** The same as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
+  text(prompt: Content, options?: RunOptions & { readonly format?: Format }): AsyncIterable<string>;
   /**
    * Answers calls that a run waits for, its subagents' included, and goes on with it.
    *
@@ -132,6 +136,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     async *stream(prompt, run = {}) {
       yield* streamRun(await begin(prompt, run));
+    },
+    async *text(prompt, { format, ...run } = {}) {
+      const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
+      const { host } = await opened();
+      const history = meta && run.sessionId !== undefined ? await host.sessions.transcript(run.sessionId) : [];
+      yield* formatStream(format ?? formatter, streamFrames(await begin(prompt, run)), { meta, history });
     },
     async answer(sessionId, given, run = {}) {
       const { host } = await opened();

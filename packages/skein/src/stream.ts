@@ -1,24 +1,29 @@
-import { draftOf } from "@skein/core";
+import { type LiveFrame, draftOf } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
 export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
+  for await (const item of streamFrames(watched)) {
+    const shown = "event_type" in item ? item : draftOf(item);
+    if (shown) yield shown;
+  }
+}
+
+/** The same with everything that the model streams, as formatters need it. */
+export async function* streamFrames(watched: Watched): AsyncGenerator<Event | LiveFrame> {
   const { host, sessionId, shownAfter = 0 } = watched;
   const stop = new AbortController();
   const following = followRun(watched, stop);
-  const queue: (Event | Draft)[] = [];
+  const queue: (Event | LiveFrame)[] = [];
   let over = false;
   let failure: unknown;
   let wake = (): void => {};
-  const push = (item: Event | Draft): void => {
+  const push = (item: Event | LiveFrame): void => {
     queue.push(item);
     wake();
   };
-  const unsubscribe = host.live.subscribe(sessionId, (frame) => {
-    const draft = draftOf(frame);
-    if (draft) push(draft);
-  });
+  const unsubscribe = host.live.subscribe(sessionId, push);
   const reading = (async () => {
     for await (const event of following) if (event.sequence > shownAfter) push(event);
   })()

@@ -26,8 +26,8 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => Formatter>
     const enveloper = createEnveloper(options);
     const xml = createXml();
     return {
-      add: (item) => enveloper.add(item).map((envelope) => xml.add(envelope)),
-      end: () => [xml.end()].filter((text) => text !== ""),
+      add: (item) => enveloper.add(item).map(xml.add).filter(Boolean),
+      end: () => [xml.end()].filter(Boolean),
     };
   },
   raw() {

@@ -84,7 +84,7 @@ function closing(sent: Sent, about: About): readonly Envelope[] {
 /** What a reader lacks of a block. */
 function remaining(block: ContentBlock, sent: Sent, about: About): readonly Envelope[] {
   const { agent, message } = about;
-  const named = { agent, message, final: true, name: String(block["name"] ?? "") };
+  const named = { agent, message, final: true, name: block["name"] as string };
   if (block.type === "text" || block.type === "thinking") {
     const full = block[block.type];
     const rest = typeof full === "string" ? full.slice(sent.text.length) : "";

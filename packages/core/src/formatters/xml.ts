@@ -36,6 +36,8 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
         return `${close()}<${element}${attributes(envelope)} arguments="${escaped(envelope.delta)}"></${element}>\n`;
       const key = `${envelope.type} ${envelope.id}`;
       let text = "";
+      // A citation in the middle has closed the text that it belongs to; there is nothing left to close.
+      if (open?.key !== key && envelope.delta === "" && isProse(envelope)) return "";
       if (open?.key !== key) {
         text = `${close()}<${element}${attributes(envelope)}>`;
         open = { key, element };
@@ -46,6 +48,10 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
     /** What a stream that broke off left open. */
     end: close,
   };
+}
+
+function isProse({ type }: Envelope): boolean {
+  return type === "text" || type === "thinking";
 }
 
 const NAMED: ReadonlySet<Envelope["type"]> = new Set([
