@@ -67,6 +67,7 @@ export interface Accepted {
   readonly messageId: string;
   readonly runId: string;
   readonly sequence: number;
+  readonly acceptedAt: string;
   readonly repeated: boolean;
 }
 
@@ -273,7 +274,8 @@ function acceptedOf({ events, repeated }: Appended): Accepted {
   if (stored?.event_type !== "prompt.accepted")
     throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.");
   const { message_id: messageId, run_id: runId } = stored.data;
-  return { sessionId: stored.session_id, messageId, runId, sequence: stored.sequence, repeated };
+  const { session_id: sessionId, sequence, created_at: acceptedAt } = stored;
+  return { sessionId, messageId, runId, sequence, acceptedAt, repeated };
 }
 
 function checkPrompt(content: Content): void {
