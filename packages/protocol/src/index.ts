@@ -1,4 +1,5 @@
 export * from "./agent.ts";
+export * from "./api/index.ts";
 export * from "./content.ts";
 export * from "./dialects.ts";
 export * from "./draft.ts";

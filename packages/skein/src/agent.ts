@@ -191,6 +191,11 @@ export function remade(agent: Agent, change: (options: AgentOptions) => AgentOpt
   return options && createAgent(change(options));
 }
 
+/** What an agent and its subagents are made of, for a process that serves them. */
+export function registrationsOf(agent: Agent): readonly RegisteredAgent[] {
+  return parts.get(agent) ?? [];
+}
+
 /** A session of another agent would wait here for ever: its tools are elsewhere. */
 async function servedState(host: Host, sessionId: string): Promise<SessionState> {
   const state = await host.sessions.state(sessionId);

@@ -8,6 +8,15 @@ export interface Config {
   readonly dataDir: string;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
+  /** Where the server listens, as it was written. */
+  readonly port: string | undefined;
+  readonly host: string | undefined;
+  /** The operator's own admin key. */
+  readonly apiKey: string | undefined;
+  readonly engine: string | undefined;
+  /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
@@ -16,5 +25,18 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     dataDir: env["SKEIN_DATA_DIR"] || join(homedir(), ".skein"),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
+    port: env["SKEIN_PORT"] || undefined,
+    host: env["SKEIN_HOST"] || undefined,
+    apiKey: env["SKEIN_API_KEY"] || undefined,
+    engine: env["SKEIN_ENGINE"] || undefined,
+    allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
+    allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
   });
+}
+
+function listIn(text: string | undefined): readonly string[] {
+  return (text ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }

@@ -17,8 +17,9 @@ import {
   createSessions,
   createStateCache,
   createSubagents,
+  defineTool,
 } from "@skein/core";
-import { createIds } from "@skein/protocol";
+import { type AgentConfig, createIds } from "@skein/protocol";
 
 /** An agent with the code that its data names. */
 export interface RegisteredAgent {
@@ -32,6 +33,8 @@ export interface HostOptions {
   readonly store: Store;
   readonly model: Model;
   readonly agents: readonly RegisteredAgent[];
+  /** Tools of this process that stored agents may name. */
+  readonly tools?: ReadonlyMap<string, Tool>;
   readonly files?: FileStore | undefined;
   /** The memory of an agent that brings none of its own: by the name that its data has for it. */
   readonly memoryNamed?: ((type: string) => MemoryStore | undefined) | undefined;
@@ -54,6 +57,24 @@ export interface Host {
   stop(): Promise<void>;
 }
 
+/**
+ * The tools that a stored agent names: this process's own by name, and those that its callers run themselves.
+ * Undefined if one is missing: then the session is for a process that has it.
+ */
+function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
+  const { frontend_tools: frontend } = agent.extras;
+  const tools = new Map<string, Tool>();
+  for (const { name, description, input_schema } of agent.tool_schemas) {
+    const isFrontend = Array.isArray(frontend) && frontend.includes(name);
+    const tool = isFrontend
+      ? defineTool({ name, description, input: input_schema, executor: "frontend" })
+      : own.get(name);
+    if (!tool) return undefined;
+    tools.set(name, tool);
+  }
+  return tools;
+}
+
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
 
 export function createHost(options: HostOptions): Host {
@@ -74,7 +95,8 @@ export function createHost(options: HostOptions): Host {
       const registered = agents.get(state.agent?.name ?? "");
       const memory = registered?.memory ?? options.memoryNamed?.(state.agent?.memory_store_type ?? "none");
       if (registered) return { tools: registered.tools, validate: registered.validate, memory };
-      return state.agent?.tool_schemas.length === 0 ? { ...NO_CODE, memory } : undefined;
+      const tools = state.agent ? toolsOf(state.agent, options.tools ?? NO_CODE.tools) : undefined;
+      return tools && { ...NO_CODE, tools, memory };
     },
     timers,
     now,

@@ -12,9 +12,9 @@ export interface Command {
 /** Every command, in the order of the help. One file each in `commands/`. */
 const COMMANDS: readonly Command[] = [
   {
-    name: "start",
-    summary: "Start what there is today: the model simulator on 127.0.0.1",
-    run: async (args) => (await import("./commands/start.ts")).start(args),
+    name: "serve",
+    summary: "Start the platform API on 127.0.0.1:7433: sessions, streams, keys",
+    run: async (args) => (await import("./commands/serve.ts")).serve(args),
   },
   {
     name: "run",
@@ -30,11 +30,6 @@ const COMMANDS: readonly Command[] = [
     name: "runs",
     summary: "The runs of a session, and the log of a run",
     run: async (args) => (await import("./commands/runs.ts")).runs(args),
-  },
-  {
-    name: "history",
-    summary: "Claude Code's sessions: find, read, price, export, move and keep them",
-    run: async (args) => (await import("./commands/history.ts")).history(args),
   },
   {
     name: "history",

@@ -12,7 +12,11 @@ export interface OpenModel {
 
 /** Claude if there is a key or another address, else the simulator in this process, which says that it is one. */
 export async function modelFrom(
-  config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & { readonly silenceMs?: number | undefined },
+  config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & {
+    readonly silenceMs?: number | undefined;
+    /** Between the pieces of a simulated answer, so that people see it being written. */
+    readonly demoDelayMs?: number;
+  },
 ): Promise<OpenModel> {
   const { anthropicApiKey: apiKey, anthropicBaseUrl: baseUrl } = config;
   const silence = config.silenceMs === undefined ? {} : { silenceMs: config.silenceMs };
@@ -24,7 +28,7 @@ export async function modelFrom(
       close: async () => {},
     };
   const { createSimulator } = await import("@skein/simulator");
-  const simulator = await createSimulator();
+  const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0 });
   return {
     model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, ...silence }),
     description: "a simulation (no ANTHROPIC_API_KEY is set)",

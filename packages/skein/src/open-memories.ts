@@ -9,7 +9,13 @@ export interface OpenMemories {
 
 /** Opens what is named: full-text memories beside a sqlite store, else for as long as the process lasts. */
 export async function openMemories(agents: readonly RegisteredAgent[], storeUrl: string): Promise<OpenMemories> {
-  const wanted = new Set(agents.flatMap(({ agent, memory }) => (memory ? [] : [agent.config.memory_store_type])));
+  return openMemoriesNamed(
+    new Set(agents.flatMap(({ agent, memory }) => (memory ? [] : [agent.config.memory_store_type]))),
+    storeUrl,
+  );
+}
+
+export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: string): Promise<OpenMemories> {
   const open = new Map<string, MemoryStore>();
   let close = (): void => {};
   if (wanted.has("placeholder")) {

@@ -16,7 +16,7 @@ Options:
   --version  The version
 
 Examples:
-  skein start              Listen on 127.0.0.1:7433
-  skein start --port 4010  Listen on another port`);
+  skein serve              Listen on 127.0.0.1:7433
+  skein serve --port 4010  Listen on another port`);
   return 0;
 }

@@ -1,0 +1,4 @@
+export * from "./errors.ts";
+export { type Route, type Scope, pathsOf } from "./route.ts";
+export * from "./routes.ts";
+export * from "./wire.ts";

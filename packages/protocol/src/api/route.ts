@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { Uuid } from "../ids.ts";
+
+/** Who may call: anyone, or a key with this scope (admin may do what run may, and run what read may). */
+export type Scope = "open" | "read" | "run" | "admin";
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With `{name}` for each parameter. */
+  readonly path: string;
+  readonly scope: Scope;
+  readonly summary: string;
+  /** Also there under `/v1/agents/{agent_id}`, where the session must belong to that agent. */
+  readonly underAgent?: true;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly status: 200 | 201 | 202 | 204;
+  /** The success body; absent where there is none. */
+  readonly response?: z.ZodType;
+  /** Other content that the route can answer with, as it is. */
+  readonly produces?: readonly string[];
+}
+
+export const inAgent = z.object({ agent_id: Uuid });
+export const inSession = z.object({ agent_id: Uuid.optional(), session_id: Uuid });
+export const inRun = inSession.extend({ run_id: Uuid });
+export const session = { underAgent: true, params: inSession } as const;
+export const run = { underAgent: true, params: inRun } as const;
+
+/** The paths of a route: its own, and the one under its agent. */
+export function pathsOf(route: Route): readonly string[] {
+  return route.underAgent ? [route.path, route.path.replace("/v1/", "/v1/agents/{agent_id}/")] : [route.path];
+}

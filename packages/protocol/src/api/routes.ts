@@ -1,0 +1,31 @@
+import type { z } from "zod";
+import { agentRoutes } from "./agent-routes.ts";
+import { runRoutes } from "./run-routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { systemRoutes } from "./system-routes.ts";
+
+/** Every route of the platform API. The server serves it, OpenAPI describes it and the client calls it from here. */
+export const ROUTES = { ...systemRoutes, ...agentRoutes, ...sessionRoutes, ...runRoutes };
+export type RouteName = keyof typeof ROUTES;
+
+type Part<Name extends RouteName, Key extends string> =
+  (typeof ROUTES)[Name] extends Readonly<Record<Key, infer Type>> ? Type : undefined;
+type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Input<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+
+/** What a handler is given, parsed. */
+export interface ParsedRequest<Name extends RouteName> {
+  readonly params: Output<Part<Name, "params">>;
+  readonly query: Output<Part<Name, "query">>;
+  readonly body: Output<Part<Name, "body">>;
+}
+
+/** What a caller gives. */
+export interface RouteInput<Name extends RouteName> {
+  readonly params: Input<Part<Name, "params">>;
+  readonly query: Input<Part<Name, "query">>;
+  readonly body: Input<Part<Name, "body">>;
+}
+
+/** What a route answers with when all goes well. */
+export type RouteOutput<Name extends RouteName> = Output<Part<Name, "response">>;

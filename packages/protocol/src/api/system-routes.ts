@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { type Route } from "./route.ts";
+import { AnyObject, Health, UsageQuery, UsageRow } from "./wire.ts";
+
+/** What the server says about itself. */
+export const systemRoutes = {
+  health: {
+    method: "GET",
+    path: "/health",
+    scope: "open",
+    summary: "Whether the server works; with a key also each dependency",
+    status: 200,
+    response: Health,
+  },
+  ready: {
+    method: "GET",
+    path: "/ready",
+    scope: "open",
+    summary: "Whether the server takes requests",
+    status: 200,
+    response: z.object({ status: z.literal("ready") }),
+  },
+  home: { method: "GET", path: "/", scope: "open", summary: "What runs here", status: 200, produces: ["text/html"] },
+  homeScript: {
+    method: "GET",
+    path: "/assets/home.js",
+    scope: "open",
+    summary: "Part of the first page",
+    status: 200,
+    produces: ["text/javascript"],
+  },
+  homeStyle: {
+    method: "GET",
+    path: "/assets/home.css",
+    scope: "open",
+    summary: "Part of the first page",
+    status: 200,
+    produces: ["text/css"],
+  },
+  openapi: {
+    method: "GET",
+    path: "/openapi.json",
+    scope: "read",
+    summary: "This description, OpenAPI 3.1",
+    status: 200,
+    response: AnyObject,
+  },
+  docs: {
+    method: "GET",
+    path: "/docs",
+    scope: "read",
+    summary: "The reference as a page",
+    status: 200,
+    produces: ["text/html"],
+  },
+  metrics: {
+    method: "GET",
+    path: "/metrics",
+    scope: "read",
+    summary: "Counters for Prometheus",
+    status: 200,
+    produces: ["text/plain"],
+  },
+  usage: {
+    method: "GET",
+    path: "/v1/usage",
+    scope: "read",
+    summary: "Tokens and money by day, model, agent or session",
+    query: UsageQuery,
+    status: 200,
+    response: z.object({ data: z.array(UsageRow) }),
+  },
+} as const satisfies Record<string, Route>;

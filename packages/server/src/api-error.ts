@@ -1,0 +1,88 @@
+import { type ApiErrorCode, ERROR_STATUS, type ErrorBody, type Problem, isKnownError } from "@skein/protocol";
+
+/** An error that only a server has: who may call, limits, HTTP itself. */
+export class ApiError extends Error {
+  readonly code: ApiErrorCode;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ApiErrorCode,
+    message: string,
+    options: { details?: Record<string, unknown>; headers?: Record<string, string> } = {},
+  ) {
+    super(message);
+    this.name = "ApiError";
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Nobody expected it: it belongs into the log. */
+  readonly isBug: boolean;
+}
+
+/** Codes whose message may say where the store is or what it was asked: callers only learn that it is not there. */
+const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
+  store_locked: "Another process holds the store.",
+  store_corrupt: "The store is damaged.",
+  store_too_new: "The store was written by a newer version.",
+  store_unavailable: "The store cannot be reached now. Try again later.",
+  disk_full: "The disk of the store is full. Nothing was kept.",
+  read_only: "The store cannot be written.",
+  closed: "The server is stopping. Try again later.",
+  unreadable: "The log has something that this version cannot read.",
+};
+
+/** Any error as an answer: its code, a sentence, and neither path, SQL nor stack. */
+export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
+  const { code, message, details, headers } = described(error);
+  return {
+    status: ERROR_STATUS[code],
+    headers,
+    isBug: ERROR_STATUS[code] >= 500 && code !== "closed",
+    body: { error: { code, message, ...(details && { details: { ...details } }), request_id: requestId } },
+  };
+}
+
+export function problemOf({ error }: ErrorBody): Problem {
+  const { code, message, details, request_id } = error;
+  const type = `urn:skein:error:${code}`;
+  const status = ERROR_STATUS[code];
+  return { type, title: code, status, detail: message, code, request_id, ...(details && { details }) };
+}
+
+interface Described {
+  readonly code: ApiErrorCode;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function described(error: unknown): Described {
+  if (error instanceof ApiError) return error;
+  if (isKnownError(error))
+    return {
+      code: error.code,
+      message: STORE_TROUBLE[error.code] ?? error.message,
+      details: STORE_TROUBLE[error.code] === undefined ? error.details : undefined,
+      headers: {},
+    };
+  return httpError(error as { statusCode?: number; code?: string });
+}
+
+/** What the HTTP framework refused, in our words. */
+function httpError({ statusCode }: { statusCode?: number }): Described {
+  const headers = {};
+  if (statusCode === 413) return { code: "too_large", message: "The body is over the limit of this route.", headers };
+  if (statusCode === 415)
+    return { code: "unsupported_media_type", message: "Expected a body of the type application/json.", headers };
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return { code: "malformed", message: "The request cannot be read: expected HTTP with a JSON body.", headers };
+  return { code: "internal", message: "Something went wrong here. The log has it under the request id.", headers };
+}

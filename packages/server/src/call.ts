@@ -1,0 +1,82 @@
+import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
+import {
+  type Ids,
+  KnownError,
+  type ParsedRequest,
+  type RouteName,
+  type RouteOutput,
+  type Session,
+} from "@skein/protocol";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ServerDeps } from "./deps.ts";
+import type { Keys, Principal } from "./keys.ts";
+import type { Limits, Meter } from "./limits.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Streams } from "./streams.ts";
+
+/** What all requests of a server share. */
+export interface Shared {
+  readonly deps: ServerDeps;
+  readonly limits: Limits;
+  readonly keys: Keys;
+  readonly meter: Meter;
+  readonly streams: Streams;
+  readonly metrics: Metrics;
+  readonly ids: Ids;
+  readonly now: () => number;
+  /** Whether the server has begun to stop. */
+  readonly isClosing: () => boolean;
+}
+
+/** One request, with the caller's own view of the data. */
+export interface Call {
+  readonly shared: Shared;
+  readonly principal: Principal;
+  readonly sessions: Sessions;
+  readonly agents: Agents;
+  readonly models: Models;
+  /** Makes a repeated request do its work once, where the caller sent a key for that. */
+  readonly idempotency: { readonly id: string; readonly fingerprint: string } | undefined;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** An answer that is not JSON of the route's schema. */
+export interface Raw {
+  readonly raw: {
+    readonly type: string;
+    readonly payload: string | Uint8Array;
+    readonly headers?: Record<string, string>;
+  };
+}
+/** The handler has taken the connection over. */
+export const TAKEN_OVER = Symbol("taken over");
+
+export type Handler<Name extends RouteName> = (
+  input: ParsedRequest<Name>,
+  call: Call,
+) => Promise<RouteOutput<Name> | Raw | typeof TAKEN_OVER>;
+
+export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
+
+/** The data as a tenant sees it. */
+export function viewOf({ deps, ids, now }: Shared, tenant: string): Pick<Call, "sessions" | "agents" | "models"> {
+  const { store } = deps;
+  const { records } = store;
+  return {
+    sessions: createSessions({ store, tenant, now, ids }),
+    agents: createAgents({ records, tenant, now, ids }),
+    models: createModels({ records, tenant, now, ids }),
+  };
+}
+
+/** The session of a path: there, the caller's, and the agent's that the path names. */
+export async function sessionIn(
+  call: Call,
+  { session_id, agent_id }: { readonly session_id: string; readonly agent_id?: string | undefined },
+): Promise<Session> {
+  const session = await call.sessions.get(session_id);
+  if (agent_id !== undefined && session.agent_id !== agent_id)
+    throw new KnownError("not_found", `Agent ${agent_id} has no session ${session_id}.`);
+  return session;
+}

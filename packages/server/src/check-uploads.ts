@@ -1,0 +1,44 @@
+import { type Content, type JsonObject, KnownError } from "@skein/protocol";
+
+/** What the first bytes of a file say about it. */
+const MAGIC: readonly (readonly [type: string, test: (bytes: Buffer) => boolean])[] = [
+  ["image/png", (bytes) => bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))],
+  ["image/jpeg", (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff],
+  ["image/gif", (bytes) => /^GIF8[79]a/.test(bytes.toString("latin1", 0, 6))],
+  ["image/webp", (bytes) => /^RIFF....WEBP/s.test(bytes.toString("latin1", 0, 12))],
+  ["application/pdf", (bytes) => bytes.toString("latin1", 0, 1024).includes("%PDF-")],
+];
+
+const IMAGE_BYTES = 5 * 1024 * 1024;
+const PDF_BYTES = 20 * 1024 * 1024;
+const TEXT_CHARACTERS = 5 * 1024 * 1024;
+
+/** Refuses uploads that are not what they say they are, or larger than the model takes. */
+export function checkUploads(content: Content): void {
+  if (typeof content === "string") return;
+  for (const [index, block] of content.entries()) {
+    if (block.type !== "image" && block.type !== "document") continue;
+    const problem = problemWith(block.type, block["source"] as JsonObject);
+    if (problem !== undefined) throw new KnownError("invalid", `content.${index}.source: ${problem}`);
+  }
+}
+
+function problemWith(block: "image" | "document", source: JsonObject): string | undefined {
+  const { type, media_type, data } = source;
+  if (type === "text") {
+    if (block !== "document" || media_type !== "text/plain" || typeof data !== "string")
+      return "Text belongs into a document, with the media type text/plain.";
+    return data.length > TEXT_CHARACTERS ? `A text may have ${TEXT_CHARACTERS} characters.` : undefined;
+  }
+  // Addresses and ids of files would make the model's provider fetch what this server has not seen.
+  if (type !== "base64") return 'Expected a source of the type "base64" or "text".';
+  if (typeof data !== "string" || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(data))
+    return "The data is no base64.";
+  const bytes = Buffer.from(data, "base64");
+  const real = MAGIC.find(([, test]) => test(bytes))?.[0];
+  const expected = block === "image" ? "a PNG, JPEG, GIF or WebP image" : "a PDF";
+  if (real === undefined || real.startsWith("image/") !== (block === "image")) return `The data is not ${expected}.`;
+  if (real !== media_type) return `The data is ${real}, and the block says ${String(media_type).slice(0, 100)}.`;
+  const limit = block === "image" ? IMAGE_BYTES : PDF_BYTES;
+  return bytes.length > limit ? `The data has ${bytes.length} bytes, and ${limit} are the most.` : undefined;
+}

@@ -1,0 +1,29 @@
+import type { FileStore, Live, Store } from "@skein/core";
+import type { ToolSchema } from "@skein/protocol";
+import type { z } from "zod";
+import type { Limits } from "./limits.ts";
+
+/** What a server needs of the process it runs in. */
+export interface ServerDeps {
+  readonly store: Store;
+  /** The text of steps while it is made. */
+  readonly live: Live;
+  /** Where files that agents make are kept. */
+  readonly files?: FileStore | undefined;
+  /** The schema of a tool that the process has code for. */
+  readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
+  /** Runtimes that this process can drive. */
+  readonly runtimes?: readonly ("loop" | "claude-code")[];
+  /** The model of agents that name none, where the tenant's list has no default. */
+  readonly defaultModel: string;
+  /** What answers, said on the first page and by `/health`. */
+  readonly description: { readonly version: string; readonly store: string; readonly model: string };
+  /** Names that a Host header may have besides this machine's own. */
+  readonly allowedHosts?: readonly string[];
+  /** Origins of pages that may call from a browser, besides the server's own. */
+  readonly allowedOrigins?: readonly string[];
+  readonly limits?: Partial<Limits>;
+  /** One line per request and per bug, without secrets. */
+  readonly log?: (line: Readonly<Record<string, unknown>>) => void;
+  readonly now?: () => number;
+}

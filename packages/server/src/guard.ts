@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { ApiError } from "./api-error.ts";
+
+export interface GuardOptions {
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+/** A name or an address, and perhaps a port. Nothing else is a Host. */
+const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+const OWN = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * Refuses what a page of another site can make a browser send: a foreign Host (a name that was pointed at this machine)
+ * and a foreign Origin. Answers the origin that may read the answer, if it is one of the allowed ones.
+ */
+export function checkCaller(
+  headers: IncomingHttpHeaders,
+  { allowedHosts, allowedOrigins }: GuardOptions,
+): string | null {
+  const host = headers.host ?? "";
+  const name = HOST.exec(host)?.[1]?.toLowerCase();
+  if (name === undefined || (!OWN.includes(name) && !allowedHosts.includes(name)))
+    throw new ApiError("forbidden", "This server does not answer under that Host.");
+  const { origin } = headers;
+  if (origin === undefined) return null;
+  if (origin === `http://${host}` || origin === `https://${host}`) return null;
+  if (allowedOrigins.includes(origin)) return origin;
+  throw new ApiError("forbidden", "This server does not answer pages of that Origin.");
+}
+
+/** The key of a request. Two ways to send one, never two keys. */
+export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const given = names.filter((name) => name === "authorization" || name === "x-api-key");
+  if (given.length > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
+  const header = headers["x-api-key"];
+  if (typeof header === "string") return header;
+  return /^Bearer ([\x21-\x7e]{1,500})$/i.exec(headers.authorization ?? "")?.[1];
+}

@@ -1,0 +1,161 @@
+import type { ToolSchema } from "@skein/protocol";
+import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
+import type { z } from "zod";
+import { ApiError } from "../api-error.ts";
+import type { Call, Handlers } from "../call.ts";
+import { PLACES, cursorOf, placeOf } from "../cursor.ts";
+
+type Tool = z.output<typeof ToolSchema>;
+
+/** Agents and the models that they name. */
+export const agentHandlers = {
+  async createAgent({ body }, call) {
+    const { tools, frontend_tools, default_model_id, model, extras, ...config } = body;
+    checkRuntime(call, body.runtime);
+    const agent = await call.agents.create({
+      ...config,
+      default_model_id,
+      model: await modelOf(call, { default_model_id, model }),
+      tool_schemas: toolSchemas(call, tools, frontend_tools),
+      extras: { ...extras, frontend_tools: frontend_tools.map(({ name }) => name) },
+    });
+    return tagged(call, agent);
+  },
+  async listAgents({ query: { cursor, limit, status, tag } }, { agents }) {
+    const page = await agents.list({
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.record) }),
+      ...(status && { status }),
+      ...(tag !== undefined && { tag }),
+    });
+    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+  },
+  async getAgent({ params, query }, call) {
+    const { agent_id } = params;
+    const agent = await (query.version === undefined
+      ? call.agents.get(agent_id)
+      : call.agents.version(agent_id, query.version));
+    return tagged(call, agent);
+  },
+  async patchAgent({ params, body }, call) {
+    const current = await call.agents.get(params.agent_id);
+    const expected = expectedVersion(call, current);
+    const { tools, frontend_tools, default_model_id, model, ...rest } = body;
+    const changed = await call.agents
+      .patch(
+        params.agent_id,
+        {
+          ...withoutUndefined(rest),
+          ...(default_model_id !== undefined && { default_model_id }),
+          ...((model !== undefined || default_model_id) && { model: await modelOf(call, { default_model_id, model }) }),
+          ...toolsPatch(call, current, { tools, frontend_tools }),
+        },
+        expected,
+      )
+      .catch((error: unknown) => {
+        throw movedOn(error, expected);
+      });
+    return tagged(call, changed);
+  },
+  async archiveAgent({ params }, call) {
+    return tagged(call, await call.agents.archive(params.agent_id));
+  },
+  async listModels(_, { models }) {
+    return { data: [...(await models.list())] };
+  },
+  async addModel({ body: { name, is_default } }, { models }) {
+    return models.add({ name, isDefault: is_default });
+  },
+} satisfies Pick<
+  Handlers,
+  "createAgent" | "listAgents" | "getAgent" | "patchAgent" | "archiveAgent" | "listModels" | "addModel"
+>;
+
+/** The version is the tag: what was seen can be named when it is changed. */
+function tagged(call: Call, agent: Agent): Agent {
+  call.reply.header("etag", `"${agent.version}"`);
+  return agent;
+}
+
+function expectedVersion(call: Call, current: Agent): number | undefined {
+  const header = call.request.headers["if-match"];
+  if (header === undefined || header === "*") return undefined;
+  if (header !== `"${current.version}"`) throw changedMeanwhile();
+  return current.version;
+}
+
+function movedOn(error: unknown, expected: number | undefined): unknown {
+  return expected !== undefined && isKnownError(error, "conflict", "already_exists") ? changedMeanwhile() : error;
+}
+
+function changedMeanwhile(): ApiError {
+  return new ApiError("precondition_failed", "The agent is not at the version that If-Match names.");
+}
+
+/** The model of an agent: its own, the one of the list that it names, or the default. */
+async function modelOf(
+  { models, shared }: Call,
+  { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },
+): Promise<string> {
+  if (default_model_id) return (await modelNamed({ models }, default_model_id)).name;
+  return model ?? (await models.default())?.name ?? shared.deps.defaultModel;
+}
+
+/** A model that a body names: one that is not there is a mistake in the body, and not a missing page. */
+export async function modelNamed({ models }: Pick<Call, "models">, id: string) {
+  try {
+    return await models.get(id);
+  } catch (error) {
+    if (isKnownError(error, "not_found")) throw new KnownError("invalid", `There is no model ${id}.`);
+    throw error;
+  }
+}
+
+function checkRuntime({ shared }: Call, runtime: AgentInput["runtime"]): void {
+  const { runtimes = ["loop"] } = shared.deps;
+  if (!runtimes.includes(runtime))
+    throw new KnownError(
+      "invalid",
+      `runtime: This server has no runtime "${runtime}", only ${runtimes.join(" and ")}.`,
+    );
+}
+
+/** The schemas of code tools, by name, and of the tools that the caller runs. */
+function toolSchemas(call: Call, names: readonly string[], frontend: readonly Tool[]): Tool[] {
+  const code = names.map((name) => {
+    const schema = call.shared.deps.toolNamed?.(name);
+    if (!schema) throw new KnownError("invalid", `tools: This server has no tool "${name}".`);
+    return schema;
+  });
+  const all = [...code, ...frontend];
+  if (new Set(all.map(({ name }) => name)).size < all.length)
+    throw new KnownError("invalid", "tools: Two tools of an agent have the same name.");
+  return all;
+}
+
+function toolsPatch(
+  call: Call,
+  current: Agent,
+  { tools, frontend_tools }: Pick<AgentPatch, "tools" | "frontend_tools">,
+) {
+  if (!tools && !frontend_tools) return {};
+  const known = new Set(frontendNames(current));
+  const { tool_schemas, extras } = current.config;
+  const names = tools ?? tool_schemas.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const frontend = frontend_tools ?? tool_schemas.filter(({ name }) => known.has(name));
+  return {
+    tool_schemas: toolSchemas(call, names, frontend),
+    extras: { ...extras, frontend_tools: frontend.map(({ name }) => name) },
+  };
+}
+
+function frontendNames(agent: Agent): readonly string[] {
+  const names = agent.config.extras["frontend_tools"];
+  return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+}
+
+type Defined<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+
+function withoutUndefined<Values extends object>(values: Values): Defined<Values> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<Values>;
+}

@@ -1,0 +1,76 @@
+import type { Draft, Event } from "@skein/protocol";
+import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
+import { streamSession } from "../session-stream.ts";
+import { type Sse, openSse } from "../sse.ts";
+import type { StreamEnd } from "../streams.ts";
+
+const PAGE = 100;
+
+/** The log of a session, as a list or live. */
+export const eventHandlers = {
+  async listEvents({ params, query }, call) {
+    const { id } = await sessionIn(call, params);
+    if (wantsStream(call)) {
+      const last = call.request.headers["last-event-id"];
+      const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
+      await stream(call, id, after);
+      return TAKEN_OVER;
+    }
+    const { after = 0, limit = PAGE } = query;
+    const events = await call.sessions.events(id, { after, limit: limit + 1 });
+    const data = events.slice(0, limit);
+    return { data, next_after: events.length > limit ? (data.at(-1)?.sequence ?? null) : null };
+  },
+} satisfies Partial<Handlers>;
+
+function wantsStream(call: Call): boolean {
+  return call.request.headers.accept?.includes("text/event-stream") ?? false;
+}
+
+/** Frames as text. An event is made into text once, however many read it. */
+const frames = new WeakMap<Event, string>();
+
+function frameOf(event: Event): string {
+  const known = frames.get(event);
+  if (known !== undefined) return known;
+  // JSON has no line breaks of its own, so the data is always one line.
+  const frame = `event: ${event.event_type}\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`;
+  frames.set(event, frame);
+  return frame;
+}
+
+function draftFrame({ event_type, data }: Draft): string {
+  return `event: ${event_type}\ndata: ${JSON.stringify({ event_type, data })}\n\n`;
+}
+
+async function stream(call: Call, sessionId: string, after: string): Promise<void> {
+  const { shared, principal, reply, sessions } = call;
+  const giveBack = shared.meter.stream(principal.keyId);
+  reply.hijack();
+  const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
+  const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
+  const remove = shared.streams.add({ keyId: principal.keyId, close: (reason) => sse.end(closing(reason)) });
+  try {
+    await streamSession({ sessions, live: shared.deps.live, sessionId, after }, sinkOf(sse));
+    sse.end(closing("deleted"));
+  } catch {
+    // The reader comes back by itself and goes on where it was; what is wrong will be said to its next request.
+    reply.raw.destroy();
+  } finally {
+    remove();
+    giveBack();
+  }
+}
+
+function sinkOf(sse: Sse) {
+  return {
+    signal: sse.signal,
+    event: (event: Event) => sse.send(frameOf(event)),
+    draft: (draft: Draft) => sse.trySend(draftFrame(draft)),
+    reset: (given: string) => sse.send(`event: stream.reset\ndata: ${JSON.stringify({ given, after: 0 })}\n\n`),
+  };
+}
+
+function closing(reason: StreamEnd): string {
+  return `event: stream.closing\ndata: ${JSON.stringify({ reason })}\n\n`;
+}

@@ -1,0 +1,38 @@
+import { KnownError } from "@skein/protocol";
+import { type Handlers, sessionIn } from "../call.ts";
+
+/** Files that a session made. */
+export const fileHandlers = {
+  async listFiles({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    const { files } = await call.sessions.state(id);
+    return {
+      data: Object.entries(files).map(([file_id, { filename, size, mime_type, created_in_run, last_updated_at }]) => ({
+        file_id,
+        filename,
+        size,
+        mime_type,
+        created_in_run,
+        last_updated_at,
+      })),
+    };
+  },
+  async downloadFile({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    const { files } = await call.sessions.state(id);
+    const file = Object.hasOwn(files, params.file_id) ? files[params.file_id] : undefined;
+    const kept = call.shared.deps.files;
+    // A log that was imported may name any place: only the session's own is read.
+    if (!file || !kept || !file.storage_path.split(/[\\/]/).includes(id))
+      throw new KnownError("not_found", `Session ${id} has no file ${params.file_id}.`);
+    const payload = await kept.get(file.storage_path);
+    return {
+      raw: {
+        // Never shown as a page of this server, whatever it says it is.
+        type: "application/octet-stream",
+        payload: Buffer.from(payload),
+        headers: { "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(file.filename)}` },
+      },
+    };
+  },
+} satisfies Partial<Handlers>;

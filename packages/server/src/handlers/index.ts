@@ -1,0 +1,21 @@
+import type { Handlers } from "../call.ts";
+import { agentHandlers } from "./agents.ts";
+import { awaitHandlers } from "./awaits.ts";
+import { eventHandlers } from "./events.ts";
+import { fileHandlers } from "./files.ts";
+import { messageHandlers } from "./messages.ts";
+import { runHandlers } from "./runs.ts";
+import { sessionHandlers } from "./sessions.ts";
+import { systemHandlers } from "./system.ts";
+
+/** Who answers each route. A route without a handler does not compile. */
+export const handlers: Handlers = {
+  ...systemHandlers,
+  ...agentHandlers,
+  ...sessionHandlers,
+  ...messageHandlers,
+  ...eventHandlers,
+  ...awaitHandlers,
+  ...fileHandlers,
+  ...runHandlers,
+};

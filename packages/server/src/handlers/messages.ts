@@ -1,0 +1,64 @@
+import { KnownError, type Session } from "@skein/protocol";
+import { checkUploads } from "../check-uploads.ts";
+import { type Call, type Handlers, sessionIn } from "../call.ts";
+import { PLACES, cursorOf, placeOf } from "../cursor.ts";
+import { modelNamed } from "./agents.ts";
+
+/** What is said in a session. */
+export const messageHandlers = {
+  async postMessage({ params, body }, call) {
+    const session = await sessionIn(call, params);
+    const content = Array.isArray(body.content) ? body.content : body.content.text;
+    checkUploads(content);
+    const accepted = await call.sessions.prompt(
+      session.id,
+      {
+        content,
+        mode: body.mode,
+        model: await modelOf(call, session, body.model_id),
+        maxCostMicros: body.max_cost_micros,
+      },
+      call.idempotency,
+    );
+    return {
+      message: {
+        id: accepted.messageId,
+        session_id: session.id,
+        sequence: null,
+        role: "user" as const,
+        content: Array.isArray(body.content) ? { blocks: body.content } : body.content,
+        tool_call_id: null,
+        created_at: accepted.acceptedAt,
+      },
+      run_id: accepted.runId,
+      event_sequence: accepted.sequence,
+    };
+  },
+  async listMessages({ params, query: { format, limit, cursor } }, call) {
+    const { id } = await sessionIn(call, params);
+    if (format === "blocks") return blocks(call, id, { limit: limit ?? 50, cursor });
+    const page = await call.sessions.messages(id, {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.number) }),
+    });
+    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+  },
+} satisfies Partial<Handlers>;
+
+/** The message's own model, else the session's; null leaves it to the agent. */
+async function modelOf(call: Call, session: Session, modelId: string | null): Promise<string | null> {
+  if (modelId !== null) return (await modelNamed(call, modelId)).name;
+  if (session.model_id === null) return null;
+  return (await modelNamed(call, session.model_id)).name;
+}
+
+async function blocks(call: Call, sessionId: string, { limit, cursor }: { limit: number; cursor: string | undefined }) {
+  const transcript = await call.sessions.transcript(sessionId);
+  const from = cursor === undefined ? 0 : Number(placeOf(cursor, PLACES.number));
+  if (from > transcript.length) throw new KnownError("invalid", "cursor: This is no cursor of this list.");
+  const to = from + limit;
+  return {
+    data: transcript.slice(from, to).map(({ id, role, content }) => ({ id, role, content })),
+    next_cursor: cursorOf(to < transcript.length ? String(to) : null),
+  };
+}

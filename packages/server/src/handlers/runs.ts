@@ -1,0 +1,100 @@
+import { fold, emptyState, requestOf } from "@skein/core";
+import { DIALECTS, type Event, type JsonObject, KnownError, type Run, actionData } from "@skein/protocol";
+import { type Call, type Handlers, sessionIn } from "../call.ts";
+import { PLACES, cursorOf, placeOf } from "../cursor.ts";
+
+/** From a prompt to the end of its answer: what happened, what it cost, what the model saw. */
+export const runHandlers = {
+  async listRuns({ params, query: { limit, cursor } }, call) {
+    const { id } = await sessionIn(call, params);
+    const page = await call.sessions.runs(id, {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.number) }),
+    });
+    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+  },
+  async getRun({ params }, call) {
+    return runIn(call, params);
+  },
+  async getRunLogs({ params }, call) {
+    return { data: logsOf(await eventsOf(call, await runIn(call, params)), params.run_id) };
+  },
+  async getRunCost({ params }, call) {
+    const { cost, cost_micros, unpriced_calls } = await runIn(call, params);
+    return { cost, cost_micros, unpriced_calls };
+  },
+  async getRunStep({ params: { step, ...params } }, call) {
+    const run = await runIn(call, params);
+    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter((one) => one.step === step);
+    if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no step ${step}.`);
+    return { data: sent };
+  },
+} satisfies Partial<Handlers>;
+
+async function runIn(
+  call: Call,
+  params: { session_id: string; agent_id?: string | undefined; run_id: string },
+): Promise<Run> {
+  const { id } = await sessionIn(call, params);
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await call.sessions.runs(id, { limit: 200, ...(cursor !== undefined && { cursor }) });
+    const found = page.items.find((run) => run.id === params.run_id);
+    if (found) return found;
+    cursor = page.cursor;
+  }
+  throw new KnownError("not_found", `Session ${id} has no run ${params.run_id}.`);
+}
+
+async function eventsOf(call: Call, run: Run): Promise<readonly Event[]> {
+  const { first_sequence, last_sequence } = run;
+  return call.sessions.events(run.session_id, {
+    after: first_sequence - 1,
+    ...(last_sequence !== null && { limit: last_sequence - first_sequence + 1 }),
+  });
+}
+
+/** The run in seed 002's actions. */
+function logsOf(events: readonly Event[], runId: string) {
+  return events.flatMap((event) => {
+    const data = event.data as JsonObject;
+    if (data["run_id"] !== runId) return [];
+    return DIALECTS[event.event_type].actions
+      .filter(({ when }) => !when || data[when[0]] === when[1])
+      .map((row) => ({
+        timestamp: event.created_at,
+        step_number: typeof data["step"] === "number" ? data["step"] : 0,
+        action_type: row.action,
+        action_data: actionData(row, data),
+        messages_count: count(data, "messages_count", "messages_after_count"),
+        estimated_tokens: count(data, "estimated_tokens", "tokens_after"),
+        duration_ms: count(data, "duration_ms", "waited_ms"),
+      }));
+  });
+}
+
+function count(data: JsonObject, ...keys: readonly string[]): number | null {
+  return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
+}
+
+/** What the model was sent is not stored: it follows from the log before each call, today as it did then. */
+function sentRequests(events: readonly Event[], run: Run) {
+  const state = emptyState(run.session_id);
+  const sent = [];
+  for (const event of events) {
+    fold(state, [event]);
+    if (event.event_type !== "step.started" || event.data.run_id !== run.id) continue;
+    const { step, attempt, purpose, max_tokens } = event.data;
+    const { body, betas } = requestOf(state, purpose, max_tokens);
+    sent.push({
+      run_id: run.id,
+      step,
+      attempt,
+      purpose,
+      sequence: event.sequence,
+      betas: [...betas],
+      // The state goes on changing: what is answered must not.
+      body: structuredClone(body),
+    });
+  }
+  return sent;
+}

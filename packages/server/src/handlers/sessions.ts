@@ -1,0 +1,109 @@
+import { type SessionAgent, platformStatus } from "@skein/core";
+import { type ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
+import { type Call, type Handlers, sessionIn } from "../call.ts";
+import { PLACES, cursorOf, placeOf } from "../cursor.ts";
+import { importLog } from "../import-log.ts";
+import { modelNamed } from "./agents.ts";
+
+/** Sessions: open, list, change, fork, cancel, remove, take along. */
+export const sessionHandlers = {
+  async createSession({ body: { agent_id, ...body } }, call) {
+    // A body that names an agent which is not there is a mistake in the body.
+    const agent = await call.agents.get(agent_id).catch((error: unknown) => {
+      throw isKnownError(error, "not_found") ? new KnownError("invalid", `There is no agent ${agent_id}.`) : error;
+    });
+    return createFor(agent, body, call);
+  },
+  async createAgentSession({ params, body }, call) {
+    return createFor(await call.agents.get(params.agent_id), body, call);
+  },
+  listSessions: ({ query: { agent_id, ...query } }, call) => listed(call, query, agent_id),
+  async listAgentSessions({ params, query }, call) {
+    await call.agents.get(params.agent_id);
+    return listed(call, query, params.agent_id);
+  },
+  async getSession({ params }, call) {
+    return wire(await sessionIn(call, params));
+  },
+  async patchSession({ params, body: { title, tags, model_id } }, call) {
+    const { id } = await sessionIn(call, params);
+    if (model_id) await modelNamed(call, model_id);
+    const edited = await call.sessions.edit(id, {
+      ...(title !== undefined && { title }),
+      ...(tags && { tags }),
+      ...(model_id !== undefined && { modelId: model_id }),
+    });
+    return wire(edited);
+  },
+  async deleteSession({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    await call.sessions.delete(id);
+    return undefined;
+  },
+  async forkSession({ params, body: { message_id, title } }, call) {
+    const { id } = await sessionIn(call, params);
+    call.shared.meter.session(call.principal.keyId);
+    const fork = await call.sessions.fork(id, {
+      ...(message_id !== undefined && { messageId: message_id }),
+      ...(title !== undefined && { title }),
+    });
+    return wire(fork);
+  },
+  async cancelSession({ params, body: { run_id, reason } }, call) {
+    const { id } = await sessionIn(call, params);
+    const event = await call.sessions.cancel(id, {
+      ...(run_id !== undefined && { runId: run_id }),
+      ...(reason !== undefined && { reason }),
+    });
+    if (event.event_type !== "cancel.requested") throw new Error("A cancel became something else.");
+    return { run_id: event.data.run_id, event_sequence: event.sequence };
+  },
+  async exportSession({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    const events = await call.sessions.events(id);
+    call.reply.header("content-disposition", `attachment; filename="session-${id}.json"`);
+    return { format: "skein.session" as const, version: 1 as const, session_id: id, events: [...events] };
+  },
+  async importSession({ body }, call) {
+    call.shared.meter.session(call.principal.keyId);
+    const id = await importLog(body.events, call);
+    return wire(await call.sessions.get(id));
+  },
+} satisfies Partial<Handlers>;
+
+/** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
+export function wire(session: Session): ApiSession {
+  return { ...session, status: platformStatus(session), activity: session.status };
+}
+
+async function createFor(
+  agent: SessionAgent,
+  body: { title: string | null; tags: string[]; model_id: string | null; metadata: Record<string, unknown> },
+  call: Call,
+): Promise<ApiSession> {
+  const { title, tags, model_id: modelId, metadata } = body;
+  if (modelId) await modelNamed(call, modelId);
+  call.shared.meter.session(call.principal.keyId);
+  return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));
+}
+
+async function listed(
+  { sessions }: Call,
+  query: {
+    limit?: number | undefined;
+    cursor?: string | undefined;
+    status?: ApiSession["status"] | undefined;
+    tag?: string | undefined;
+  },
+  agentId: string | undefined,
+) {
+  const { limit, cursor, status, tag } = query;
+  const page = await sessions.list({
+    ...(limit !== undefined && { limit }),
+    ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    ...(status && { status }),
+    ...(tag !== undefined && { tag }),
+    ...(agentId !== undefined && { agentId }),
+  });
+  return { data: page.items.map(wire), next_cursor: cursorOf(page.cursor) };
+}

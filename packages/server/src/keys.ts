@@ -1,0 +1,126 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Records, StoredRecord } from "@skein/core";
+import { KnownError, Line } from "@skein/protocol";
+import { z } from "zod";
+
+export const KeyScope = z.enum(["read", "run", "admin"]);
+export type KeyScope = z.infer<typeof KeyScope>;
+
+export const TenantName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "A tenant has 1 to 63 lower-case letters, digits or -.");
+
+const StoredKey = z.object({
+  name: z.string(),
+  scopes: z.array(KeyScope),
+  tenant: z.string(),
+  created_at: z.string(),
+  revoked_at: z.string().nullable(),
+});
+
+/** Who calls. */
+export interface Principal {
+  /** The hash of the key, which is all that is kept of it. */
+  readonly keyId: string;
+  readonly name: string;
+  readonly tenant: string;
+  readonly scopes: readonly KeyScope[];
+}
+
+/** A key as it is listed: the key itself is shown once, when it is made. */
+export interface KeyInfo extends z.infer<typeof StoredKey> {
+  readonly id: string;
+}
+
+/** API keys: made, listed, revoked and recognised. They are kept as hashes. */
+export interface Keys {
+  make(input: { name: string; scopes: readonly KeyScope[]; tenant: string; key?: string }): Promise<string>;
+  list(): Promise<readonly KeyInfo[]>;
+  /** Revokes by the first characters of the id, or by name. */
+  revoke(idOrName: string): Promise<KeyInfo>;
+  /** Whose key this is; nobody's if it is unknown or revoked. */
+  recognise(key: string): Promise<Principal | undefined>;
+  /** Whether a key that was recognised before still is one. */
+  isValid(keyId: string): Promise<boolean>;
+}
+
+/** Where keys are kept: a tenant that no request can belong to. */
+const PLACE = { tenant: "$keys", kind: "api_key" } as const;
+/** How long a key is taken for granted: a revoked one is noticed that much later. */
+const REMEMBER_MS = 2000;
+const REMEMBERED = 10_000;
+
+const ALLOWS: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
+  read: ["read"],
+  run: ["read", "run"],
+  admin: ["read", "run", "admin"],
+};
+
+export function allows(principal: Principal, scope: KeyScope): boolean {
+  return principal.scopes.some((given) => ALLOWS[given].includes(scope));
+}
+
+export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
+  const known = new Map<string, { readonly principal: Principal | undefined; readonly until: number }>();
+
+  async function find(keyId: string): Promise<Principal | undefined> {
+    const remembered = known.get(keyId);
+    if (remembered && remembered.until > now()) return remembered.principal;
+    const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
+    const principal = record && principalOf(record, keyId);
+    // Bounded, because anybody can send keys that nobody knows.
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(keyId, { principal, until: now() + REMEMBER_MS });
+    return principal;
+  }
+
+  async function list(): Promise<readonly KeyInfo[]> {
+    const { items } = await records.list({ ...PLACE, limit: 1000 });
+    return items.map((record) => ({ id: record.id, ...StoredKey.parse(record.value) }));
+  }
+
+  return {
+    async make({ name, scopes, tenant, key = `skein_${randomBytes(32).toString("base64url")}` }) {
+      const value = {
+        name: Line.min(1).max(100).parse(name),
+        scopes: z.array(KeyScope).min(1).parse(scopes),
+        tenant: TenantName.parse(tenant),
+        created_at: new Date(now()).toISOString(),
+        revoked_at: null,
+      };
+      const id = hashOf(key);
+      await records.put([{ ...PLACE, id, value }]);
+      known.delete(id);
+      return key;
+    },
+    list,
+    async revoke(idOrName) {
+      const matching = (await list()).filter(
+        (key) =>
+          key.revoked_at === null && (key.name === idOrName || (idOrName.length >= 6 && key.id.startsWith(idOrName))),
+      );
+      const [found] = matching;
+      if (!found) throw new KnownError("not_found", `There is no key "${idOrName}" that could be revoked.`);
+      if (matching.length > 1)
+        throw new KnownError("invalid", `"${idOrName}" means ${matching.length} keys. Use the id.`);
+      const { id, ...value } = { ...found, revoked_at: new Date(now()).toISOString() };
+      await records.put([{ ...PLACE, id, value }]);
+      known.delete(id);
+      return { id, ...value };
+    },
+    recognise: (key) => find(hashOf(key)),
+    isValid: async (keyId) => (await find(keyId)) !== undefined,
+  };
+}
+
+function principalOf(record: StoredRecord, keyId: string): Principal | undefined {
+  const { name, tenant, scopes, revoked_at } = StoredKey.parse(record.value);
+  if (revoked_at !== null) return undefined;
+  if (!timingSafeEqual(Buffer.from(record.id), Buffer.from(keyId))) return undefined;
+  return { keyId, name, tenant, scopes };
+}
+
+/** Keys have 256 bits of randomness of their own, so a plain hash keeps them. */
+function hashOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}

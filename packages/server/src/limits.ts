@@ -1,0 +1,95 @@
+import { ApiError } from "./api-error.ts";
+
+/** What one key may use. docs/http.md has the defaults. */
+export interface Limits {
+  /** Requests per second that a key may make on average. */
+  readonly requestsPerSecond: number;
+  /** Requests that a key may make at once before the average counts. */
+  readonly requestBurst: number;
+  /** Streams (SSE and WebSocket) that a key may have open. */
+  readonly streams: number;
+  /** Sessions that a key may open per minute. */
+  readonly sessionsPerMinute: number;
+  /** Bytes of a body; messages and imports have limits of their own. */
+  readonly bodyBytes: number;
+  readonly messageBytes: number;
+  readonly importBytes: number;
+  /** Bytes that may wait for one slow reader. */
+  readonly backlogBytes: number;
+  /** How long a reader may stay behind before it is cut. */
+  readonly backlogMs: number;
+  readonly heartbeatMs: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  requestsPerSecond: 200,
+  requestBurst: 500,
+  streams: 100,
+  sessionsPerMinute: 600,
+  bodyBytes: 1024 * 1024,
+  messageBytes: 32 * 1024 * 1024,
+  importBytes: 64 * 1024 * 1024,
+  backlogBytes: 1024 * 1024,
+  backlogMs: 5000,
+  heartbeatMs: 15_000,
+};
+
+/** Counts what each key uses, in this process. */
+export interface Meter {
+  /** Takes one request of a key, or refuses with when to come again. */
+  request(keyId: string): void;
+  session(keyId: string): void;
+  /** Takes one stream; answers how to give it back. */
+  stream(keyId: string): () => void;
+}
+
+/** A bucket that fills at a steady rate. */
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** Keys whose buckets are remembered; a full bucket can be forgotten without anybody noticing. */
+const BUCKETS = 10_000;
+
+export function createMeter(limits: Limits, now: () => number): Meter {
+  const requests = new Map<string, Bucket>();
+  const sessions = new Map<string, Bucket>();
+  const streams = new Map<string, number>();
+
+  function take(buckets: Map<string, Bucket>, keyId: string, { rate, size }: { rate: number; size: number }): void {
+    const at = now();
+    const bucket = buckets.get(keyId) ?? { tokens: size, at };
+    bucket.tokens = Math.min(size, bucket.tokens + ((at - bucket.at) / 1000) * rate);
+    bucket.at = at;
+    if (buckets.size > BUCKETS) buckets.clear();
+    buckets.set(keyId, bucket);
+    if (bucket.tokens < 1) throw tooMany(Math.ceil((1 - bucket.tokens) / rate));
+    bucket.tokens -= 1;
+  }
+
+  return {
+    request: (keyId) => take(requests, keyId, { rate: limits.requestsPerSecond, size: limits.requestBurst }),
+    session: (keyId) => take(sessions, keyId, { rate: limits.sessionsPerMinute / 60, size: limits.sessionsPerMinute }),
+    stream(keyId) {
+      const open = streams.get(keyId) ?? 0;
+      if (open >= limits.streams) throw tooMany(5);
+      streams.set(keyId, open + 1);
+      let given = false;
+      return () => {
+        if (given) return;
+        given = true;
+        const left = (streams.get(keyId) ?? 1) - 1;
+        if (left === 0) streams.delete(keyId);
+        else streams.set(keyId, left);
+      };
+    },
+  };
+}
+
+function tooMany(seconds: number): ApiError {
+  const wait = Math.max(1, Math.min(seconds, 60));
+  return new ApiError("rate_limited", `This key has used up what it may. Try again in ${wait} s.`, {
+    headers: { "retry-after": String(wait) },
+  });
+}

@@ -1,0 +1,187 @@
+import type { AddressInfo } from "node:net";
+import websocket from "@fastify/websocket";
+import { createIds } from "@skein/protocol";
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type InjectOptions,
+  type LightMyRequestResponse,
+} from "fastify";
+import { ApiError, errorAnswer, problemOf } from "./api-error.ts";
+import type { Shared } from "./call.ts";
+import type { ServerDeps } from "./deps.ts";
+import { checkCaller, keyIn } from "./guard.ts";
+import { handlers } from "./handlers/index.ts";
+import { createIdempotency } from "./idempotency.ts";
+import { checkDepth } from "./json-body.ts";
+import { createKeys } from "./keys.ts";
+import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
+import { createMetrics } from "./metrics.ts";
+import { checkScope, registerRoutes } from "./register.ts";
+import { createStreams } from "./streams.ts";
+import { withoutSecrets } from "./without-secrets.ts";
+
+/** The platform API over a store. */
+export interface Server {
+  /** Starts to listen; answers the address. */
+  listen(where: { readonly port: number; readonly host: string }): Promise<string>;
+  /** Answers a request without a connection, for tests. */
+  inject(request: InjectOptions): Promise<LightMyRequestResponse>;
+  /** Every route that the router has. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+  /** Connections that are open as streams. */
+  openStreams(): number;
+  /** Tells the streams, takes no more requests and ends. The store stays open. */
+  close(): Promise<void>;
+}
+
+const HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
+
+export async function createServer(deps: ServerDeps): Promise<Server> {
+  const { now = Date.now, log = () => {} } = deps;
+  const limits = { ...DEFAULT_LIMITS, ...deps.limits };
+  const keys = createKeys({ records: deps.store.records, now });
+  const report = (error: unknown): void => log({ level: "error", message: withoutSecrets(String(error)) });
+  const streams = createStreams(keys, report);
+  const ids = createIds({ now });
+  let closing = false;
+  const shared: Shared = {
+    deps,
+    limits,
+    keys,
+    meter: createMeter(limits, now),
+    streams,
+    metrics: createMetrics(),
+    ids,
+    now,
+    isClosing: () => closing,
+  };
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    genReqId: () => ids(),
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: 60_000,
+    routerOptions: { maxParamLength: 300 },
+    forceCloseConnections: true,
+    // Our own answer, in our own form, while the server stops.
+    return503OnClosing: false,
+  });
+  const routes: { method: string; path: string }[] = [];
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one, path: url });
+  });
+  acceptOnlyJson(app);
+  addErrors(app, log);
+  addGuards(app, shared, log);
+  await app.register(websocket, { options: { maxPayload: limits.bodyBytes, perMessageDeflate: false } });
+  registerRoutes(app, { handlers, shared, idempotency: createIdempotency({ records: deps.store.records, now }) });
+  await app.ready();
+
+  return {
+    async listen({ port, host }) {
+      await app.listen({ port, host });
+      const { address, family, port: bound } = app.server.address() as AddressInfo;
+      return `http://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
+    },
+    inject: (request) => app.inject(request),
+    routes,
+    openStreams: () => streams.size,
+    async close() {
+      closing = true;
+      streams.stop();
+      streams.closeAll();
+      await app.close();
+    },
+  };
+}
+
+function acceptOnlyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+    try {
+      checkDepth(body as string);
+    } catch (error) {
+      return done(error as Error);
+    }
+    return parse(request, body as string, done);
+  });
+}
+
+function addErrors(app: FastifyInstance, log: NonNullable<ServerDeps["log"]>): void {
+  const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): unknown => {
+    const { status, body, headers, isBug } = errorAnswer(error, request.id);
+    if (isBug) {
+      const { stack = String(error) } = error as { stack?: string };
+      log({
+        level: "error",
+        request_id: request.id,
+        route: request.routeOptions.url ?? null,
+        message: withoutSecrets(stack),
+      });
+    }
+    const asProblem = request.headers.accept?.includes("application/problem+json") ?? false;
+    return reply
+      .code(status)
+      .headers(headers)
+      .type(asProblem ? "application/problem+json" : "application/json; charset=utf-8")
+      .send(JSON.stringify(asProblem ? problemOf(body) : body));
+  };
+  app.setErrorHandler(answer);
+  app.setNotFoundHandler((request, reply) =>
+    answer(new ApiError("not_found", "There is no such route."), request, reply),
+  );
+}
+
+/** Before routing and parsing: who calls, from where, and whether it may. */
+function addGuards(app: FastifyInstance, shared: Shared, log: NonNullable<ServerDeps["log"]>): void {
+  const { deps, keys, meter, metrics, now } = shared;
+  const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
+  app.decorateRequest("principal", undefined);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ ...HEADERS, "x-request-id": request.id });
+    const origin = checkCaller(request.headers, guard);
+    if (origin !== null) reply.headers(corsHeaders(origin));
+    if (origin !== null && request.method === "OPTIONS") return reply.code(204).send();
+    const key = keyIn(request.headers, request.raw.rawHeaders);
+    request.principal = key === undefined || key === "" ? undefined : await keys.recognise(key);
+    checkScope(request.routeOptions.config.route, request.principal);
+    if (shared.isClosing()) throw new ApiError("closed", "The server is stopping. Try again later.");
+    if (request.principal) meter.request(request.principal.keyId);
+    return undefined;
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "(none)";
+    metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime / 1000);
+    log({
+      level: "info",
+      time: new Date(now()).toISOString(),
+      request_id: request.id,
+      method: request.method,
+      // The pattern and not the address, which may carry what callers should not have put there.
+      route,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      key: request.principal?.name ?? null,
+      tenant: request.principal?.tenant ?? null,
+    });
+  });
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
+    "access-control-allow-headers": "authorization, content-type, idempotency-key, if-match, last-event-id, x-api-key",
+    "access-control-expose-headers": "etag, x-request-id, retry-after",
+    vary: "origin",
+  };
+}

@@ -1,0 +1,39 @@
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Keys } from "@skein/server";
+
+/** The key that the person who starts a server can use, and where it is kept. */
+export interface FirstKey {
+  readonly key: string;
+  /** Undefined for a key that the operator set. */
+  readonly file: string | undefined;
+  readonly isNew: boolean;
+}
+
+/** The operator's key, else the one in the data folder, else a new one that is written there. */
+export async function firstKey(
+  keys: Keys,
+  options: { apiKey: string | undefined; dataDir: string },
+): Promise<FirstKey> {
+  const { apiKey, dataDir } = options;
+  if (apiKey !== undefined) {
+    const known = await keys.recognise(apiKey);
+    if (!known) await keys.make({ name: "SKEIN_API_KEY", scopes: ["admin"], tenant: "default", key: apiKey });
+    return { key: apiKey, file: undefined, isNew: !known };
+  }
+  const file = join(dataDir, "admin-key");
+  const kept = read(file);
+  if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file, isNew: false };
+  const key = await keys.make({ name: "first start", scopes: ["admin"], tenant: "default" });
+  writeFileSync(file, `${key}\n`, { mode: 0o600 });
+  chmodSync(file, 0o600);
+  return { key, file, isNew: true };
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}

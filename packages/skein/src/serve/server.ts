@@ -1,0 +1,83 @@
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createFolderFileStore } from "@skein/adapters/files/folder";
+import { type Limits, createKeys, createServer as createHttpServer } from "@skein/server";
+import { createHost } from "../host.ts";
+import { modelFrom } from "../model-from.ts";
+import { openMemoriesNamed } from "../open-memories.ts";
+import { openStore } from "../open-store.ts";
+import { type ServedCode, storeAgents } from "./config-file.ts";
+import { type FirstKey, firstKey } from "./first-key.ts";
+import type { ServeSettings } from "./settings.ts";
+
+/** A server that runs: sessions are driven, requests answered. */
+export interface RunningServer {
+  readonly url: string;
+  readonly key: FirstKey;
+  readonly model: { readonly description: string; readonly simulated: boolean };
+  /** Takes no more work, tells the streams, and gives back what it was doing. */
+  close(): Promise<void>;
+}
+
+export interface StartOptions extends Omit<ServeSettings, "configFile"> {
+  readonly code: ServedCode;
+  readonly limits?: Partial<Limits>;
+  readonly log?: (line: Readonly<Record<string, unknown>>) => void;
+  readonly demoDelayMs?: number;
+}
+
+const DEFAULT_MODEL = "claude-sonnet-5-5";
+
+/** Puts a server together from its settings: store, model, engine, agents, keys, HTTP. */
+export async function startServer(options: StartOptions): Promise<RunningServer> {
+  const { dataDir, storeUrl, code, log = () => {} } = options;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  chmodSync(dataDir, 0o700);
+  const store = await openStore(storeUrl);
+  const report = (error: unknown): void =>
+    log({ level: "error", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  try {
+    const key = await firstKey(createKeys({ records: store.records }), options);
+    await storeAgents(code.agents, store.records);
+    const { model, description, simulated, close: closeModel } = await modelFrom(options);
+    const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), storeUrl);
+    const files = createFolderFileStore({ folder: join(dataDir, "files") });
+    const host = createHost({ store, model, ...code, files, memoryNamed: memories.named, report });
+    const server = await createHttpServer({
+      store,
+      live: host.live,
+      files,
+      toolNamed(name) {
+        const tool = code.tools.get(name);
+        return tool && { name, description: tool.description, input_schema: tool.inputSchema };
+      },
+      defaultModel: DEFAULT_MODEL,
+      description: { version: version(), store: storeUrl.split(":")[0] ?? "", model: description },
+      allowedHosts: options.allowedHosts,
+      allowedOrigins: options.allowedOrigins,
+      log,
+      ...(options.limits && { limits: options.limits }),
+    });
+    const stop = async (): Promise<void> => {
+      await Promise.all([server.close(), host.stop()]);
+      memories.close();
+      await store.close();
+      await closeModel();
+    };
+    try {
+      const url = await server.listen(options);
+      return { url, key, model: { description, simulated }, close: stop };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

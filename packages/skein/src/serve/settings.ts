@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { KnownError } from "@skein/protocol";
+import type { Config } from "../config.ts";
+
+/** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
+export interface ServeSettings {
+  readonly port: number;
+  readonly host: string;
+  readonly storeUrl: string;
+  readonly dataDir: string;
+  readonly configFile: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly anthropicApiKey: string | undefined;
+  readonly anthropicBaseUrl: string | undefined;
+}
+
+export interface ServeFlags {
+  readonly port?: string | undefined;
+  readonly host?: string | undefined;
+  readonly store?: string | undefined;
+  readonly data?: string | undefined;
+  readonly config?: string | undefined;
+}
+
+const DEFAULT_PORT = "7433";
+const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
+const CONFIG_FILE = "skein.config.ts";
+
+/** Settings that can be served, or an `invalid` with the sentence that says what is wrong. */
+export function serveSettings(flags: ServeFlags, config: Config, folder = process.cwd()): ServeSettings {
+  const port = flags.port ?? config.port ?? DEFAULT_PORT;
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new KnownError("invalid", `The port must be a number from 0 (a free one) to 65535, and it is "${port}".`);
+  const host = flags.host ?? config.host ?? "127.0.0.1";
+  if (!LOOPBACK.includes(host) && config.apiKey === undefined)
+    throw new KnownError(
+      "invalid",
+      `${host} can be reached from other machines: set SKEIN_API_KEY to a key of your own before listening there.`,
+    );
+  if (config.apiKey !== undefined && !/^[\x21-\x7e]{16,500}$/.test(config.apiKey))
+    throw new KnownError("invalid", "SKEIN_API_KEY must have at least 16 printable characters and no spaces.");
+  if (config.engine !== undefined && config.engine !== "local")
+    throw new KnownError("invalid", `SKEIN_ENGINE is "${config.engine}", and the engine there is "local".`);
+  for (const origin of config.allowedOrigins)
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+      throw new KnownError(
+        "invalid",
+        `SKEIN_ALLOWED_ORIGINS has "${origin}". An origin looks like https://example.com.`,
+      );
+  const dataDir = resolve(folder, flags.data ?? config.dataDir);
+  return Object.freeze({
+    port: Number(port),
+    host,
+    storeUrl: flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`,
+    dataDir,
+    configFile: configFile(flags.config, folder),
+    apiKey: config.apiKey,
+    allowedHosts: [...config.allowedHosts, ...(LOOPBACK.includes(host) ? [] : [host])].map((name) =>
+      name.toLowerCase(),
+    ),
+    allowedOrigins: config.allowedOrigins,
+    anthropicApiKey: config.anthropicApiKey,
+    anthropicBaseUrl: config.anthropicBaseUrl,
+  });
+}
+
+/** The named file, which must be there, or the one in the folder if there is one. */
+function configFile(named: string | undefined, folder: string): string | undefined {
+  const file = resolve(folder, named ?? CONFIG_FILE);
+  if (existsSync(file)) return file;
+  if (named !== undefined) throw new KnownError("invalid", `There is no file "${named}" with agents and tools.`);
+  return undefined;
+}

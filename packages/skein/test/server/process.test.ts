@@ -1,0 +1,143 @@
+import { type ChildProcess, execSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { type Caller, caller, folder, frames, say, scripted, session, settled } from "./world.ts";
+
+const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly text: string;
+  readonly url: string;
+  readonly key: string;
+  readonly call: Caller;
+}
+
+const CLEAN = { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "" };
+
+/** Starts `skein serve` and answers when it says where it listens. */
+async function serving(data: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Started> {
+  const child = spawn(process.execPath, [bin, "serve", "--port", "0", "--data", data, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...CLEAN, ...env },
+    cwd: data,
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let text = "";
+  for await (const chunk of child.stdout ?? []) {
+    text += String(chunk);
+    if (text.includes("Ctrl-C")) break;
+  }
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? "";
+  const key = env["SKEIN_API_KEY"] ?? readFileSync(join(data, "admin-key"), "utf8").trim();
+  return { child, text, url, key, call: caller(url, key) };
+}
+
+test("a run that is under way when the server is killed goes on at the next start, and its stream has no gap", async () => {
+  const data = folder();
+  const first = await serving(data);
+  const { path } = await session(first.call);
+  const prompt = scripted("Take your time.", [{ text: "Done after all.", delayMs: 1500 }]);
+  const { body } = await say(first.call, path, prompt);
+  await settled(first.call, path, "status", ["running"]);
+  const before = (await first.call("GET", `${path}/events`)).body.data;
+  first.child.kill("SIGKILL");
+  await once(first.child, "exit");
+
+  const second = await serving(data);
+  expect(second.key).toBe(first.key);
+  const seen = await frames(`${second.url}${path}/events`, {
+    headers: { "x-api-key": second.key, "last-event-id": String(before.length) },
+    isLast: ({ event }) => event === "session.completed",
+  });
+  const facts = seen.filter(({ id }) => id !== undefined);
+  expect(facts.map(({ id }) => Number(id))).toEqual(facts.map((_, index) => before.length + index + 1));
+  expect(facts.map(({ event }) => event)).toContain("run.resumed");
+  expect(facts.at(-1)?.data.data).toMatchObject({ run_id: body["run_id"], final_response: "Done after all." });
+  const log = (await second.call("GET", `${path}/events`)).body.data;
+  expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
+});
+
+test("SIGTERM ends the streams with a hint and the process in time; what was under way goes on", async () => {
+  const data = folder();
+  const first = await serving(data);
+  const { path } = await session(first.call);
+  await say(first.call, path, scripted("Hang.", [{ text: "Never mind.", delayMs: 3000 }]));
+  const reading = frames(`${first.url}${path}/events`, { headers: { "x-api-key": first.key } });
+  await settled(first.call, path, "status", ["running"]);
+  const began = Date.now();
+  first.child.kill("SIGTERM");
+  expect(await once(first.child, "exit")).toEqual([0, null]);
+  expect(Date.now() - began).toBeLessThan(10_000);
+  expect((await reading).at(-1)).toMatchObject({ event: "stream.closing" });
+  const second = await serving(data);
+  expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
+});
+
+test("the first start makes a key for its user alone, and its curl line works", async () => {
+  const data = folder();
+  const oldMask = process.umask(0);
+  const { text, url, key } = await serving(data).finally(() => process.umask(oldMask));
+  expect(text).toMatch(/simulation/);
+  expect(text).toContain(`${url}/#key=${key}`);
+  for (const name of readdirSync(data)) expect([name, statSync(join(data, name)).mode & 0o077]).toEqual([name, 0]);
+  const line = /^ {2}(curl .*)$/m.exec(text)?.[1] ?? "";
+  expect(JSON.parse(execSync(line, { encoding: "utf8" }))).toMatchObject({ name: "Helper", status: "active" });
+});
+
+test.each([
+  ["another address without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
+  ["a port that is none", ["--port", "http"], {}, /port must be a number/],
+  ["a store that is none", ["--store", "mongodb://x"], {}, /is no store/],
+  ["an engine that is none", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
+  ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
+  ["an origin that is none", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
+  ["an unknown option", ["--prot", "1"], {}, /--prot/],
+  ["a word too much", ["now"], {}, /Expected/],
+])("%s is a sentence, and nothing is started", (_, args, env, sentence) => {
+  const data = folder();
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, "serve", "--data", data, ...args], {
+    encoding: "utf8",
+    env: { ...CLEAN, ...env },
+  });
+  expect(stderr).toMatch(sentence);
+  expect(stderr).not.toMatch(/ at .*\.ts:/);
+  expect(stdout).toBe("");
+  expect(status).toBeGreaterThan(0);
+});
+
+test("the operator's key is the first admin key", async () => {
+  const key = "operator-chose-this-key";
+  const { call, text } = await serving(folder(), [], { SKEIN_API_KEY: key });
+  expect(text).not.toContain(key);
+  expect((await call("GET", "/v1/agents")).status).toBe(200);
+});
+
+test("agents and tools of skein.config.ts are served, under the same id at every start", async () => {
+  const data = folder();
+  mkdirSync(join(data, "node_modules"), { recursive: true });
+  const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
+  writeFileSync(
+    join(data, "skein.config.ts"),
+    `import { createAgent, defineTool } from ${JSON.stringify(skein)};
+const double = defineTool({ name: "double", description: "Doubles.", input: { type: "object" }, run: (input: { n: number }) => input.n * 2 });
+export default { agents: [createAgent({ name: "Doubler", tools: [double] })] };
+`,
+  );
+  const first = await serving(data);
+  const [agent] = (await first.call("GET", "/v1/agents")).body.data;
+  expect(agent).toMatchObject({ name: "Doubler", version: 1 });
+  const { body } = await first.call("POST", "/v1/sessions", { agent_id: agent?.["id"] });
+  const path = `/v1/sessions/${body.id}`;
+  await say(first.call, path, scripted("Go.", [{ tools: [{ name: "double", input: { n: 21 } }] }, { text: "Done." }]));
+  await settled(first.call, path);
+  const rows = (await first.call("GET", `${path}/messages`)).body.data;
+  expect(rows.find(({ role }) => role === "tool_result")).toMatchObject({ content: { result: "42" } });
+  first.child.kill("SIGTERM");
+  await once(first.child, "exit");
+  const second = await serving(data);
+  expect((await second.call("GET", "/v1/agents")).body.data).toMatchObject([{ id: agent?.["id"], version: 1 }]);
+});
