@@ -4,33 +4,88 @@ import type { UsageBlock } from "./usage-report.ts";
 const hour = 3_600_000;
 const blockLength = 5 * hour;
 
+/** Calls in little memory, for what needs them in the order of time. */
+export interface CallLog {
+  add(call: PricedCall): void;
+  inOrder(): Iterable<PricedCall>;
+}
+
+const fields = 9;
+
+export function createCallLog(): CallLog {
+  let numbers = new Float64Array(fields * 1024);
+  let count = 0;
+  return {
+    add(call) {
+      if ((count + 1) * fields > numbers.length) {
+        const larger = new Float64Array(numbers.length * 2);
+        larger.set(numbers);
+        numbers = larger;
+      }
+      const at = count * fields;
+      numbers[at] = call.time;
+      numbers[at + 1] = call.inputTokens;
+      numbers[at + 2] = call.outputTokens;
+      numbers[at + 3] = call.cacheCreationInputTokens;
+      numbers[at + 4] = call.cacheCreation1hInputTokens;
+      numbers[at + 5] = call.cacheReadInputTokens;
+      numbers[at + 6] = call.webSearchRequests;
+      numbers[at + 7] = call.calls;
+      numbers[at + 8] = call.costMicros ?? Number.NaN;
+      count += 1;
+    },
+    *inOrder() {
+      const order = Uint32Array.from({ length: count }, (_, row) => row);
+      order.sort((a, b) => (numbers[a * fields] ?? 0) - (numbers[b * fields] ?? 0));
+      for (const row of order) yield callAt(numbers, row * fields);
+    },
+  };
+}
+
+function callAt(numbers: Float64Array, at: number): PricedCall {
+  const costMicros = numbers[at + 8] ?? Number.NaN;
+  return {
+    time: numbers[at] ?? 0,
+    model: "",
+    inputTokens: numbers[at + 1] ?? 0,
+    outputTokens: numbers[at + 2] ?? 0,
+    cacheCreationInputTokens: numbers[at + 3] ?? 0,
+    cacheCreation1hInputTokens: numbers[at + 4] ?? 0,
+    cacheReadInputTokens: numbers[at + 5] ?? 0,
+    webSearchRequests: numbers[at + 6] ?? 0,
+    calls: numbers[at + 7] ?? 0,
+    costMicros: Number.isNaN(costMicros) ? undefined : costMicros,
+  };
+}
+
 /**
  * Five-hour blocks as people use them to guess their limits: a block starts at the full hour of its first call; a call
  * more than five hours after the start or after the last call opens the next one, with a gap between if nothing
  * happened. An estimate by nature.
  */
-export function toBlocks(calls: readonly PricedCall[]): readonly UsageBlock[] {
-  const sorted = calls.toSorted((a, b) => a.time - b.time);
+export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
   const blocks: UsageBlock[] = [];
-  let open: PricedCall[] = [];
+  let open = createTally();
+  let isOpen = false;
   let start = 0;
   let last = 0;
   const close = (): void => {
-    if (open.length === 0) return;
-    const tally = createTally();
-    for (const call of open) tally.add(call);
-    blocks.push(block(start, start + blockLength, tally.totals(), new Date(last)));
-    open = [];
+    if (isOpen) blocks.push(block(start, start + blockLength, open.totals(), new Date(last)));
+    isOpen = false;
   };
-  for (const call of sorted) {
-    if (open.length > 0 && (call.time - start > blockLength || call.time - last > blockLength)) {
+  for (const call of calls) {
+    if (isOpen && (call.time - start > blockLength || call.time - last > blockLength)) {
       close();
       if (call.time - last > blockLength) {
         blocks.push(block(last + blockLength, call.time, createTally().totals(), null));
       }
     }
-    if (open.length === 0) start = Math.floor(call.time / hour) * hour;
-    open.push(call);
+    if (!isOpen) {
+      start = Math.floor(call.time / hour) * hour;
+      open = createTally();
+      isOpen = true;
+    }
+    open.add(call);
     last = call.time;
   }
   close();

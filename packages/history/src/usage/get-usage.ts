@@ -5,7 +5,7 @@ import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles, type Folded } from "../facets/fold-files.ts";
 import { isSamePath } from "../list/project-path.ts";
 import { withStore } from "../list/sessions.ts";
-import { toBlocks } from "./blocks.ts";
+import { createCallLog, toBlocks } from "./blocks.ts";
 import { countCalls, type Owner } from "./count-calls.ts";
 import { createDayOf, localTimeZone } from "./day-of.ts";
 import { usageFacet, type FileUsage } from "./file-usage.ts";
@@ -49,11 +49,13 @@ function report(folded: readonly Folded<FileUsage>[], options: Options): Omit<Us
   const projects = createTallies<string>();
   const spans = new Map<Owner, { first: number; last: number }>();
   const unpriced = new Set<string>();
-  const chosen: PricedCall[] = [];
+  const chosen = createCallLog();
+  let count = 0;
   const isChosen = chooser(options);
   countCalls(folded, (call, owner) => {
     if (!isChosen(call, owner)) return;
-    chosen.push(call);
+    chosen.add(call);
+    count += 1;
     totals.add(call);
     days.for(dayOf(call.time)).add(call);
     models.for(call.model).add(call);
@@ -62,7 +64,7 @@ function report(folded: readonly Folded<FileUsage>[], options: Options): Omit<Us
     noteSpan(spans, owner, call.time);
     if (call.costMicros === undefined) unpriced.add(call.model);
   });
-  if (options.workspace !== undefined && chosen.length === 0) throw new WorkspaceNotFoundError(options.workspace);
+  if (options.workspace !== undefined && count === 0) throw new WorkspaceNotFoundError(options.workspace);
   const bySession = sessions.entries().map(([owner, sum]): SessionUsage => {
     const span = spans.get(owner) ?? { first: 0, last: 0 };
     return { ...owner, firstActivityAt: new Date(span.first), lastActivityAt: new Date(span.last), ...sum };
@@ -82,7 +84,7 @@ function report(folded: readonly Folded<FileUsage>[], options: Options): Omit<Us
       .map(([projectPath, sum]) => ({ projectPath, ...sum }))
       .sort(byCost),
     bySession: bySession.sort((a, b) => Number(b.lastActivityAt) - Number(a.lastActivityAt)),
-    blocks: toBlocks(chosen),
+    blocks: toBlocks(chosen.inOrder()),
     unpricedModels: [...unpriced].sort(),
     pricesVersion: PRICES_VERSION,
     timeZone,

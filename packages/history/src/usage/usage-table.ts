@@ -27,7 +27,8 @@ export interface UsageTable {
   readonly ids: string[];
   readonly requestIds: string[];
   readonly models: string[];
-  readonly numbers: number[];
+  /** Read back as one block; a list once something is added. */
+  numbers: number[] | Float64Array;
   /** The first row of an id, and the next row with the same id and another request. */
   readonly rows: Map<string, number>;
   readonly next: Map<number, number>;
@@ -72,6 +73,7 @@ export function addCall(table: UsageTable, call: Call): number {
   call.numbers[column.model] = model;
   table.ids.push(call.id);
   table.requestIds.push(call.requestId);
+  if (table.numbers instanceof Float64Array) table.numbers = [...table.numbers];
   for (let i = 0; i < width; i += 1) table.numbers.push(call.numbers[i] ?? 0);
   return row;
 }
@@ -118,7 +120,7 @@ export function decodeTable(
     ids: count === 0 ? [] : text.ids.split("\n"),
     requestIds: count === 0 ? [] : text.requestIds.split("\n"),
     models: [...text.models],
-    numbers: [...new Float64Array(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.length))],
+    numbers: new Float64Array(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.length)),
     rows: new Map(),
     next: new Map(),
   };
