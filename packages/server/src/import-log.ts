@@ -6,7 +6,8 @@ import type { Call } from "./call.ts";
 const LEASE_MS = 30_000;
 
 /**
- * Makes a session from the log of another one. Its id and the ids of its events are new, so that a file can be read in twice.
+ * Makes a session from the log of another one. Its id and those of its events, runs and messages are new, so that a file
+ * can be read in beside the session it comes from, and twice.
  *
  * The times of the events are those of the import: a store says when it wrote something, and nobody else does.
  */
@@ -40,15 +41,32 @@ function checkedLog(log: readonly Event[], { tenant, ids }: { tenant: string; id
   if (log.slice(1).some(({ event_type }) => event_type === "session.created"))
     throw new KnownError("invalid", "events: A log has one session.created.");
   checkFolds(log);
+  const renamed = renamer(ids);
   return log.map((event): NewEvent => {
-    if (event.event_type !== "session.created") return { ...factOf(event), id: ids() };
+    const { event_type, data } = renamed(event);
+    if (event_type !== "session.created") return { event_type, data, id: ids() } as NewEvent;
     // Parents and callers of another store mean nothing here.
-    return {
-      id: ids(),
-      event_type: "session.created",
-      data: { ...event.data, tenant, parent: null, subagent_of: null },
-    };
+    return { id: ids(), event_type, data: { ...data, tenant, parent: null, subagent_of: null } };
   });
+}
+
+/** The ids by which facts of one log refer to each other. */
+const NAMES = ["run_id", "message_id", "results_message_id", "checkpoint_id"];
+
+/** Gives each id of a log a new one, the same wherever it stands. */
+function renamer(ids: Ids): <Named extends Event>(event: Named) => Named {
+  const names = new Map<string, string>();
+  const nameOf = (old: string): string => {
+    const name = names.get(old) ?? ids();
+    names.set(old, name);
+    return name;
+  };
+  return (event) => {
+    const entries = Object.entries(event.data).map(([key, value]) =>
+      NAMES.includes(key) && typeof value === "string" ? [key, nameOf(value)] : [key, value],
+    );
+    return { ...event, data: Object.fromEntries(entries) };
+  };
 }
 
 function checkFolds(log: readonly Event[]): void {
@@ -60,8 +78,4 @@ function checkFolds(log: readonly Event[]): void {
   }
   if (state.run || state.queue.length > 0)
     throw new KnownError("invalid", "events: The log has a run that is not over. Export it when the session is idle.");
-}
-
-function factOf({ event_type, data }: Event): NewEvent {
-  return { event_type, data } as NewEvent;
 }

@@ -1,0 +1,334 @@
+import { connect } from "node:net";
+import { createKeys, createServer } from "@skein/server";
+import { createMemoryLive, createMemoryStore, createSessions } from "@skein/core";
+import { ROUTES, type Route, pathsOf } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { caller, folder, frames, say, session, settled, testServer } from "./world.ts";
+import { openStore } from "skein";
+
+/** Open to anyone, and nothing else is. */
+const OPEN = new Set(["GET /health", "GET /ready", "GET /", "GET /assets/home.js", "GET /assets/home.css"]);
+
+/** A server without a network, two tenants, a key of each scope, and something of each kind that belongs to `mine`. */
+async function twoTenants() {
+  const store = createMemoryStore();
+  const keys = createKeys({ records: store.records });
+  const key = (tenant: string, scope: "read" | "run" | "admin"): Promise<string> =>
+    keys.make({ name: `${tenant} ${scope}`, tenant, scopes: [scope] });
+  const server = await createServer({
+    store,
+    live: createMemoryLive(),
+    defaultModel: "claude-sonnet-5-5",
+    description: { version: "0", store: "memory", model: "none" },
+    limits: { requestBurst: 1e6, requestsPerSecond: 1e6 },
+  });
+  const mine = { read: await key("mine", "read"), run: await key("mine", "run"), admin: await key("mine", "admin") };
+  const theirs = await key("theirs", "admin");
+  const inject = (method: string, url: string, apiKey: string | undefined, payload?: unknown) =>
+    server.inject({
+      method: method as "GET",
+      url,
+      headers: {
+        ...(apiKey !== undefined && { "x-api-key": apiKey }),
+        ...(payload !== undefined && { "content-type": "application/json" }),
+      },
+      ...(payload !== undefined && { payload: payload as object }),
+    });
+  const agent = (await inject("POST", "/v1/agents", mine.admin, { name: "A" })).json<{ id: string }>();
+  const made = (await inject("POST", `/v1/agents/${agent.id}/sessions`, mine.run, {})).json<{ id: string }>();
+  const accepted = await createSessions({ store, tenant: "mine" }).prompt(made.id, "Hello.");
+  const fill = (path: string): string =>
+    path
+      .replace(":agent_id", agent.id)
+      .replace(":session_id", made.id)
+      .replace(":run_id", accepted.runId)
+      .replace(":tool_use_id", "call_1")
+      .replace(":file_id", "file_1")
+      .replace(":webhook_id", agent.id)
+      .replace(":step", "1");
+  return { server, keys, mine, theirs, inject, fill, agentId: agent.id, sessionId: made.id };
+}
+
+const table = new Map(
+  Object.values(ROUTES).flatMap((route: Route) =>
+    pathsOf(route).map((path) => [`${route.method} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`, route] as const),
+  ),
+);
+
+test("every route of the router has its rule: no key, wrong key, wrong scope, other tenant", async () => {
+  const { server, mine, theirs, inject, fill } = await twoTenants();
+  expect(server.routes.length).toBeGreaterThan(40);
+  const wrong = `${mine.admin.slice(0, -1)}${mine.admin.endsWith("A") ? "B" : "A"}`;
+  for (const { method, path } of server.routes) {
+    const name = `${method} ${path}`;
+    if (path === "/v1/ws") continue;
+    const route = table.get(name);
+    expect(route, `${name} is not in the table`).toBeDefined();
+    const body = method === "GET" || method === "DELETE" ? undefined : {};
+    const status = async (key: string | undefined): Promise<number> =>
+      (await inject(method, fill(path), key, body)).statusCode;
+    if (OPEN.has(name)) {
+      expect([name, route?.scope, await status(undefined)]).toEqual([name, "open", 200]);
+      continue;
+    }
+    expect([name, await status(undefined), await status(wrong), await status("")]).toEqual([name, 401, 401, 401]);
+    if (route?.scope === "run" || route?.scope === "admin")
+      expect([name, await status(mine.read)]).toEqual([name, 403]);
+    if (route?.scope === "admin") expect([name, await status(mine.run)]).toEqual([name, 403]);
+    if (!path.includes(":")) continue;
+    // A body that does not fit may be said first: neither answer tells whether the thing is there.
+    expect([name, [404, 422].includes(await status(theirs))]).toEqual([name, true]);
+    const missing = await inject(
+      method,
+      fill(path).replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "00000000-0000-7000-8000-000000000000"),
+      theirs,
+      body,
+    );
+    expect([name, await status(theirs)]).toEqual([name, missing.statusCode]);
+  }
+});
+
+test("with bodies that fit, another tenant's things are 404 on every route, and in no list", async () => {
+  const { inject, theirs, mine, fill, agentId, sessionId, server } = await twoTenants();
+  const bodies: Record<string, unknown> = {
+    "/messages": { role: "user", content: { text: "x" } },
+    "/awaits/:tool_use_id": { content: "x" },
+  };
+  for (const { method, path } of server.routes) {
+    if (!path.includes(":")) continue;
+    const body = Object.entries(bodies).find(([end]) => path.endsWith(end))?.[1] ?? {};
+    const { statusCode } = await inject(
+      method,
+      fill(path),
+      theirs,
+      method === "GET" || method === "DELETE" ? undefined : body,
+    );
+    expect([method, path, statusCode]).toEqual([method, path, 404]);
+  }
+  for (const path of ["/v1/agents", "/v1/sessions", "/v1/models", "/v1/usage"])
+    expect((await inject("GET", path, theirs)).json()).toMatchObject({ data: [] });
+  expect((await inject("POST", "/v1/sessions", theirs, { agent_id: agentId })).statusCode).toBe(422);
+  expect((await inject("GET", `/v1/sessions/${sessionId}`, mine.read)).statusCode).toBe(200);
+});
+
+test.each([
+  ["SQL in the key", { "x-api-key": "' OR '1'='1" }, 401],
+  ["SQL in the bearer", { authorization: "Bearer ' OR '1'='1" }, 401],
+  ["an empty key", { "x-api-key": "" }, 401],
+  ["another scheme", { authorization: "Basic YTpi" }, 401],
+  ["two keys", { "x-api-key": "a", authorization: "Bearer b" }, 400],
+])("%s is refused", async (_, headers, status) => {
+  const { server } = await twoTenants();
+  const answer = await server.inject({ method: "GET", url: "/v1/agents", headers });
+  expect(answer.statusCode).toBe(status);
+  expect(answer.json()).toMatchObject({ error: { message: expect.any(String), request_id: expect.any(String) } });
+});
+
+test("a key in the query string is ignored and not logged; a Bearer token works", async () => {
+  const { url, key, logged } = await testServer();
+  expect((await fetch(`${url}/v1/agents?api_key=${key}`)).status).toBe(401);
+  expect((await fetch(`${url}/v1/agents`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
+  expect(JSON.stringify(logged)).not.toContain(key);
+});
+
+test.each([
+  ["evil.example", 403],
+  ["127.0.0.1.evil.example", 403],
+  ["localhost:9@evil", 403],
+  ["localhost:7433", 200],
+  ["[::1]:7433", 200],
+])("a Host %j is answered with %i before routing", async (host, status) => {
+  const { server } = await twoTenants();
+  const answer = await server.inject({ method: "GET", url: "/health", headers: { host } });
+  expect(answer.statusCode).toBe(status);
+});
+
+test.each([
+  "https://evil.example",
+  "null",
+  "http://localhost:3000.evil.example",
+  "http://localhost:9999",
+  "http://127.0.0.1",
+])("an Origin %s is 403 and never reflected", async (origin) => {
+  const { url, key } = await testServer();
+  for (const method of ["GET", "OPTIONS"]) {
+    const answer = await fetch(`${url}/v1/agents`, { method, headers: { origin, "x-api-key": key } });
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+  }
+});
+
+test("the server's own origin and one that the operator allowed may call", async () => {
+  const { url, key } = await testServer({ allowedOrigins: ["https://console.example"] });
+  expect((await fetch(`${url}/v1/agents`, { headers: { origin: url, "x-api-key": key } })).status).toBe(200);
+  const preflight = await fetch(`${url}/v1/agents`, {
+    method: "OPTIONS",
+    headers: { origin: "https://console.example" },
+  });
+  expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([
+    204,
+    "https://console.example",
+  ]);
+});
+
+test.each([
+  ["text/plain"],
+  ["application/x-www-form-urlencoded"],
+  ["application/json\ta"],
+  ["application/json garbage"],
+  ["application/jsonx"],
+  ["multipart/form-data"],
+])("a body of the type %j is 415", async (type) => {
+  const { server, mine } = await twoTenants();
+  const answer = await server.inject({
+    method: "POST",
+    url: "/v1/agents",
+    headers: { "x-api-key": mine.admin, "content-type": type },
+    payload: '{"name":"A"}',
+  });
+  expect([answer.statusCode, answer.json<{ error: { code: string } }>().error.code]).toEqual([
+    415,
+    "unsupported_media_type",
+  ]);
+});
+
+test.each([
+  ["a prototype", '{"name":"A","__proto__":{"isAdmin":true}}', 400],
+  ["a constructor", '{"name":"A","constructor":{"prototype":{"isAdmin":true}}}', 400],
+  ["no JSON", "{", 400],
+  ["a list", "[]", 422],
+  ["nothing", "null", 422],
+  ["100,000 levels", `{"name":"A","extras":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`, 422],
+  ["read-only fields", '{"name":"A","id":"x","status":"archived","version":9}', 422],
+  ["a number out of range", '{"name":"A","max_steps":1001}', 422],
+  ["an infinite number", '{"name":"A","max_steps":1e400}', 422],
+  ["2 MB", JSON.stringify({ name: "A", system_prompt: "x".repeat(2_000_000) }), 413],
+  ["NUL in a name", '{"name":"A\\u0000"}', 422],
+  ["a runtime that is not here", '{"name":"A","runtime":"claude-code"}', 422],
+  ["a tool that is not here", '{"name":"A","tools":["rm"]}', 422],
+])("a body with %s is answered with %#", async (_, payload, status) => {
+  const { server, mine } = await twoTenants();
+  const began = performance.now();
+  const answer = await server.inject({
+    method: "POST",
+    url: "/v1/agents",
+    headers: { "x-api-key": mine.admin, "content-type": "application/json" },
+    payload,
+  });
+  expect(answer.statusCode).toBe(status);
+  expect(performance.now() - began).toBeLessThan(1000);
+  expect(answer.body).not.toMatch(/node_modules|\.ts:|at Object/);
+  expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
+});
+
+test.each([
+  "limit=1e9",
+  "limit=-1",
+  "limit=NaN",
+  "limit=0",
+  "cursor=%00",
+  "cursor=abc",
+  "sort=;drop",
+  "status=x",
+  "tag=",
+])("a list with %s is 422", async (query) => {
+  const { inject, mine } = await twoTenants();
+  expect((await inject("GET", `/v1/sessions?${query}`, mine.read)).statusCode).toBe(422);
+});
+
+test.each(["%2e%2e%2fx", "../../x", "a%00b", "-p", "x".repeat(250)])(
+  "a session %s is no UUID: 422 or no route",
+  async (id) => {
+    const { inject, mine } = await twoTenants();
+    expect([404, 422]).toContain((await inject("GET", `/v1/sessions/${id}`, mine.read)).statusCode);
+  },
+);
+
+test("no GET starts anything", async () => {
+  const { inject, mine } = await twoTenants();
+  expect((await inject("GET", "/sse?transportType=stdio&command=id", mine.admin)).statusCode).toBe(404);
+});
+
+test("over the limit of requests, streams or sessions a key gets 429 with when to come again, and others are not touched", async () => {
+  const { call, url, key } = await testServer({
+    limits: { requestBurst: 30, requestsPerSecond: 1, streams: 2, sessionsPerMinute: 2 },
+  });
+  const { path, agentId } = await session(call);
+  expect((await call("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(201);
+  const third = await call("POST", `/v1/agents/${agentId}/sessions`, {});
+  expect([third.status, Number(third.headers.get("retry-after")) > 0]).toEqual([429, true]);
+  const stop = new AbortController();
+  const open = (): Promise<Response> =>
+    fetch(`${url}${path}/events`, { headers: { accept: "text/event-stream", "x-api-key": key }, signal: stop.signal });
+  expect([(await open()).status, (await open()).status, (await open()).status]).toEqual([200, 200, 429]);
+  stop.abort();
+  const many = await Promise.all(Array.from({ length: 100 }, () => call("GET", path)));
+  expect(new Set(many.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+});
+
+test("a revoked key loses its open stream within 5 s, and its next request", async () => {
+  const data = folder();
+  const { call, url } = await testServer({ store: `sqlite:${data}/skein.db` });
+  const { path } = await session(call);
+  // Another process revokes: the server is not told.
+  const other = await openStore(`sqlite:${data}/skein.db`);
+  const keys = createKeys({ records: other.records });
+  const key = await keys.make({ name: "guest", tenant: "default", scopes: ["read"] });
+  const reading = frames(`${url}${path}/events`, { headers: { "x-api-key": key } });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const began = Date.now();
+  await keys.revoke("guest");
+  expect((await reading).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "revoked" } });
+  expect(Date.now() - began).toBeLessThan(5000);
+  expect((await caller(url, key)("GET", path)).status).toBe(401);
+  await other.close();
+});
+
+test("problem+json when it is asked for", async () => {
+  const { url } = await testServer();
+  const answer = await fetch(`${url}/v1/agents`, { headers: { accept: "application/problem+json" } });
+  expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+  expect(await answer.json()).toMatchObject({
+    type: "urn:skein:error:unauthorized",
+    status: 401,
+    code: "unauthorized",
+  });
+});
+
+test("secrets that pass through the server are not in its log, nor in errors", async () => {
+  const { call, logged, key } = await testServer();
+  const canaries = ["sk-ant-canary-0123456789", "ghp_canarycanarycanary123", "postgres://u:canary@h/d", key];
+  const { path } = await session(call);
+  for (const canary of canaries) {
+    await say(call, path, canary);
+    await call("GET", `/v1/sessions?tag=${encodeURIComponent(canary)}`, undefined, { "x-canary": canary });
+    const refused = await call("POST", "/v1/agents", { name: "A", [canary]: 1 });
+    expect(refused.status).toBe(422);
+  }
+  await settled(call, path);
+  const log = JSON.stringify(logged);
+  for (const canary of canaries) expect(log).not.toContain(canary);
+});
+
+test("raw HTTP that is broken is refused and does not stop the server", async () => {
+  const { url, key } = await testServer();
+  const { port } = new URL(url);
+  const raw = (text: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(port), "127.0.0.1", () => socket.end(text));
+      let answer = "";
+      socket.on("data", (chunk) => (answer += String(chunk)));
+      socket.on("close", () => resolve(answer));
+      socket.on("error", () => resolve(answer));
+    });
+  expect(await raw("GET / HTTP/1.1\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/);
+  expect(await raw("GET /health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1\.1 403/);
+  expect(await raw(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(1_000_000)}\r\n\r\n`)).toMatch(
+    /^HTTP\/1\.1 431/,
+  );
+  expect(await raw("nonsense\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/);
+  const two = `GET /v1/agents HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer b\r\n\r\n`;
+  expect(await raw(two)).toMatch(/^HTTP\/1\.1 400/);
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+});
