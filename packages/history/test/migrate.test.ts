@@ -257,7 +257,10 @@ test.each([
   mkdirSync(data.path("projects", awaySlug));
   make(data.path("projects", awaySlug, `${id}.jsonl`));
   const before = snapshot(data.root);
-  const result = await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
+  const result = await migrateSession(
+    { sessions: id, destination: away, mode: "move" },
+    { ...optionsFor(data), workspace: home },
+  );
   expect(result).toMatchObject({ successCount: 0, failedCount: 1, errors: [{ sessionId: id, code: "exists" }] });
   expect(snapshot(data.root)).toEqual(before);
 });

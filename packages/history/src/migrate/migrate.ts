@@ -5,7 +5,9 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../discover/data-file.ts";
-import { DataNotFoundError } from "../errors.ts";
+import { existingRoots } from "../discover/discover.ts";
+import { encodeProjectPath } from "../discover/slug.ts";
+import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } from "../errors.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession } from "../list/agent-files.ts";
 import { projectPathOf } from "../list/project-path.ts";
@@ -13,12 +15,12 @@ import { orderSessions, readFacts, withStore, type SessionOrder } from "../list/
 import { readLines } from "../scan/read-lines.ts";
 import { copyChanged, hashOf } from "./copy-file.ts";
 import { codeOf, exists } from "./durable.ts";
-import { openJournal } from "./journal.ts";
+import { openJournal, readJournal } from "./journal.ts";
 import { liveSessions } from "./live.ts";
 import { withLock } from "./lock.ts";
 import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
 import { planMemory, planSession, type PlannedSession } from "./plan.ts";
-import { applyIndexing, recoverMigrations } from "./recover.ts";
+import { applyIndexing, foldJournal, isUnfinished, recoverMigrations } from "./recover.ts";
 import { sharedEdits } from "./shared-edits.ts";
 import { samePlace, transferSession } from "./transfer.ts";
 import {
@@ -69,10 +71,7 @@ export async function migrateWorkspace(
   const { source, destination, mode = "copy" } = config;
   refusePlaces(source, destination);
   return await run(library, { destination, mode, source, isWholeWorkspace: true }, async () => {
-    return await withStore(library, async (store) => {
-      const order = await orderSessions({ ...library, workspace: source }, store);
-      return { places: order.files.map((file) => placeOf(file, order)), missing: [] };
-    });
+    return { places: [...(await sessionsOf(source, library))], missing: [] };
   });
 }
 
@@ -121,21 +120,23 @@ async function run(
   if (library.dryRun) return await execute(library, task, await find(), { journals, finishedBefore: 0 });
   const done = await withLock(journals, patienceMs, async () => {
     const finishedBefore = recoverMigrations(journals);
-    return await execute(library, task, await findAgain(find, finishedBefore), { journals, finishedBefore });
+    return await execute(library, task, await find(), { journals, finishedBefore });
   });
   if (done) return done.value;
   throw new MigrateRefusedError("busy", "Another migration is running.");
 }
 
-/** Where finishing an interrupted move has left nothing to do, there is nothing to find either. */
-async function findAgain(find: () => Promise<Found>, finishedBefore: number): Promise<Found> {
-  try {
-    return await find();
-  } catch (error) {
-    if (finishedBefore > 0 && error instanceof Error && error.name === "WorkspaceNotFoundError")
-      return { places: [], missing: [] };
-    throw error;
-  }
+/** No session is left where the memory of a project still may be; if nothing is, that is said later. */
+async function sessionsOf(source: string, library: LibraryConfig): Promise<readonly FoundPlace[]> {
+  return await withStore(library, async (store) => {
+    try {
+      const order = await orderSessions({ ...library, workspace: source }, store);
+      return order.files.map((file) => placeOf(file, order));
+    } catch (error) {
+      if (isWorkspaceNotFoundError(error)) return [];
+      throw error;
+    }
+  });
 }
 
 interface Run {
@@ -162,10 +163,10 @@ async function execute(
       errors.push(errorOf(place.file.sessionId ?? "", error));
     }
   }
-  const memories = task.isWholeWorkspace ? memoryPlans(plans) : [];
+  const memories = task.isWholeWorkspace ? memoryPlans(plans, { ...task, destination }, library) : [];
   for (const { others } of plans) notes.push(...others.map((path) => `${path} is not a file and stays where it is.`));
   const id = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(3).toString("hex")}`;
-  const journal = library.dryRun || plans.length === 0 ? undefined : openJournal(journals, id);
+  const journal = library.dryRun || plans.length + memories.length === 0 ? undefined : openJournal(journals, id);
   journal?.add({
     step: "begin",
     kind: "migrate",
@@ -176,7 +177,7 @@ async function execute(
     at: new Date().toISOString(),
   });
   const done: PlannedSession[] = [];
-  for (const [at, plan] of [...plans, ...memories].entries()) {
+  for (const [at, plan] of [...memories, ...plans].entries()) {
     library.signal?.throwIfAborted();
     try {
       const outcome = journal ? transferSession(plan, task.mode, journal) : rehearse(plan, task.mode);
@@ -204,9 +205,13 @@ async function execute(
   if (journal) {
     journal.add({ step: "indexing", lines: shared.lines, keys: shared.keys });
     applyIndexing({ step: "indexing", lines: shared.lines, keys: shared.keys }, "migrate");
-    journal.add({ step: "end" });
+    // Without its end, the next migration finishes what is on its way.
+    if (!foldJournal(readJournal(journals, id)).units.some(isUnfinished)) journal.add({ step: "end" });
   }
   const successCount = sessions.length;
+  if (task.isWholeWorkspace && found.places.length + memories.length + finishedBefore === 0) {
+    throw new WorkspaceNotFoundError(task.source);
+  }
   return {
     successCount,
     failedCount: errors.length,
@@ -244,9 +249,16 @@ function slugsIn(path: string): readonly string[] {
   return [...slugs];
 }
 
-function memoryPlans(plans: readonly PlannedSession[]): readonly PlannedSession[] {
-  const byFolder = new Map(plans.map((plan) => [dirname(plan.files.at(-1)?.from ?? ""), plan]));
-  return [...byFolder].flatMap(([fromFolder, { root, destinationRoot, source, destination }]) => {
+/** Also where no session is left: an interrupted move may have come that far. */
+function memoryPlans(
+  plans: readonly PlannedSession[],
+  { source, destination }: Task,
+  library: LibraryConfig & MigrateOptions,
+): readonly PlannedSession[] {
+  const folders = new Map(plans.map(({ files, root }) => [dirname(files.at(-1)?.from ?? ""), root]));
+  for (const root of existingRoots(library)) folders.set(join(root, "projects", encodeProjectPath(source)), root);
+  return [...folders].flatMap(([fromFolder, root]) => {
+    const destinationRoot = library.destinationRoot === undefined ? root : realRoot(library.destinationRoot);
     return planMemory({ fromFolder, root, destinationRoot, source, destination }) ?? [];
   });
 }

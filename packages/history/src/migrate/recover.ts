@@ -14,10 +14,12 @@ export interface UnitState {
   readonly files: readonly MovedFile[];
 }
 
+export type Indexing = Extract<JournalEntry, { step: "indexing" }>;
+
 export interface MigrationState {
   readonly begin: Extract<JournalEntry, { step: "begin" }> | undefined;
   readonly units: readonly UnitState[];
-  readonly indexing: Extract<JournalEntry, { step: "indexing" }> | undefined;
+  readonly indexing: readonly Indexing[];
   readonly hasEnded: boolean;
   readonly undoneBy: string | undefined;
 }
@@ -25,7 +27,7 @@ export interface MigrationState {
 export function foldJournal(entries: readonly JournalEntry[]): MigrationState {
   const units = new Map<string, UnitState>();
   let begin: MigrationState["begin"];
-  let indexing: MigrationState["indexing"];
+  const indexing: Indexing[] = [];
   let hasEnded = false;
   let undoneBy: string | undefined;
   for (const entry of entries) {
@@ -51,7 +53,7 @@ export function foldJournal(entries: readonly JournalEntry[]): MigrationState {
         break;
       }
       case "indexing":
-        indexing = entry;
+        indexing.push(entry);
         break;
       case "end":
         hasEnded = true;
@@ -72,25 +74,38 @@ export function recoverMigrations(journals: string): number {
     if (state.hasEnded) continue;
     const { begin } = state;
     const journal = openJournal(journals, id);
-    for (const unit of state.units) if (recoverUnit(unit, begin?.mode ?? "copy", journal)) finished += 1;
+    const recovered: SessionMove[] = [];
+    for (const unit of state.units) {
+      if (!recoverUnit(unit, begin?.mode ?? "copy", journal)) continue;
+      finished += 1;
+      if (unit.move) recovered.push(unit.move);
+    }
     // An undo is asked for again, and then goes on where it was.
-    if (begin?.kind === "migrate") finishShared(state, journal, foldJournal(readJournal(journals, id)).units);
+    if (begin?.kind === "migrate") finishShared(state, journal, recovered);
     journal.add({ step: "end" });
   }
   return finished;
 }
 
-function finishShared({ begin, indexing }: MigrationState, journal: Journal, units: readonly UnitState[]): void {
-  if (indexing) {
-    applyIndexing(indexing, "migrate");
-    return;
-  }
-  const moves = units.flatMap(({ step, move }) => (step === "done" && move ? [move] : []));
+/** The shared files may lack what was written down, and know nothing of the sessions that were finished just now. */
+function finishShared(
+  { begin, indexing, units }: MigrationState,
+  journal: Journal,
+  recovered: readonly SessionMove[],
+): void {
+  for (const entry of indexing) applyIndexing(entry, "migrate");
+  const done = units.flatMap(({ step, move }) => (step === "done" && move && indexing.length === 0 ? [move] : []));
   const task = { mode: begin?.mode ?? "copy", isWholeWorkspace: begin?.isWholeWorkspace === true };
-  const { lines, keys } = sharedEdits(moves, task);
+  const { lines, keys } = sharedEdits([...done, ...recovered], task);
+  if (lines.length + keys.length === 0) return;
   const entry = { step: "indexing" as const, lines, keys };
   journal.add(entry);
   applyIndexing(entry, "migrate");
+}
+
+/** A session is on its way and can be finished later. */
+export function isUnfinished({ step }: UnitState): boolean {
+  return step === "staged" || step === "published";
 }
 
 function recoverUnit({ sessionId, step, folders, files }: UnitState, mode: MigrateMode, journal: Journal): boolean {

@@ -108,15 +108,12 @@ function undo(journals: string, id: string): UndoResult {
   return { migrationId: id, successCount, failedCount: errors.length, errors };
 }
 
-function undoShared(state: MigrationState, journal: Journal): void {
-  if (!state.indexing) return;
-  const entry = {
-    step: "indexing" as const,
-    lines: state.indexing.lines.map(undoLineEdits),
-    keys: state.indexing.keys,
-  };
-  journal.add(entry);
-  applyIndexing(entry, "undo");
+function undoShared({ indexing }: MigrationState, journal: Journal): void {
+  for (const { lines, keys } of indexing.toReversed()) {
+    const entry = { step: "indexing" as const, lines: lines.map(undoLineEdits), keys };
+    journal.add(entry);
+    applyIndexing(entry, "undo");
+  }
 }
 
 function removeCopy({ sessionId, files }: UnitState): void {

@@ -15,6 +15,8 @@ const commands: Readonly<Record<string, () => Promise<HistoryCommand>>> = {
   files: async () => (await import("./history/files.ts")).files,
   plans: async () => (await import("./history/plans.ts")).plans,
   todos: async () => (await import("./history/todos.ts")).todos,
+  migrate: async () => (await import("./history/migrate.ts")).migrate,
+  undo: async () => (await import("./history/undo.ts")).undo,
   watch: async () => (await import("./history/watch.ts")).watchCommand,
   verify: async () => (await import("./history/verify.ts")).verifyCommand,
   doctor: async () => (await import("./history/doctor.ts")).doctorCommand,

@@ -1,4 +1,11 @@
-import { isDataNotFoundError, isQueryError, isSessionNotFoundError, isWorkspaceNotFoundError } from "@skein/history";
+import {
+  type MigrateErrorCode,
+  isDataNotFoundError,
+  isMigrateRefusedError,
+  isQueryError,
+  isSessionNotFoundError,
+  isWorkspaceNotFoundError,
+} from "@skein/history";
 
 export const EXIT = { ok: 0, partial: 1, usage: 2, notFound: 3, io: 4, interrupted: 130 } as const;
 
@@ -37,9 +44,14 @@ export function failureOf(error: unknown): Failure | undefined {
     isWorkspaceNotFoundError(error) ||
     isDataNotFoundError(error);
   if (isMissing) return { exitCode: EXIT.notFound, code: "NOT_FOUND", message };
-  if (error instanceof FailedError || error.name.startsWith("Migrate") || error.name === "ArchiveError") {
-    return { exitCode: EXIT.io, code: "IO_ERROR", message };
-  }
+  if (isMigrateRefusedError(error)) return refusal(error.code, message);
+  if (error instanceof FailedError) return { exitCode: EXIT.io, code: "IO_ERROR", message };
   if ("syscall" in error && "code" in error) return { exitCode: EXIT.io, code: "IO_ERROR", message };
   return undefined;
+}
+
+function refusal(code: MigrateErrorCode, message: string): Failure {
+  if (code === "same-place" || code === "inside-source") return { exitCode: EXIT.usage, code: "USAGE_ERROR", message };
+  if (code === "unknown-migration") return { exitCode: EXIT.notFound, code: "NOT_FOUND", message };
+  return { exitCode: EXIT.io, code: "IO_ERROR", message };
 }

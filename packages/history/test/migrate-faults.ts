@@ -1,0 +1,72 @@
+/** Makes the file system fail at a chosen call, as if the process were killed there or the disk were full from there on. */
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+
+export type Fault = "killed" | "full" | "once";
+
+export class InjectedFault extends Error {
+  readonly code: string;
+  constructor(code: string) {
+    super(`injected ${code}`);
+    this.code = code;
+  }
+}
+
+const changing = [
+  "writeSync",
+  "fsyncSync",
+  "renameSync",
+  "linkSync",
+  "unlinkSync",
+  "mkdirSync",
+  "rmdirSync",
+  "rmSync",
+  "symlinkSync",
+  "chmodSync",
+  "utimesSync",
+  "openSync",
+] as const;
+/** What a full disk refuses. */
+const needsSpace: ReadonlySet<string> = new Set([
+  "writeSync",
+  "linkSync",
+  "mkdirSync",
+  "symlinkSync",
+  "openSync",
+  "fsyncSync",
+]);
+
+export interface Ran {
+  readonly calls: number;
+  readonly error: unknown;
+}
+
+/** Runs `work` with a fault at the call with this number (from 1; 0 = none), and says how many calls there were. */
+export async function withFault(at: number, fault: Fault, work: () => Promise<unknown>): Promise<Ran> {
+  const original = Object.fromEntries(changing.map((name) => [name, fs[name]]));
+  let calls = 0;
+  for (const name of changing) {
+    const real = fs[name] as (...args: unknown[]) => unknown;
+    const replaced = (...args: unknown[]): unknown => {
+      if (name === "openSync" && (args[1] === undefined || args[1] === "r" || typeof args[1] === "number"))
+        return real(...args);
+      calls += 1;
+      if (fault === "killed" && at > 0 && calls >= at) throw new InjectedFault("KILLED");
+      if (fault === "full" && at > 0 && calls >= at && needsSpace.has(name)) throw new InjectedFault("ENOSPC");
+      if (fault === "once" && calls === at) throw new InjectedFault("EIO");
+      // The order of calls is what is tested here; waiting for the disk would only take long.
+      return name === "fsyncSync" ? undefined : real(...args);
+    };
+    (fs as unknown as Record<string, unknown>)[name] = replaced;
+  }
+  syncBuiltinESMExports();
+  try {
+    await work();
+    return { calls, error: undefined };
+  } catch (error) {
+    return { calls, error };
+  } finally {
+    Object.assign(fs, original);
+    syncBuiltinESMExports();
+  }
+}

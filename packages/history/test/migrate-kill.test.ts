@@ -1,0 +1,155 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { listSessions, migrateWorkspace, undoMigration, type MigrateMode } from "../src/index.ts";
+import { createDataDirectory, type DataDirectory } from "./data-directory.ts";
+import { InjectedFault, withFault, type Fault } from "./migrate-faults.ts";
+import { away, fill, home, snapshot as exactSnapshot } from "./migrate-world.ts";
+
+/** The long form, `SKEIN_LONG=1`, takes every call. */
+const every = (step: number): number => (process.env["SKEIN_LONG"] ? 1 : step);
+const inPlace = { source: "/work/my.app", destination: "/work/my-app" };
+const elsewhere = { source: home, destination: away };
+
+interface Way {
+  readonly places: { readonly source: string; readonly destination: string };
+  readonly mode: MigrateMode;
+}
+
+const options = (data: DataDirectory): { dataPath: string; cacheFolder: null; journalFolder: string } => ({
+  ...data.config,
+  journalFolder: join(data.cacheFolder, "migrations"),
+});
+
+function migrate(data: DataDirectory, { places, mode }: Way): Promise<{ failedCount: number }> {
+  return migrateWorkspace({ ...places, mode }, options(data));
+}
+
+/** The data directory before and after an undisturbed run, and how many calls that takes. */
+async function undisturbed(way: Way): Promise<{ before: Snapshot; after: Snapshot; calls: number }> {
+  const data = createDataDirectory();
+  fill(data, 2, way.places.source);
+  const before = snapshot(data.root);
+  const { calls, error } = await withFault(0, "once", () => migrate(data, way));
+  expect(error).toBeUndefined();
+  return { before, after: snapshot(data.root), calls };
+}
+
+/** Prompts that were added after a crash may stand in another order; no prompt may be missing or there twice. */
+function snapshot(root: string): Snapshot {
+  const prompts = readFileSync(join(root, "history.jsonl"), "utf8").split("\n").sort().join("\n");
+  return { ...exactSnapshot(root), "history.jsonl": prompts };
+}
+
+type Snapshot = Readonly<Record<string, string>>;
+
+/** Each session is whole in its old place, or whole in its new one. */
+function expectWhole(now: Snapshot, before: Snapshot, after: Snapshot): void {
+  for (const id of Object.keys(before).flatMap((path) => /([0-9a-f-]{36})\.jsonl$/.exec(path)?.[1] ?? [])) {
+    const isThere = (all: Snapshot): boolean =>
+      Object.entries(all).every(
+        ([path, hash]) => !path.startsWith("projects") || !path.includes(id) || now[path] === hash,
+      );
+    expect([id, isThere(before) || isThere(after)]).toEqual([id, true]);
+  }
+}
+
+async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
+  const { before, after, calls } = await undisturbed(way);
+  let points = 0;
+  for (let at = 1; at <= calls; at += step) {
+    const data = createDataDirectory();
+    fill(data, 2, way.places.source);
+    const { error } = await withFault(at, fault, () => migrate(data, way));
+    if (error !== undefined) expect(error).toBeInstanceOf(InjectedFault);
+    // Rewritten in place, a session is made of two kinds of files for a moment; the journal finishes it.
+    if (way.places === elsewhere) expectWhole(snapshot(data.root), before, after);
+    const { data: listed } = await listSessions(data.config);
+    expect(listed.length).toBeGreaterThanOrEqual(2);
+    expect(listed.every(({ messageCount, summary }) => messageCount === 3 && summary !== null)).toBe(true);
+    try {
+      expect(await migrate(data, way)).toMatchObject({ failedCount: 0 });
+    } catch (error_) {
+      // Everything had been moved before the fault: nothing is left to move.
+      expect(error_).toMatchObject({ name: "WorkspaceNotFoundError" });
+    }
+    expect([at, snapshot(data.root)]).toEqual([at, after]);
+    points += 1;
+  }
+  return points;
+}
+
+test("a move that is killed at any call leaves each session whole, and running it again finishes", async () => {
+  const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(4));
+  expect(points).toBeGreaterThan(15);
+});
+
+test("a copy that is killed leaves each session whole, and running it again finishes", async () => {
+  expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(9))).toBeGreaterThan(10);
+});
+
+test("a move that rewrites in place survives being killed", async () => {
+  expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(9))).toBeGreaterThan(10);
+});
+
+test("a disk that is full from any call on leaves each session whole, and running it again with space finishes", async () => {
+  expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(9))).toBeGreaterThan(15);
+});
+
+test("one call that fails is survived, wherever it is", async () => {
+  expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(7))).toBeGreaterThan(15);
+});
+
+test.each(["move", "copy"] as const)(
+  "an undo of a %s that is killed is finished by asking for it again",
+  async (mode) => {
+    const way = { places: elsewhere, mode };
+    const prepared = async (): Promise<DataDirectory> => {
+      const data = createDataDirectory();
+      fill(data, 2);
+      await withFault(0, "once", () => migrate(data, way));
+      return data;
+    };
+    const first = createDataDirectory();
+    fill(first, 2);
+    const before = snapshot(first.root);
+    const { calls } = await withFault(0, "once", async () => undoMigration(undefined, options(await prepared())));
+    for (let at = 1; at <= calls; at += every(11)) {
+      const data = await prepared();
+      await withFault(at, "killed", () => undoMigration(undefined, options(data)));
+      await undoMigration(undefined, options(data)).catch((error: unknown) =>
+        expect(error).toMatchObject({ code: "unknown-migration" }),
+      );
+      expect([at, snapshot(data.root)]).toEqual([at, before]);
+    }
+  },
+);
+
+test("a process that is really killed gives its lock back, and the next one finishes", async () => {
+  const { after } = await undisturbed({ places: elsewhere, mode: "move" });
+  for (const at of [3, 20, 40, 60]) {
+    const data = createDataDirectory();
+    fill(data, 2);
+    const child = spawn(
+      process.execPath,
+      [
+        "--conditions=source",
+        fileURLToPath(new URL("migrate-child.ts", import.meta.url)),
+        String(at),
+        JSON.stringify(options(data)),
+        home,
+        away,
+      ],
+      { stdio: "inherit" },
+    );
+    const [, signal] = (await once(child, "exit")) as [number | null, string | null];
+    expect([at, signal]).toEqual([at, "SIGKILL"]);
+    await migrate(data, { places: elsewhere, mode: "move" }).catch((error: unknown) =>
+      expect(error).toMatchObject({ name: "WorkspaceNotFoundError" }),
+    );
+    expect([at, snapshot(data.root)]).toEqual([at, after]);
+  }
+});
