@@ -106,7 +106,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let opening: Promise<Opened> | undefined;
   const opened = (): Promise<Opened> => (opening ??= open(options, all));
 
-  async function begin(prompt: Content, { sessionId, maxCostMicros, mode, signal }: RunOptions): Promise<Watched> {
+  async function begin(
+    prompt: Content,
+    { sessionId, maxCostMicros, mode, signal, onEvent }: RunOptions,
+  ): Promise<Watched> {
     const { host } = await opened();
     const input = {
       content: prompt,
@@ -126,13 +129,14 @@ export function createAgent(options: AgentOptions = {}): Agent {
       after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
       shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
       signal,
+      onEvent,
     };
   }
 
   const agent: Agent = {
     name: registered.agent.config.name,
     async run(prompt, run = {}) {
-      return runOutcome({ ...(await begin(prompt, run)), ...(run.onEvent && { onEvent: run.onEvent }) });
+      return runOutcome(await begin(prompt, run));
     },
     async *stream(prompt, run = {}) {
       yield* streamRun(await begin(prompt, run));

@@ -14,6 +14,8 @@ export interface Watched {
   readonly after: number;
   /** Events up to here are looked at and not shown. */
   readonly shownAfter?: number;
+  /** Told about each event that is shown. */
+  readonly onEvent?: ((event: Event) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

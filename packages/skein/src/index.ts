@@ -1,7 +1,6 @@
 export { type Agent, type AgentOptions, type Answer, type RunOptions, createAgent } from "./agent.ts";
 export { main } from "./main.ts";
 export { openStore } from "./open-store.ts";
-export { askUserQuestion } from "./questions.ts";
 export type { AgentLog, AgentResult } from "./result.ts";
 export { type Tool, type ToolContext, defineTool } from "@skein/core";
 export { KnownError, isKnownError } from "@skein/protocol";

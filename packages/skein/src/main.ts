@@ -17,9 +17,24 @@ const COMMANDS: readonly Command[] = [
     run: async (args) => (await import("./commands/serve.ts")).serve(args),
   },
   {
+    name: "keys",
+    summary: "Make, list and revoke the API keys of a server",
+    run: async (args) => (await import("./commands/keys.ts")).keys(args),
+  },
+  {
+    name: "doctor",
+    summary: "Look at everything that a server needs, and say what to do",
+    run: async (args) => (await import("./commands/doctor.ts")).doctor(args),
+  },
+  {
     name: "run",
     summary: "Run one prompt and show it as it happens",
     run: async (args) => (await import("./commands/run.ts")).run(args),
+  },
+  {
+    name: "chat",
+    summary: "Talk with an agent, and answer its questions",
+    run: async (args) => (await import("./commands/chat.ts")).chat(args),
   },
   {
     name: "sessions",

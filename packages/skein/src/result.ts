@@ -52,9 +52,7 @@ export interface AgentLog {
 }
 
 /** Waits until a run is over, or until it waits for somebody, and says what came of it. A signal that aborts cancels it. */
-export async function runOutcome(
-  watched: Watched & { readonly onEvent?: (event: Event) => void },
-): Promise<AgentResult> {
+export async function runOutcome(watched: Watched): Promise<AgentResult> {
   const events: Event[] = [];
   const following = followRun(watched);
   for (;;) {

@@ -25,7 +25,11 @@ export async function* streamFrames(watched: Watched): AsyncGenerator<Event | Li
   };
   const unsubscribe = host.live.subscribe(sessionId, push);
   const reading = (async () => {
-    for await (const event of following) if (event.sequence > shownAfter) push(event);
+    for await (const event of following) {
+      if (event.sequence <= shownAfter) continue;
+      watched.onEvent?.(event);
+      push(event);
+    }
   })()
     .catch((error: unknown) => (failure = error))
     .finally(() => {

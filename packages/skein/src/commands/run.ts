@@ -1,6 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import type { Draft, Event } from "@skein/protocol";
-import type { Agent } from "../agent.ts";
+import type { Format } from "@skein/core";
+import type { Agent, RunOptions } from "../agent.ts";
 import { EXIT, UsageError } from "../terminal/exit.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
@@ -14,6 +15,7 @@ import {
   runCommand,
   text,
 } from "../terminal/session-command.ts";
+import { visible } from "../terminal/visible.ts";
 
 /** `skein run`: one prompt to its end, shown as it happens. */
 const command: SessionCommand = {
@@ -24,6 +26,11 @@ const command: SessionCommand = {
     ...AGENT_OPTIONS,
     ["session", "ID", "Go on with this session; without a prompt, with the run that is under way in it"],
     ["max-cost", "DOLLARS", "What this run may cost at most"],
+    [
+      "format",
+      "json|xml|raw",
+      "The text form of the stream: seed 002's envelopes, tagged blocks, or the API's own events",
+    ],
     JSON_OPTION,
     STORE_OPTION,
   ],
@@ -46,6 +53,7 @@ async function runPrompt(call: Call): Promise<number> {
   const sessionId = text(values, "session");
   const maxCostMicros = micros(text(values, "max-cost"));
   const prompt = await promptOf(call, sessionId);
+  const format = formatOf(values, prompt);
   const agent = await loadAgent(call);
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
@@ -53,14 +61,14 @@ async function runPrompt(call: Call): Promise<number> {
   process.once("SIGTERM", endSoon);
   try {
     sayIfSimulated(screen, config);
+    const options = {
+      signal: stop.signal,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(maxCostMicros !== undefined && { maxCostMicros }),
+    };
+    if (format !== undefined) return await printText(call, agent, { prompt: prompt ?? "", format, ...options });
     const items =
-      prompt === undefined
-        ? agent.follow(sessionId ?? "", { signal: stop.signal })
-        : agent.stream(prompt, {
-            signal: stop.signal,
-            ...(sessionId !== undefined && { sessionId }),
-            ...(maxCostMicros !== undefined && { maxCostMicros }),
-          });
+      prompt === undefined ? agent.follow(sessionId ?? "", { signal: stop.signal }) : agent.stream(prompt, options);
     const shown = values["json"] === true ? await printJson(screen, items) : await print(screen, items);
     return await conclude(call, agent, shown ?? sessionId ?? "");
   } finally {
@@ -68,6 +76,36 @@ async function runPrompt(call: Call): Promise<number> {
     process.off("SIGTERM", endSoon);
     await agent.close();
   }
+}
+
+const FORMATS = ["json", "xml", "raw"] as const;
+
+function formatOf(values: Call["values"], prompt: string | undefined): Format | undefined {
+  const given = text(values, "format");
+  if (given === undefined) return undefined;
+  const format = FORMATS.find((known) => known === given);
+  if (!format) throw new UsageError(`--format expects ${FORMATS.join(", ")}, and got "${given}".`);
+  if (prompt === undefined) throw new UsageError("--format needs a prompt.");
+  return format;
+}
+
+/** The stream as text for a program; on a terminal what would act on it is shown instead. */
+async function printText(
+  { screen }: Call,
+  agent: Agent,
+  { prompt, ...options }: RunOptions & { readonly prompt: string; readonly format: Format },
+): Promise<number> {
+  let run: { readonly error: boolean; readonly cancelled: boolean } = { error: false, cancelled: false };
+  const pieces = agent.text(prompt, {
+    ...options,
+    onEvent: (event) => {
+      if (event.event_type !== "session.failed") return;
+      run = { error: true, cancelled: event.data.outcome === "cancelled" };
+    },
+  });
+  for await (const piece of pieces) screen.out(process.stdout.isTTY ? visible(piece) : piece);
+  if (run.cancelled) return EXIT.cancelled;
+  return run.error ? EXIT.failed : EXIT.completed;
 }
 
 /** Without a key nobody should take the answers for a model's. */
@@ -117,7 +155,7 @@ async function conclude(call: Call, agent: Agent, sessionId: string): Promise<nu
 }
 
 function optionsOf(values: Call["values"]): string {
-  const given = ["agent", "store"].filter((name) => text(values, name) !== undefined);
+  const given = ["agent", "tools", "store"].filter((name) => text(values, name) !== undefined);
   return given.map((name) => ` --${name} ${text(values, name)}`).join("");
 }
 

@@ -1,25 +1,39 @@
-import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Tool } from "@skein/core";
 import { type Agent, type AgentOptions, createAgent, remade } from "../agent.ts";
-import { askUserQuestion } from "../questions.ts";
 import { UsageError } from "./exit.ts";
 import { type Call, storeUrlFor, text } from "./session-command.ts";
 
 export const AGENT_OPTIONS = [
   ["agent", "FILE", "A module whose default export, or export `agent`, is made by createAgent (or its options)"],
+  ["tools", "FOLDER", "Without --agent: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder"],
   ["model", "NAME", "The model of a new session"],
   ["system", "TEXT", "The system prompt of a new session"],
 ] as const;
 
+/** Tools that change something: a conversation asks before it uses them. */
+const CHANGING = new Set(["Bash", "Write", "Edit"]);
+
 /** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
-export async function loadAgent(call: Call): Promise<Agent> {
+export async function loadAgent(call: Call, { asks = false }: { readonly asks?: boolean } = {}): Promise<Agent> {
   const file = text(call.values, "agent");
   const change = (options: AgentOptions): AgentOptions => changed(call, options);
-  if (file === undefined) return createAgent(change({ name: "skein", tools: [askUserQuestion] }));
+  if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
   const found = await exported(file);
-  if (!isAgent(found)) return createAgent(change(found as AgentOptions));
+  if (!isAgent(found)) return createAgent(change(found));
   // An agent of another copy of Skein is taken as it is, with the store that it has.
   return remade(found, change) ?? found;
+}
+
+async function ownTools({ values }: Call, asks: boolean): Promise<readonly Tool[]> {
+  const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
+  const folder = text(values, "tools");
+  const standard = folder === undefined ? [] : createStandardTools({ folder: resolve(folder) });
+  const guarded = standard.map((tool) =>
+    asks && CHANGING.has(tool.name) ? { ...tool, needsApproval: () => true } : tool,
+  );
+  return [createAskUserQuestion(), ...guarded];
 }
 
 function changed(call: Call, options: AgentOptions): AgentOptions {

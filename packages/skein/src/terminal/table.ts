@@ -4,10 +4,14 @@ import { visibleLine } from "./visible.ts";
 /** Prints rows under titles, each column as wide as its widest cell; what comes from outside is made visible. */
 export function printTable(screen: Screen, titles: readonly string[], rows: readonly (readonly string[])[]): void {
   const cells = rows.map((row) => row.map(visibleLine));
-  const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((row) => [...(row[at] ?? "")].length)));
+  const widths = titles.map((title, at) =>
+    Math.max(title.length, ...cells.map((row) => Array.from(row[at] ?? "").length)),
+  );
   const line = (row: readonly string[]): string =>
     row
-      .map((cell, at) => (at === titles.length - 1 ? cell : cell + " ".repeat((widths[at] ?? 0) - [...cell].length)))
+      .map((cell, at) =>
+        at === titles.length - 1 ? cell : cell + " ".repeat((widths[at] ?? 0) - Array.from(cell).length),
+      )
       .join("  ")
       .trimEnd();
   screen.out(`${screen.paint.out.bold(line(titles))}\n`);

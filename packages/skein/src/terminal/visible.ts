@@ -50,7 +50,7 @@ export function brief(text: string, length: number): string {
       .replaceAll(/\s+/g, " ")
       .trim(),
   );
-  const characters = [...line];
+  const characters = Array.from(line);
   return characters.length <= length && text.length <= length * 2
     ? line
     : `${characters.slice(0, length - 1).join("")}…`;

@@ -56,7 +56,8 @@ export function start(folder: string, args: readonly string[], env: Readonly<Rec
         await Promise.race([
           new Promise<void>((resolve) => (heard = resolve)),
           ended.then(() => {
-            if (!found()) throw new Error(`Ended without saying ${String(text)}:\n${out}\n${err}`);
+            if (found()) return;
+            throw new Error(`Ended without saying ${String(text)}:\n${out}\n${err}`);
           }),
         ]);
       return out + err;

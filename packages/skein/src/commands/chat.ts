@@ -1,0 +1,216 @@
+import { createInterface } from "node:readline";
+import { type Await, isKnownError } from "@skein/protocol";
+import type { Agent } from "../agent.ts";
+import { cost, tokens } from "../terminal/amounts.ts";
+import { EXIT } from "../terminal/exit.ts";
+import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
+import { createRunPrinter, summaryOf } from "../terminal/print-run.ts";
+import { asksFor, contentOf } from "../terminal/questions.ts";
+import {
+  type Call,
+  STORE_OPTION,
+  type SessionCommand,
+  runCommand,
+  text,
+  wordsOf,
+} from "../terminal/session-command.ts";
+import { visible } from "../terminal/visible.ts";
+import { sayIfSimulated } from "./run.ts";
+
+const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
+  /fork      Go on in a copy of this conversation
+  /cost      What it took so far
+  /session   The id of this session
+  /exit      Leave; a run that waits can be answered later
+Text that you type while the model works is read before its next step.
+`;
+
+/** `skein chat`: a conversation in the terminal. */
+const command: SessionCommand = {
+  name: "chat",
+  words: "",
+  summary: "Talk with an agent. Its questions, approvals and frontend tools are answered at the prompt.",
+  options: [...AGENT_OPTIONS, ["session", "ID", "Go on with this session"], STORE_OPTION],
+  examples: ["skein chat", "skein chat --agent agents/deploy.ts", "skein chat --session 0199c8f1-…"],
+  run: converse,
+};
+
+export function chat(args: readonly string[]): Promise<number> {
+  return runCommand(command, args);
+}
+
+async function converse(call: Call): Promise<number> {
+  wordsOf(call);
+  const agent = await loadAgent(call, { asks: true });
+  const input = createInterface({ input: process.stdin, output: process.stderr, terminal: call.screen.isWatched });
+  const conversation = createConversation(call, agent, (line) => {
+    input.setPrompt(line);
+    input.prompt(true);
+  });
+  input.on("SIGINT", () => {
+    if (!conversation.cancel()) input.close();
+  });
+  try {
+    sayIfSimulated(call.screen, call.config);
+    call.screen.note(call.screen.paint.note.dim("/help lists what you can type.\n"));
+    await conversation.begin(text(call.values, "session"));
+    for await (const line of input) if ((await conversation.hear(line)) === "leave") break;
+    await conversation.idle();
+    return EXIT.completed;
+  } finally {
+    input.close();
+    await agent.close();
+  }
+}
+
+/** What is typed means something else while the model works, while it waits for an answer, and while nothing happens. */
+function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: string) => void) {
+  const { note: paint } = screen.paint;
+  let sessionId: string | undefined;
+  let running: Promise<void> | undefined;
+  let stop = new AbortController();
+  let waits: readonly Await[] = [];
+  let answers: string[] = [];
+  /** Prompts that steer and may not have been read yet. */
+  let steering: string[] = [];
+
+  const say = (line: string): void => screen.note(`${line}\n`);
+  const sessions = () => agent.sessions();
+
+  /** Shows a run until it is over or waits, then asks for what comes next. */
+  function watch(start: (signal: AbortSignal) => ReturnType<Agent["stream"]>): void {
+    stop = new AbortController();
+    running = show(start(stop.signal))
+      .catch((error: unknown) => {
+        if (!isKnownError(error)) throw error;
+        say(paint.red(visible(error.message)));
+      })
+      .finally(() => {
+        running = undefined;
+        next();
+      });
+  }
+
+  async function show(items: ReturnType<Agent["stream"]>): Promise<void> {
+    const printer = createRunPrinter(screen);
+    try {
+      for await (const item of items) {
+        sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
+        printer.show(item);
+      }
+    } finally {
+      printer.end();
+    }
+    if (sessionId === undefined) return;
+    // What was typed too late to be read by that run has one of its own.
+    if ((await (await sessions()).state(sessionId)).queue.length > 0)
+      return show(agent.follow(sessionId, { signal: stop.signal }));
+    steering = [];
+    await settle(sessionId);
+  }
+
+  async function settle(id: string): Promise<void> {
+    const result = await agent.resume(id);
+    waits = result.awaiting;
+    answers = [];
+    const [run] = (await (await sessions()).runs(id, { limit: 1 })).items;
+    if (waits.length === 0 && run) screen.note(summaryOf(screen, run, result.error));
+  }
+
+  function next(): void {
+    const [wait] = waits;
+    showPrompt(wait ? (asksFor(screen, wait)[answers.length]?.text ?? "") : "> ");
+  }
+
+  /** One line of an answer; when it is the last one, the run goes on. */
+  async function answer(wait: Await, line: string): Promise<void> {
+    const asks = asksFor(screen, wait);
+    const read = asks[answers.length]?.read(line);
+    if (!read) return next();
+    answers.push(read.content);
+    if (answers.length < asks.length) return next();
+    const content = contentOf(wait, answers);
+    const said = await (
+      await sessions()
+    ).answer(wait.session_id, wait.tool_use_id, { content, isError: read.isError ?? false });
+    if (said.disposition !== "accepted") say(paint.yellow(`${said.disposition}: ${visible(said.reason)}`));
+    waits = waits.slice(1);
+    answers = [];
+    if (waits.length > 0) return next();
+    watch((signal) => agent.follow(sessionId ?? "", { signal }));
+  }
+
+  async function steer(line: string): Promise<void> {
+    const { runId } = await (await sessions()).prompt(sessionId ?? "", { content: line, mode: "steer" });
+    steering.push(runId);
+    say(paint.dim("It is read before the next step."));
+  }
+
+  function cancel(): boolean {
+    if (running) void cancelRun().catch(() => undefined);
+    else if (waits.length > 0) void cancelWait().catch(() => undefined);
+    else return false;
+    return true;
+  }
+
+  /** What was typed to steer the run goes with it. */
+  async function cancelRun(): Promise<void> {
+    const own = await sessions();
+    for (const runId of steering) await own.cancel(sessionId ?? "", { runId }).catch(() => undefined);
+    stop.abort();
+  }
+
+  async function cancelWait(): Promise<void> {
+    await (await sessions()).cancel(sessionId ?? "");
+    waits = [];
+    watch((signal) => agent.follow(sessionId ?? "", { signal }));
+  }
+
+  async function obey(line: string): Promise<"leave" | void> {
+    const [word] = line.trim().split(/\s+/);
+    if (word === "/exit" || word === "/quit") return "leave";
+    if (word === "/help") screen.note(HELP);
+    else if (word === "/cancel") {
+      if (cancel()) return;
+      say("Nothing is under way.");
+    } else if (sessionId === undefined) say("Nothing was said yet.");
+    else if (word === "/session") say(sessionId);
+    else if (word === "/cost") {
+      const session = await (await sessions()).get(sessionId);
+      say(
+        `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${session.total_runs} runs`,
+      );
+    } else if (word === "/fork") {
+      const made = await (await sessions()).fork(sessionId);
+      waits = [];
+      sessionId = made.id;
+      say(`Now in session ${made.id}, a copy. The other one stays as it is.`);
+    } else say(`There is no ${visible(word ?? "")}. /help lists what you can type.`);
+    if (!running) next();
+  }
+
+  return {
+    cancel,
+    /** Goes on with a session, whatever it is doing, or waits for the first line. */
+    async begin(id: string | undefined): Promise<void> {
+      sessionId = id;
+      if (id === undefined) return next();
+      const session = await (await sessions()).get(id);
+      if (session.total_runs === 0 && session.status === "idle") return next();
+      if (session.status === "idle") return next();
+      watch((signal) => agent.follow(id, { signal }));
+    },
+    async hear(line: string): Promise<"leave" | void> {
+      if (line.startsWith("/")) return obey(line);
+      if (running) return line.trim() === "" ? undefined : steer(line);
+      const [wait] = waits;
+      if (wait) return answer(wait, line);
+      if (line.trim() === "") return next();
+      watch((signal) => agent.stream(line, { signal, ...(sessionId !== undefined && { sessionId }) }));
+    },
+    /** Resolves when nothing is under way any more. */
+    async idle(): Promise<void> {
+      await running;
+    },
+  };
+}

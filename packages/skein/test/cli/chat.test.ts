@@ -1,0 +1,128 @@
+import { script } from "@skein/simulator";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { type Started, dataFolder, lines, skein, start } from "./skein.ts";
+
+const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
+
+function talk(folder: string, ...args: readonly string[]): Started & { type(line: string): void } {
+  const started = start(folder, ["chat", ...args]);
+  return { ...started, type: (line) => void started.child.stdin?.write(`${line}\n`) };
+}
+
+test("a conversation goes on from line to line, in one session", async () => {
+  const folder = dataFolder();
+  const chat = talk(folder);
+  chat.type(`Hello ${script([{ text: "Good day." }])}`);
+  await chat.says(/Good day\.[\s\S]*Completed/);
+  chat.type(`And? ${script([{ text: "Good evening." }])}`);
+  await chat.says(/Good evening\.[\s\S]*Completed[\s\S]*Completed/);
+  chat.type("/cost");
+  await chat.says(/tokens in.*2 runs/);
+  chat.type("/exit");
+  expect(await chat.ended).toMatchObject({ code: 0, out: "Good day.\nGood evening.\n" });
+  expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toMatchObject([{ total_runs: 2 }]);
+});
+
+test("questions are asked one by one, by number or in other words", async () => {
+  const questions = [
+    {
+      question: "Which \u001B[2Jdatabase?",
+      header: "Store",
+      options: [{ label: "sqlite" }, { label: "postgres", description: "for many" }],
+    },
+    { question: "Which days?", multiSelect: true, options: [{ label: "Mon" }, { label: "Tue" }, { label: "Wed" }] },
+  ];
+  const chat = talk(dataFolder());
+  chat.type(script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Said: $LAST" }]));
+  expect(await chat.says("A number, or your own words:")).toContain(
+    "[Store] Which \\x1b[2Jdatabase?\n  1. sqlite\n  2. postgres  for many",
+  );
+  chat.type("9");
+  chat.type("2");
+  await chat.says("Numbers with commas");
+  chat.type("1, 3");
+  const text = await chat.says(/Said: .*\n[\s\S]*Completed/);
+  expect(text).toContain(
+    'Said: {"answers":{"Which \\x1b[2Jdatabase?":"postgres","Which days?":"Mon, Wed"}}'.replace("\\x1b", "\\u001b"),
+  );
+  chat.child.stdin?.end();
+  expect((await chat.ended).code).toBe(0);
+});
+
+test("approvals are given and denied, and frontend tools are answered at the prompt", async () => {
+  const chat = talk(dataFolder(), "--agent", agentFile);
+  const deploy = { name: "deploy", input: { to: "production" } };
+  chat.type(script([{ tools: [deploy] }, { text: "1: $LAST" }]));
+  await chat.says("May this run? deploy");
+  chat.type("perhaps");
+  chat.type("yes");
+  await chat.says("1: deployed to production");
+  chat.type(script([{ tools: [deploy] }, { text: "2: $LAST" }]));
+  await chat.says(/Completed[\s\S]*May this run\?/);
+  chat.type("no, it is Friday");
+  await chat.says("2: This call was not allowed. it is Friday");
+  chat.type(script([{ tools: [{ name: "pick", input: { of: ["red"] } }] }, { text: "3: $LAST" }]));
+  await chat.says("You are the tool: pick");
+  chat.type("red");
+  await chat.says("3: red");
+  chat.type("/exit");
+  expect((await chat.ended).code).toBe(0);
+});
+
+test("text typed while the model works steers it, and /cancel ends it", async () => {
+  const folder = dataFolder();
+  const chat = talk(folder);
+  chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));
+  await chat.says("First ");
+  chat.type("In French, please.");
+  await chat.says("It is read before the next step.");
+  chat.type("/cancel");
+  await chat.says("Cancelled");
+  chat.type("/session");
+  const id = /^> ([0-9a-f-]{36})$/m.exec(await chat.says(/^> [0-9a-f-]{36}$/m))?.[1] ?? "";
+  chat.type("/exit");
+  await chat.ended;
+  const { out } = await skein(folder, "sessions", "show", id, "--events", "--json");
+  expect(lines(out)).toContainEqual(
+    expect.objectContaining({ data: expect.objectContaining({ mode: "steer", content: "In French, please." }) }),
+  );
+});
+
+test("/fork goes on in a copy", async () => {
+  const folder = dataFolder();
+  const chat = talk(folder);
+  chat.type(script([{ text: "One." }]));
+  await chat.says("Completed");
+  chat.type("/fork");
+  await chat.says(/Now in session [0-9a-f-]{36}/);
+  chat.type(script([{ text: "Two." }]));
+  await chat.says(/Two\.\n[\s\S]*Completed[\s\S]*Completed/);
+  chat.type("/exit");
+  await chat.ended;
+  const sessions = lines((await skein(folder, "sessions", "list", "--json")).out);
+  expect(sessions.map(({ total_runs }) => total_runs)).toEqual([1, 1]);
+});
+
+test("a session that waits is taken up where it was left", async () => {
+  const folder = dataFolder();
+  const call = { name: "pick", input: { of: ["red"] } };
+  const paused = await skein(
+    folder,
+    "run",
+    script([{ tools: [call] }, { text: "Picked $LAST." }]),
+    "--agent",
+    agentFile,
+  );
+  const id = /session ([0-9a-f-]{36})/.exec(paused.err)?.[1] ?? "";
+  const chat = talk(folder, "--agent", agentFile, "--session", id);
+  await chat.says("You are the tool: pick");
+  chat.type("red");
+  await chat.says("Picked red.");
+  chat.type("/nonsense");
+  await chat.says("There is no /nonsense.");
+  chat.type("/help");
+  await chat.says("/fork");
+  chat.type("/exit");
+  expect((await chat.ended).code).toBe(0);
+});
