@@ -1,0 +1,36 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const folder = fileURLToPath(new URL("../", import.meta.url));
+
+/** Every example runs without a key, and says what it is meant to show. */
+const SAYS: Readonly<Record<string, readonly RegExp[]>> = {
+  "first-session": [/The answer is 4/, /session\.completed/],
+  hello: [/The answer is 42/],
+  tools: [/"sky":"sunny"/, /2 steps, \$0\.\d+/, /tool_execution/],
+  "frontend-tool": [/awaiting_frontend_tools: pick_colour/, /The other process: accepted/, /answered: "blue"/],
+  "crash-and-resume": [/ended with SIGKILL/, /outcome of this call is unknown/, /Letters: 1$/m],
+  subagents: [/answered: "4"/, /worked for toolu_\w+: 4 messages/],
+  "structured-answer": [/end_turn \{ number: .+, total: 120, currency: '\w+' \}/],
+  mcp: [/mcp__clock__time/, /It is noon in Lisbon/],
+};
+
+const examples = readdirSync(folder)
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => file.slice(0, -3));
+
+test.each(examples)("%s runs as it is, without a key", (name) => {
+  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", `${folder}${name}.ts`];
+  const env = { PATH: process.env["PATH"], HOME: tmpdir(), TMPDIR: tmpdir() };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(SAYS[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();
+  for (const sentence of SAYS[name] ?? []) expect(stdout).toMatch(sentence);
+});
+
+test.each(examples)("%s fits on a screen", (name) => {
+  expect(readFileSync(`${folder}${name}.ts`, "utf8").trim().split("\n").length).toBeLessThanOrEqual(40);
+});

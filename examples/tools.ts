@@ -1,0 +1,22 @@
+/** Functions as tools: the model says which to call, Skein checks the input, runs them and writes down what came of it. */
+import { createAgent, defineTool } from "skein";
+import { z } from "zod";
+
+const weather = defineTool({
+  name: "get_weather",
+  description: "The weather in a city.",
+  input: z.object({ city: z.string() }),
+  // Reading may be repeated after a crash. Without this line a call runs at most once.
+  policy: "repeatable",
+  timeoutMs: 5000,
+  run: ({ city }) => ({ city, sky: "sunny", celsius: 21 }),
+});
+
+const agent = createAgent({ name: "Forecaster", tools: [weather] });
+const result = await agent.run('Call get_weather for "Lisbon".');
+
+console.log(result.finalAnswer);
+console.log(`${result.totalSteps} steps, $${result.cost?.total_cost}`);
+for (const { actionType, actionData } of result.agentLogs)
+  if (actionType === "tool_execution") console.log(actionType, actionData);
+await agent.close();
