@@ -1,0 +1,166 @@
+import type { Client as McpClient, Tool as McpTool } from "@modelcontextprotocol/client";
+import type { Tool, ToolContext } from "@skein/core";
+import { type JsonObject, KnownError } from "@skein/protocol";
+import { Client } from "./official-client.ts";
+import { toolOutput } from "./result.ts";
+import { type Taken, asTool, hashOf, takeTools } from "./tools.ts";
+import { type McpPlace, type OpenTransport, openTransport } from "./transport.ts";
+
+export interface McpServerOptions extends McpPlace {
+  /** Its tools are called `mcp__{name}__{tool}`. */
+  readonly name: string;
+  readonly connectTimeoutMs?: number;
+  /** How long a call may take. */
+  readonly callTimeoutMs?: number;
+  /** How many tools are taken at most: each one is sent to the model with every call. */
+  readonly maxTools?: number;
+  /** Told in a sentence what people should know: tools left out, a server that died, a tool that changed. */
+  readonly onNotice?: (notice: string) => void;
+}
+
+export interface McpConnection {
+  readonly name: string;
+  readonly tools: readonly Tool[];
+  /** What was noticed so far. */
+  readonly notices: readonly string[];
+  /** Ends the connection, and a server that was started for it. */
+  close(): Promise<void>;
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,40}$/;
+
+interface Session {
+  readonly client: McpClient;
+  readonly opened: OpenTransport;
+}
+
+/**
+ * Connects to an MCP server and takes its tools.
+ *
+ * A server that dies is started again by the next call. Whatever goes wrong in a call is an error result for the model;
+ * only a server that cannot be reached at the beginning is an error here.
+ */
+export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
+  const { name, connectTimeoutMs = 15_000, callTimeoutMs = 60_000, maxTools = 100 } = options;
+  if (!NAME.test(name))
+    throw new KnownError("invalid", `"${name}" is no name for an MCP server: it has 1 to 40 letters, digits, _ or -.`);
+  const notices: string[] = [];
+  const notice = (text: string): void => {
+    notices.push(text);
+    options.onNotice?.(text);
+  };
+  let closed = false;
+  let current: Promise<Session> | undefined;
+  let taken: Taken | undefined;
+  /** Tools that are not any more what they were when they were taken. */
+  const changed = new Set<string>();
+
+  const session = (): Promise<Session> =>
+    (current ??= begin().catch((error: unknown) => {
+      current = undefined;
+      throw error;
+    }));
+
+  async function begin(): Promise<Session> {
+    const opened = openTransport(name, options);
+    const client = new Client(
+      { name: "skein", version: "0" },
+      { listChanged: { tools: { autoRefresh: false, onChanged: () => void refresh().catch(ignore) } } },
+    );
+    let connected = false;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client's own hook; it is no event target
+    client.onclose = () => {
+      if (!connected) return;
+      if (!closed) notice(`The MCP server "${name}" is gone. ${opened.complaint()}`.trim());
+      current = undefined;
+    };
+    try {
+      await client.connect(opened.transport, { timeout: connectTimeoutMs });
+      compare(await listAll(client, maxTools, connectTimeoutMs));
+      connected = true;
+      return { client, opened };
+    } catch (error) {
+      await end({ client, opened });
+      throw new Error(`The MCP server "${name}" cannot be used: ${sentence(error)} ${opened.complaint()}`.trim(), {
+        cause: error,
+      });
+    }
+  }
+
+  /** The first list is what people approved by naming the server; later ones are held against it. */
+  function compare(listed: readonly McpTool[]): void {
+    if (!taken) {
+      taken = takeTools(name, listed, maxTools);
+      taken.notices.forEach(notice);
+      return;
+    }
+    const now = new Map(listed.map((tool) => [tool.name, hashOf(tool)]));
+    for (const [tool, { hash }] of taken.tools) {
+      if (now.get(tool) === hash || changed.has(tool)) continue;
+      changed.add(tool);
+      notice(
+        `The tool "${tool}" of the MCP server "${name}" has changed since it was approved, and is not used any more.`,
+      );
+    }
+  }
+
+  async function refresh(): Promise<void> {
+    const { client } = await session();
+    compare(await listAll(client, maxTools, connectTimeoutMs));
+  }
+
+  async function call(tool: string, input: JsonObject, { signal }: ToolContext): Promise<unknown> {
+    if (closed) throw new Error(`The connection to the MCP server "${name}" is closed.`);
+    const { client } = await session();
+    if (changed.has(tool))
+      throw new Error(`The tool "${tool}" has changed since it was approved. Somebody must approve it again.`);
+    const request = client.callTool({ name: tool, arguments: input }, { signal, timeout: callTimeoutMs });
+    const result = await request.catch((error: unknown) => {
+      throw new Error(`The MCP server "${name}" did not answer: ${sentence(error)}`, { cause: error });
+    });
+    return toolOutput(result);
+  }
+
+  await session();
+  const tools = [...(taken as unknown as Taken).tools].map(([tool, entry]) =>
+    asTool(entry, (input, context) => call(tool, input, context)),
+  );
+  return {
+    name,
+    tools,
+    notices,
+    async close() {
+      closed = true;
+      const last = await current?.catch(() => undefined);
+      if (last) await end(last);
+    },
+  };
+}
+
+async function end({ client, opened }: Session): Promise<void> {
+  await client.close().catch(ignore);
+  await opened.gone();
+}
+
+/** Page by page, and no further than anybody could use: a list may have no end. */
+async function listAll(client: McpClient, most: number, timeout: number): Promise<readonly McpTool[]> {
+  if (!client.getServerCapabilities()?.tools) return [];
+  const tools: McpTool[] = [];
+  let cursor: string | undefined = "";
+  while (cursor !== undefined && tools.length <= most) {
+    // A cursor asks for one page; without one the client would collect them all.
+    const page: Awaited<ReturnType<McpClient["listTools"]>> = await client.request(
+      { method: "tools/list", params: cursor === "" ? {} : { cursor } },
+      { timeout },
+    );
+    tools.push(...page.tools);
+    cursor = page.nextCursor === cursor ? undefined : page.nextCursor;
+  }
+  return tools;
+}
+
+function sentence(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+}
+
+function ignore(): void {}

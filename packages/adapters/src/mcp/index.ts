@@ -1,0 +1,1 @@
+export { type McpConnection, type McpServerOptions, connectMcpServer } from "./connect.ts";

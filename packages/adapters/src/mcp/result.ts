@@ -1,0 +1,39 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { ContentBlock } from "@skein/protocol";
+
+/** Characters of base64 in one image that a model is shown. */
+const IMAGE_LENGTH = 5 * 1024 * 1024;
+
+/** What an MCP tool answered, as a tool of ours returns it. An error that the server reports is thrown, for the model to read. */
+export function toolOutput({ content, structuredContent, isError }: CallToolResult): unknown {
+  const blocks = content.map(blockOf);
+  if (isError) {
+    const text = blocks.flatMap((block) => (block.type === "text" ? [String(block["text"])] : [])).join("\n");
+    throw new Error(text || "The tool failed without saying why.");
+  }
+  if (blocks.length === 0) return structuredContent ?? "";
+  return blocks;
+}
+
+function blockOf(block: CallToolResult["content"][number]): ContentBlock {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "image":
+      return block.data.length > IMAGE_LENGTH
+        ? note(`The tool returned an image of ${block.data.length} characters, which is too large to show.`)
+        : { type: "image", source: { type: "base64", media_type: block.mimeType, data: block.data } };
+    case "audio":
+      return note("The tool returned sound, which cannot be shown.");
+    case "resource_link":
+      return note(`The tool points to ${block.uri}.`);
+    case "resource":
+      return "text" in block.resource
+        ? { type: "text", text: block.resource.text }
+        : note(`The tool returned ${block.resource.uri}, which is not text.`);
+  }
+}
+
+function note(text: string): ContentBlock {
+  return { type: "text", text: `[${text}]` };
+}

@@ -1,0 +1,174 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, readdirSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type McpConnection, type McpServerOptions, connectMcpServer } from "@skein/adapters/mcp";
+import { resultContent } from "@skein/core";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+const program = fileURLToPath(new URL("mcp-server.ts", import.meta.url));
+
+async function connected(options: Partial<McpServerOptions>): Promise<McpConnection> {
+  const connection = await connectMcpServer({ name: "test", ...options });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+const overStdio = (mode = "good", options: Partial<McpServerOptions> = {}) =>
+  connected({ command: process.execPath, args: ["--disable-warning=ExperimentalWarning", program, mode], ...options });
+
+async function overHttp(options: Partial<McpServerOptions> = {}): Promise<McpConnection> {
+  const server = spawn(process.execPath, [program, "--http"], { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void server.stdin.end());
+  const [url] = (await once(createInterface(server.stdout), "line")) as [string];
+  return connected({ url, headers: { "x-key": "open" }, ...options });
+}
+
+async function call(
+  connection: McpConnection,
+  tool: string,
+  input: object = {},
+  signal = new AbortController().signal,
+) {
+  const found = connection.tools.find(({ name }) => name === `mcp__test__${tool}`);
+  if (!found) throw new Error(`no tool ${tool}`);
+  const context = { sessionId: "s", runId: "r", toolUseId: "t", idempotencyKey: "k", workingDirectory: null, signal };
+  return resultContent(await found.run(found.parse(input), context));
+}
+
+/** Processes that run the test server in this mode, as children of this one. */
+function running(mode: string): number[] {
+  return readdirSync("/proc").flatMap((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+      return words.includes(program) && words.includes(mode) && Number(parent) === process.pid ? [Number(pid)] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+describe.each([
+  ["stdio", () => overStdio()],
+  ["streamable HTTP", () => overHttp()],
+])("an MCP server over %s", (_, open) => {
+  test("gives its tools under its name, with their schemas, and answers calls", async () => {
+    const connection = await open();
+    const add = connection.tools.find(({ name }) => name === "mcp__test__add");
+    expect(add).toMatchObject({ description: "Adds.", policy: "repeatable", executor: "backend" });
+    expect(add?.inputSchema).toMatchObject({ type: "object", required: ["a", "b"] });
+    expect(connection.tools.find(({ name }) => name === "mcp__test__die")?.policy).toBe("once");
+    expect(await call(connection, "add", { a: 2, b: 3 })).toEqual([{ type: "text", text: "5" }]);
+    expect(await call(connection, "picture")).toEqual([
+      {
+        type: "image",
+        source: {
+          type: "base64",
+          media_type: "image/png",
+          data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+        },
+      },
+    ]);
+    expect(connection.notices).toEqual([]);
+  });
+
+  test("says what is wrong with an input, and what it failed at", async () => {
+    const connection = await open();
+    await expect(call(connection, "add", { a: "two" })).rejects.toThrow(/expected number|number/i);
+    await expect(call(connection, "fail")).rejects.toThrow("It is broken.");
+  });
+
+  test("that returns 50 MB or 1 MB: a sentence, or the beginning, and the next call works", async () => {
+    const connection = await open();
+    await expect(call(connection, "giant")).rejects.toThrow(/did not answer/);
+    const large = (await call(connection, "large")) as unknown as { text: string }[];
+    expect(large[0]?.text.length).toBeLessThan(101_000);
+    expect(await call(connection, "add", { a: 1, b: 1 })).toEqual([{ type: "text", text: "2" }]);
+  });
+});
+
+test("one that hangs is given up after its time, or at once when the run is cancelled", async () => {
+  const connection = await overStdio("good", { callTimeoutMs: 300 });
+  await expect(call(connection, "hang")).rejects.toThrow(/did not answer/);
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 50);
+  const started = performance.now();
+  await expect(call(connection, "hang", {}, stop.signal)).rejects.toThrow();
+  expect(performance.now() - started).toBeLessThan(250);
+  expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
+});
+
+test("one that dies is a sentence for the model and a notice for people, and is started again by the next call", async () => {
+  const heard: string[] = [];
+  const connection = await overStdio("good", { onNotice: (notice) => heard.push(notice) });
+  await expect(call(connection, "die")).rejects.toThrow(/MCP server "test" did not answer/);
+  expect(heard).toEqual(['The MCP server "test" is gone.']);
+  expect(await call(connection, "add", { a: 4, b: 4 })).toEqual([{ type: "text", text: "8" }]);
+});
+
+test("one that lists 10,000 tools gives the first hundred, and says so", async () => {
+  const { tools, notices } = await overStdio("many");
+  expect(tools).toHaveLength(100);
+  expect(notices).toEqual([expect.stringMatching(/lists \d+ tools or more; the first 100 are used/)]);
+});
+
+test("a description of a megabyte is cut", async () => {
+  const { tools } = await overStdio("wordy");
+  expect(tools.find(({ name }) => name === "mcp__test__wordy")?.description.length).toBe(4000);
+});
+
+test("a tool that changes after it was approved is not called any more, and people are told", async () => {
+  const connection = await overStdio();
+  expect(await call(connection, "shifty")).toEqual([{ type: "text", text: "done" }]);
+  await call(connection, "turn");
+  await expect.poll(() => connection.notices).toEqual([expect.stringContaining('"shifty"')]);
+  await expect(call(connection, "shifty")).rejects.toThrow(/has changed since it was approved/);
+  expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
+});
+
+test("a server gets a bare environment, with what is meant for it", async () => {
+  process.env["SKEIN_CANARY"] = "sk-ant-CANARY";
+  onTestFinished(() => void delete process.env["SKEIN_CANARY"]);
+  const connection = await overStdio("good", { env: { TOKEN: "for-it" } });
+  const printed = JSON.stringify(await call(connection, "env"));
+  expect(printed).toContain("for-it");
+  expect(printed).not.toContain("CANARY");
+});
+
+test.each(["good", "stubborn"])("closing ends the %s child", async (mode) => {
+  const connection = await connectMcpServer({
+    name: "test",
+    command: process.execPath,
+    args: [program, mode, "closing"],
+  });
+  expect(running("closing")).toHaveLength(1);
+  const started = performance.now();
+  await connection.close();
+  expect(performance.now() - started).toBeLessThan(3000);
+  expect(running("closing")).toEqual([]);
+  await expect(call(connection, "add", { a: 1, b: 1 })).rejects.toThrow(/is closed/);
+});
+
+test.each([
+  [
+    "a server that ends at once",
+    { command: process.execPath, args: [program, "broken"] },
+    /cannot find my configuration/,
+  ],
+  ["a server that never answers", { command: process.execPath, args: [program, "silent"] }, /cannot be used/],
+  ["a command that is not there", { command: "no-such-command-anywhere" }, /cannot be used/],
+  ["nobody at the address", { url: "http://127.0.0.1:9/mcp" }, /cannot be used/],
+  ["an address that is none", { url: "file:///etc/passwd" }, /http or https/],
+  ["neither", {}, /a command or a url/],
+  ["both", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
+  ["a bad name", { name: "a b", command: "x" }, /no name for an MCP server/],
+])("%s is a clear error, and leaves no process", async (_, options, why) => {
+  await expect(connectMcpServer({ name: "test", connectTimeoutMs: 1000, ...options })).rejects.toThrow(why);
+  expect(running("silent")).toEqual([]);
+});
+
+test("a server that wants a key gets it in its header, and refuses without", async () => {
+  await expect(overHttp({ headers: {} })).rejects.toThrow(/cannot be used/);
+});
