@@ -3,6 +3,10 @@
  *
  * What a line looks like is in `@skein/history/format`.
  */
+export { archive, archivedRoots, type ArchiveOptions, type ArchiveResult } from "./archive/archive.ts";
+export { restoreSession, type RestoreOptions, type RestoreResult } from "./archive/restore.ts";
+export { ArchiveDamageError } from "./archive/segment.ts";
+export { withArchive } from "./archive/view.ts";
 export { doctor, type DoctorReport, type FormProblem, type SeenType } from "./check/doctor.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, getDefaultDataPath, getProjectsPath, type LibraryConfig, type Page } from "./config.ts";

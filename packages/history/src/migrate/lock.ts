@@ -1,6 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 
 /**
  * Runs while nobody else runs in the same folder. The lock is SQLite's, which the system takes back from a process that
@@ -12,18 +14,27 @@ export async function withLock<T>(
   work: () => Promise<T>,
 ): Promise<{ value: T } | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
-  const database = new DatabaseSync(join(folder, "lock.sqlite"), { timeout: patienceMs });
+  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  // Without SQLite's own waiting, which would stop this process and perhaps the very work that has the lock.
+  const database = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
   try {
-    try {
-      database.exec("BEGIN EXCLUSIVE");
-    } catch (error) {
-      const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
-      if (code === 5) return undefined;
-      throw error;
+    for (const until = performance.now() + patienceMs; !hasTaken(database);) {
+      if (performance.now() > until) return undefined;
+      await setTimeout(20);
     }
     return { value: await work() };
   } finally {
     database.close();
+  }
+}
+
+function hasTaken(database: DatabaseSync): boolean {
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
+    if (code === 5) return false;
+    throw error;
   }
 }

@@ -21,7 +21,7 @@ import { withLock } from "./lock.ts";
 import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
 import { planMemory, planSession, type PlannedSession } from "./plan.ts";
 import { applyIndexing, foldJournal, isUnfinished, recoverMigrations } from "./recover.ts";
-import { sharedEdits } from "./shared-edits.ts";
+import { sharedEdits, type SessionMove } from "./shared-edits.ts";
 import { samePlace, transferSession } from "./transfer.ts";
 import {
   MigrateRefusedError,
@@ -200,7 +200,8 @@ async function execute(
     library.onProgress?.(at + 1, plans.length + memories.length);
     await Promise.resolve();
   }
-  const shared = sharedEdits(done, task);
+  // By the journal: a session whose last note failed is in its new place all the same.
+  const shared = sharedEdits(journal ? movesDone(journals, id) : done, task);
   notes.push(...shared.notes);
   if (journal) {
     journal.add({ step: "indexing", lines: shared.lines, keys: shared.keys });
@@ -221,6 +222,11 @@ async function execute(
     migrationId: journal && successCount > 0 ? id : null,
     finishedBefore,
   };
+}
+
+function movesDone(journals: string, id: string): readonly SessionMove[] {
+  const { units } = foldJournal(readJournal(journals, id));
+  return units.flatMap(({ step, move }) => (step === "done" && move ? [move] : []));
 }
 
 function planOf(place: FoundPlace, destination: string, library: LibraryConfig & MigrateOptions): PlannedSession {

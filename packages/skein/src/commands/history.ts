@@ -17,6 +17,8 @@ const commands: Readonly<Record<string, () => Promise<HistoryCommand>>> = {
   todos: async () => (await import("./history/todos.ts")).todos,
   migrate: async () => (await import("./history/migrate.ts")).migrate,
   undo: async () => (await import("./history/undo.ts")).undo,
+  archive: async () => (await import("./history/archive.ts")).archiveCommand,
+  restore: async () => (await import("./history/restore.ts")).restore,
   watch: async () => (await import("./history/watch.ts")).watchCommand,
   verify: async () => (await import("./history/verify.ts")).verifyCommand,
   doctor: async () => (await import("./history/doctor.ts")).doctorCommand,
@@ -39,6 +41,9 @@ export async function history(args: readonly string[]): Promise<number> {
   return await runCommand(name, await load(), rest);
 }
 
+/** Commands that are about what Claude Code has now. */
+const liveOnly: ReadonlySet<string> = new Set(["migrate", "undo", "archive", "restore", "watch"]);
+
 async function runCommand(name: string, command: HistoryCommand, args: readonly string[]): Promise<number> {
   const interrupt = new AbortController();
   const stop = (): void => interrupt.abort();
@@ -55,7 +60,8 @@ async function runCommand(name: string, command: HistoryCommand, args: readonly 
     const screen = createScreen({ env: process.env, usesPager });
     try {
       const plain = libraryConfig(values, interrupt.signal);
-      const library = values.archive === false ? plain : await withArchived(plain, config, screen);
+      const readsArchive = values.archive !== false && !liveOnly.has(name);
+      const library = readsArchive ? await withArchived(plain, config, screen) : plain;
       const call = { screen, values, words, library, config, signal: interrupt.signal };
       return await command.run(call as Parameters<HistoryCommand["run"]>[0]);
     } finally {

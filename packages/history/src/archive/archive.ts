@@ -1,0 +1,127 @@
+/**
+ * Keeps every line that was ever seen, because Claude Code deletes transcripts after a month.
+ *
+ * The archive is Skein's own folder: one folder per data directory, in it one folder per file with the pieces of that
+ * file. It only grows. A transcript that was deleted stays; one that was rewritten begins a new generation.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, relative } from "node:path";
+import type { LibraryConfig } from "../config.ts";
+import { existingRoots } from "../discover/discover.ts";
+import { codeOf, filesBelow, makeFolder } from "../migrate/durable.ts";
+import { withLock } from "../migrate/lock.ts";
+import { createBreathe } from "../scan/breathe.ts";
+import { archiveFile } from "./archived-file.ts";
+
+export interface ArchiveOptions extends LibraryConfig {
+  /** Skein's folder for the archive; `.skein/archive` in the home directory if not given. */
+  readonly archiveFolder?: string;
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+export interface ArchiveResult {
+  readonly files: number;
+  /** Files of which something was new, and how much. */
+  readonly changedFiles: number;
+  readonly newBytes: number;
+  readonly failed: readonly { readonly path: string; readonly reason: string }[];
+}
+
+const patienceMs = 10_000;
+
+/** Keeps what is new since the last time; only that is read and written. May be stopped at any time and run by several processes. */
+export async function archive(options: ArchiveOptions = {}): Promise<ArchiveResult> {
+  const folder = options.archiveFolder ?? defaultArchiveFolder();
+  const done = await withLock(folder, patienceMs, async () => await archiveAll(options, folder));
+  if (done) return done.value;
+  throw new ArchiveBusyError();
+}
+
+export class ArchiveBusyError extends Error {
+  override readonly name = "ArchiveBusyError";
+  readonly code = "EBUSY";
+  readonly syscall = "lock";
+  constructor() {
+    super("The archive is being written by another process.");
+  }
+}
+
+export function defaultArchiveFolder(): string {
+  return join(homedir(), ".skein", "archive");
+}
+
+async function archiveAll(options: ArchiveOptions, folder: string): Promise<ArchiveResult> {
+  const breathe = createBreathe(options.signal);
+  const failed: { path: string; reason: string }[] = [];
+  const all = existingRoots(options).flatMap((root) => keptFiles(root).map((path) => ({ root, path })));
+  for (const root of new Set(all.map((file) => file.root))) nameRoot(folder, root);
+  let changedFiles = 0;
+  let newBytes = 0;
+  for (const [at, { root, path }] of all.entries()) {
+    try {
+      const bytes = archiveFile(path, join(rootFolder(folder, root), "files", relative(root, path)));
+      newBytes += bytes;
+      if (bytes > 0) changedFiles += 1;
+    } catch (error) {
+      const code = codeOf(error);
+      // Deleted in the meantime is what the archive is for; a full disk concerns all files.
+      if (code === "ENOSPC" || code === "EDQUOT") throw error;
+      if (code !== "ENOENT")
+        failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });
+    }
+    options.onProgress?.(at + 1, all.length);
+    await breathe();
+  }
+  return { files: all.length, changedFiles, newBytes, failed };
+}
+
+/** Everything that belongs to sessions. Settings, credentials and caches are not kept. */
+function keptFiles(root: string): readonly string[] {
+  const folders = ["projects", "file-history", "plans", "todos", "tasks"];
+  const files = folders.flatMap((name) => filesBelow(join(root, name)).files);
+  const history = join(root, "history.jsonl");
+  const plain = files.filter(
+    (path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() && !/\/\.(lock|skein)/.test(path),
+  );
+  return existsSync(history) ? [...plain, history] : plain;
+}
+
+export function rootFolder(archiveFolder: string, root: string): string {
+  return join(archiveFolder, createHash("sha256").update(root).digest("hex").slice(0, 16));
+}
+
+/** So that a person, and `restore`, can tell which data directory a folder is of. */
+function nameRoot(archiveFolder: string, root: string): void {
+  const folder = rootFolder(archiveFolder, root);
+  const path = join(folder, "root.json");
+  if (existsSync(path)) return;
+  makeFolder(folder);
+  writeFileSync(`${path}.new`, `${JSON.stringify({ v: 1, root })}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+export interface ArchivedRoot {
+  readonly root: string;
+  readonly folder: string;
+}
+
+/** The data directories that the archive knows. */
+export function archivedRoots(archiveFolder: string): readonly ArchivedRoot[] {
+  let names: readonly string[];
+  try {
+    names = readdirSync(archiveFolder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+  return names.flatMap((name) => {
+    try {
+      const { root } = JSON.parse(readFileSync(join(archiveFolder, name, "root.json"), "utf8")) as { root: unknown };
+      return typeof root === "string" ? [{ root, folder: join(archiveFolder, name, "files") }] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,133 @@
+/** All pieces of one file: which bytes of it the archive has. */
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, lstatSync, readdirSync, readSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf, makeFolder } from "../migrate/durable.ts";
+import { openPlainFile } from "../scan/read-file.ts";
+import { placeOfName, readHead, readSegment, segmentName, writeSegment, type SegmentHead } from "./segment.ts";
+
+export interface Piece {
+  readonly path: string;
+  readonly generation: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The pieces of the newest generation that follow each other from the beginning; others repeat them. */
+export function piecesOf(folder: string): readonly Piece[] {
+  const all = namesIn(folder).flatMap((name): Piece[] => {
+    const place = placeOfName(name);
+    return place ? [{ path: join(folder, name), ...place }] : [];
+  });
+  const newest = Math.max(0, ...all.map(({ generation }) => generation));
+  return chainOf(all.filter(({ generation }) => generation === newest));
+}
+
+function chainOf(pieces: readonly Piece[]): readonly Piece[] {
+  const chain: Piece[] = [];
+  for (let at = 0; ;) {
+    const next = pieces
+      .filter(({ from, to }) => from === at && to > at)
+      .reduce<Piece | undefined>((a, b) => (a && a.to >= b.to ? a : b), undefined);
+    if (!next) return chain;
+    chain.push(next);
+    at = next.to;
+  }
+}
+
+const pieceBytes = 32 * 1024 * 1024;
+const mostSmallPieces = 16;
+
+/** Keeps what is new in a file and answers how many bytes that were. */
+export function archiveFile(source: string, folder: string): number {
+  const fd = openPlainFile(source);
+  try {
+    const { size, mtimeMs, mode } = fstatSync(fd);
+    const pieces = piecesOf(folder);
+    const last = pieces.at(-1);
+    const head = last ? readHead(last.path) : undefined;
+    if (last && head && head.to === size && head.mtimeMs === mtimeMs) return 0;
+    const hasGrown = last !== undefined && head !== undefined && size >= last.to && checkOf(fd, last.to) === head.check;
+    if (hasGrown && size === last.to) return 0;
+    if (size === 0) return 0;
+    const generation = last ? last.generation + (hasGrown ? 0 : 1) : 1;
+    makeFolder(folder);
+    let from = hasGrown ? last.to : 0;
+    const start = from;
+    while (from < size) {
+      const bytes = Buffer.allocUnsafe(Math.min(pieceBytes, size - from));
+      const count = readSync(fd, bytes, 0, bytes.length, from);
+      if (count === 0) break;
+      const to = from + count;
+      writeSegment(
+        folder,
+        { generation, from, to, check: checkOf(fd, to), mtimeMs, mode: mode & 0o777 },
+        bytes.subarray(0, count),
+      );
+      from = to;
+    }
+    mergeSmall(folder);
+    return from - start;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The plain bytes, piece by piece. */
+export function* readArchived(folder: string): Generator<Buffer> {
+  for (const { path } of piecesOf(folder)) yield readSegment(path).bytes;
+}
+
+export function lastHead(folder: string): SegmentHead | undefined {
+  const last = piecesOf(folder).at(-1);
+  return last && readHead(last.path);
+}
+
+/** Frequent runs leave many small pieces: they become one, and only then are they removed. */
+function mergeSmall(folder: string): void {
+  const pieces = piecesOf(folder);
+  if (pieces.length <= mostSmallPieces) return;
+  let group: Piece[] = [];
+  const groups = [group];
+  for (const piece of pieces) {
+    const bytes = group.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (bytes + piece.to - piece.from > pieceBytes) {
+      group = [];
+      groups.push(group);
+    }
+    group.push(piece);
+  }
+  for (const members of groups) {
+    const [first] = members;
+    const last = members.at(-1);
+    if (!first || !last || members.length < 2) continue;
+    const head = readHead(last.path);
+    const { generation, check, mtimeMs, mode } = head;
+    const merged = { generation, from: first.from, to: last.to, check, mtimeMs, mode };
+    writeSegment(folder, merged, Buffer.concat(members.map(({ path }) => readSegment(path).bytes)));
+    const name = segmentName(merged);
+    for (const { path } of members) if (!path.endsWith(name)) unlinkSync(path);
+  }
+}
+
+const checkBytes = 4096;
+
+function checkOf(fd: number, end: number): string {
+  const hash = createHash("sha256");
+  const bytes = Buffer.allocUnsafe(checkBytes);
+  for (const start of [0, Math.max(0, end - checkBytes)]) {
+    const count = readSync(fd, bytes, 0, Math.min(checkBytes, end - start), start);
+    hash.update(bytes.subarray(0, count));
+  }
+  return hash.digest("base64");
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    if (!lstatSync(folder).isDirectory()) return [];
+    return readdirSync(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,131 @@
+/** Brings a session back to where Claude Code finds it. */
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { SessionNotFoundError } from "../errors.ts";
+import { hashOf } from "../migrate/copy-file.ts";
+import { codeOf, exists, makeFolder, publish, syncFolder } from "../migrate/durable.ts";
+import { archivedRoots, defaultArchiveFolder } from "./archive.ts";
+import { archivedFiles } from "./archived-files.ts";
+import { lastHead, readArchived } from "./archived-file.ts";
+import { createHash } from "node:crypto";
+
+export interface RestoreOptions {
+  readonly archiveFolder?: string;
+  /** The data directory to restore into; the one it was archived from if not given. */
+  readonly root?: string;
+}
+
+export interface RestoreResult {
+  readonly sessionId: string;
+  readonly root: string;
+  readonly restored: readonly string[];
+  /** They are there with the same content. */
+  readonly present: readonly string[];
+  /** They are there and differ: nothing is overwritten. */
+  readonly conflicts: readonly string[];
+}
+
+/** Restores a session by its id or the beginning of its id, with everything that the archive has of it. */
+export async function restoreSession(id: string, options: RestoreOptions = {}): Promise<RestoreResult> {
+  const { folder, root, sessionId } = find(id, options.archiveFolder ?? defaultArchiveFolder());
+  const target = options.root ?? root;
+  const restored: string[] = [];
+  const present: string[] = [];
+  const conflicts: string[] = [];
+  // The main transcript last: the session appears when everything else is there.
+  const files = filesOf(folder, sessionId).toSorted(
+    (a, b) => Number(isMain(a, sessionId)) - Number(isMain(b, sessionId)),
+  );
+  const taken = files.filter((path) => exists(join(target, path)));
+  for (const path of taken) (isSame(join(folder, path), join(target, path)) ? present : conflicts).push(path);
+  if (conflicts.some((path) => isMain(path, sessionId)))
+    return { sessionId, root: target, restored, present, conflicts };
+  for (const path of files) {
+    if (taken.includes(path)) continue;
+    if (unpackNew(join(folder, path), join(target, path))) restored.push(path);
+    else conflicts.push(path);
+  }
+  return await Promise.resolve({ sessionId, root: target, restored, present, conflicts });
+}
+
+function isMain(path: string, sessionId: string): boolean {
+  return basename(path) === `${sessionId}.jsonl`;
+}
+
+function find(id: string, archiveFolder: string): { folder: string; root: string; sessionId: string } {
+  const wanted = id.trim().toLowerCase();
+  const found = archivedRoots(archiveFolder).flatMap(({ root, folder }) =>
+    archivedFiles(folder, "projects").flatMap((path) => {
+      const [, sessionId] = /^projects[\\/][^\\/]+[\\/]([^\\/]+)\.jsonl$/.exec(path) ?? [];
+      return sessionId !== undefined && !sessionId.startsWith("agent-") && sessionId.toLowerCase().startsWith(wanted)
+        ? [{ root, folder, sessionId }]
+        : [];
+    }),
+  );
+  const [first] = found;
+  if (wanted === "" || !first) throw new SessionNotFoundError(id, "The archive has no such session");
+  if (found.some(({ sessionId }) => sessionId !== first.sessionId)) {
+    throw new SessionNotFoundError(
+      id,
+      `${new Set(found.map(({ sessionId }) => sessionId)).size} archived sessions begin with this id`,
+    );
+  }
+  return first;
+}
+
+function filesOf(folder: string, sessionId: string): readonly string[] {
+  const projects = archivedFiles(folder, "projects").filter((path) => {
+    const [, , name = "", ...below] = path.split(/[\\/]/);
+    if (below.length > 0) return name === sessionId;
+    return (
+      name === `${sessionId}.jsonl` || (/^agent-.*\.jsonl$/.test(name) && namesSession(join(folder, path), sessionId))
+    );
+  });
+  return [
+    ...projects,
+    ...archivedFiles(folder, join("file-history", sessionId)),
+    ...archivedFiles(folder, join("tasks", sessionId)),
+    ...archivedFiles(folder, "todos").filter((path) => basename(path).startsWith(`${sessionId}-agent-`)),
+  ];
+}
+
+/** In the old layout only an agent's first lines say whose it is. */
+function namesSession(folder: string, sessionId: string): boolean {
+  for (const bytes of readArchived(folder)) return bytes.subarray(0, 8192).includes(`"sessionId":"${sessionId}"`);
+  return false;
+}
+
+function isSame(folder: string, path: string): boolean {
+  const hash = createHash("sha256");
+  for (const bytes of readArchived(folder)) hash.update(bytes);
+  try {
+    return hashOf(path) === hash.digest("hex");
+  } catch {
+    return false;
+  }
+}
+
+/** False if something has the name already. The time is now: by its old time Claude Code would delete it again. */
+function unpackNew(folder: string, target: string): boolean {
+  makeFolder(dirname(target));
+  const staged = join(dirname(target), `.skein-${randomBytes(6).toString("hex")}`);
+  try {
+    const fd = openSync(staged, "wx", lastHead(folder)?.mode ?? 0o600);
+    try {
+      for (const bytes of readArchived(folder))
+        for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at, bytes.length - at);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    publish(staged, target);
+    syncFolder(dirname(target));
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(staged, { force: true });
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A piece of a file in the archive: bytes from one place to another, compressed, in a file that never changes.
+ *
+ * It begins with a line of JSON that says what it is, so that nothing beside it has to be kept in step. It is written
+ * under another name, flushed and then renamed: a piece is whole or not there. Two pieces that overlap have the same
+ * bytes, so it does not matter who wrote which.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { zstdCompressSync, zstdDecompressSync, constants } from "node:zlib";
+import { syncFolder } from "../migrate/durable.ts";
+
+export interface SegmentHead {
+  readonly v: 1;
+  /** A file that was rewritten begins a new generation. */
+  readonly generation: number;
+  readonly from: number;
+  readonly to: number;
+  /** Of the plain bytes. */
+  readonly sha256: string;
+  /** A hash of the edges of everything before `to`: tells a file that has grown from one that was rewritten. */
+  readonly check: string;
+  /** The file's time when the piece was taken, and its mode. */
+  readonly mtimeMs: number;
+  readonly mode: number;
+}
+
+const longestHead = 1024;
+
+export function segmentName({ generation, from, to }: Pick<SegmentHead, "generation" | "from" | "to">): string {
+  const number = (value: number, digits: number): string => String(value).padStart(digits, "0");
+  return `g${number(generation, 4)}-${number(from, 15)}-${number(to, 15)}.zst`;
+}
+
+export function placeOfName(name: string): { generation: number; from: number; to: number } | undefined {
+  const [, generation, from, to] = /^g(\d{4})-(\d{15})-(\d{15})\.zst$/.exec(name) ?? [];
+  return generation === undefined ? undefined : { generation: Number(generation), from: Number(from), to: Number(to) };
+}
+
+export function writeSegment(folder: string, head: Omit<SegmentHead, "v" | "sha256">, bytes: Buffer): void {
+  const full: SegmentHead = { v: 1, ...head, sha256: createHash("sha256").update(bytes).digest("hex") };
+  const packed = zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 9 } });
+  const target = join(folder, segmentName(head));
+  const staged = join(folder, `.${randomBytes(6).toString("hex")}`);
+  try {
+    const fd = openSync(staged, "wx", 0o600);
+    try {
+      const whole = Buffer.concat([Buffer.from(`${JSON.stringify(full)}\n`), packed]);
+      for (let at = 0; at < whole.length;) at += writeSync(fd, whole, at, whole.length - at);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(staged, target);
+    syncFolder(folder);
+  } catch (error) {
+    rmSync(staged, { force: true });
+    throw error;
+  }
+}
+
+export function readHead(path: string): SegmentHead {
+  const fd = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(longestHead);
+    const count = readSync(fd, bytes, 0, longestHead, 0);
+    return parseHead(bytes.subarray(0, count), path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The plain bytes, checked. */
+export function readSegment(path: string): { readonly head: SegmentHead; readonly bytes: Buffer } {
+  const whole = readFileSync(path);
+  const head = parseHead(whole.subarray(0, longestHead), path);
+  const bytes = zstdDecompressSync(whole.subarray(whole.indexOf(0x0a) + 1));
+  if (createHash("sha256").update(bytes).digest("hex") !== head.sha256) throw new ArchiveDamageError(path);
+  return { head, bytes };
+}
+
+function parseHead(bytes: Buffer, path: string): SegmentHead {
+  const end = bytes.indexOf(0x0a);
+  try {
+    const head = JSON.parse(bytes.toString("utf8", 0, end)) as SegmentHead;
+    if (head.v === 1 && Number.isInteger(head.from) && Number.isInteger(head.to)) return head;
+  } catch {
+    // Said below.
+  }
+  throw new ArchiveDamageError(path);
+}
+
+/** A piece of the archive is not what was written. */
+export class ArchiveDamageError extends Error {
+  override readonly name = "ArchiveDamageError";
+  readonly path: string;
+  constructor(path: string) {
+    super(`${basename(dirname(path))}/${basename(path)} in the archive is damaged.`);
+    this.path = path;
+  }
+}

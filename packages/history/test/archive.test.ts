@@ -1,0 +1,165 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import {
+  archive,
+  getSession,
+  getUsage,
+  listSessions,
+  restoreSession,
+  searchSessions,
+  withArchive,
+} from "../src/index.ts";
+import { createDataDirectory, conversation, jsonLines, sessionId, type DataDirectory } from "./data-directory.ts";
+import { withFault } from "./migrate-faults.ts";
+import { fill, snapshot } from "./migrate-world.ts";
+
+const id = sessionId(1);
+const main = join("projects", "-work-app", `${id}.jsonl`);
+
+function optionsFor(data: DataDirectory): { dataPath: string; cacheFolder: string; archiveFolder: string } {
+  return { ...data.indexed, archiveFolder: join(data.cacheFolder, "kept") };
+}
+
+function prepared(): DataDirectory {
+  const data = createDataDirectory();
+  const said = conversation();
+  data.session(id, [said.user("please find the needle"), said.answer("found a needle")]);
+  return data;
+}
+
+const pieces = (data: DataDirectory): readonly string[] => {
+  const { archiveFolder } = optionsFor(data);
+  const [root = ""] = readdirSync(archiveFolder).filter((name) => /^[0-9a-f]{16}$/.test(name));
+  return readdirSync(join(archiveFolder, root, "files", main)).sort();
+};
+
+test("what was archived is still listed, read, searched and counted after it was deleted", async () => {
+  const data = prepared();
+  const before = { session: await getSession(id, data.config), usage: await getUsage(data.config) };
+  expect(await archive(optionsFor(data))).toMatchObject({ files: 1, changedFiles: 1, failed: [] });
+  rmSync(data.path(main));
+  expect((await listSessions(data.config)).data).toEqual([]);
+  const both = await withArchive(optionsFor(data));
+  expect((await listSessions(both)).data.map((session) => session.id)).toEqual([id]);
+  expect((await getSession(id, both)).messages).toEqual(before.session.messages);
+  expect((await searchSessions("needle", both)).pagination.total).toBe(2);
+  expect((await getUsage(both)).totals).toEqual(before.usage.totals);
+});
+
+test("a session that is in both places is read once, from where Claude Code has it", async () => {
+  const data = prepared();
+  await archive(optionsFor(data));
+  const both = await withArchive(optionsFor(data));
+  expect(both.dataPath).toBe(data.root);
+  expect((await listSessions(both)).data).toHaveLength(1);
+});
+
+test("only what is new is read and written, and what was seen stays when a file is rewritten", async () => {
+  const data = prepared();
+  const size = statSync(data.path(main)).size;
+  await archive(optionsFor(data));
+  expect(await archive(optionsFor(data))).toMatchObject({ changedFiles: 0, newBytes: 0 });
+  const more = jsonLines([{ type: "mode" }]);
+  appendFileSync(data.path(main), more);
+  expect(await archive(optionsFor(data))).toMatchObject({ changedFiles: 1, newBytes: more.length });
+  expect(pieces(data)).toHaveLength(2);
+  writeFileSync(data.path(main), jsonLines([{ type: "other" }]));
+  await archive(optionsFor(data));
+  expect(pieces(data).map((name) => name.slice(0, 5))).toEqual(["g0001", "g0001", "g0002"]);
+  expect(size).toBeGreaterThan(0);
+});
+
+test("many small pieces become one", async () => {
+  const data = prepared();
+  for (let run = 0; run < 20; run += 1) {
+    appendFileSync(data.path(main), jsonLines([{ type: "mode", run }]));
+    await archive(optionsFor(data));
+  }
+  expect(pieces(data).length).toBeLessThan(17);
+  const text = readFileSync(data.path(main), "utf8");
+  rmSync(data.path(main));
+  await restoreSession(id, optionsFor(data));
+  expect(readFileSync(data.path(main), "utf8")).toBe(text);
+});
+
+test("restore brings a session back with everything of it, byte for byte, with a time that keeps it", async () => {
+  const data = createDataDirectory();
+  const [first = ""] = fill(data, 2);
+  utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1000, 1000);
+  await archive(optionsFor(data));
+  const before = snapshot(data.root);
+  for (const path of Object.keys(before))
+    if (path.includes(first) || path.includes("agent-b2")) rmSync(data.path(path));
+  const result = await restoreSession(first.slice(0, 8), optionsFor(data));
+  expect(result).toMatchObject({ sessionId: first, present: [], conflicts: [] });
+  expect(result.restored.at(-1)).toBe(join("projects", "-work-app", `${first}.jsonl`));
+  expect(snapshot(data.root)).toEqual(before);
+  expect(Date.now() - statSync(data.path("projects", "-work-app", `${first}.jsonl`)).mtimeMs).toBeLessThan(60_000);
+});
+
+test("restore overwrites nothing", async () => {
+  const data = prepared();
+  await archive(optionsFor(data));
+  writeFileSync(data.path(main), "another one\n");
+  expect(await restoreSession(id, optionsFor(data))).toMatchObject({ restored: [], conflicts: [main] });
+  expect(readFileSync(data.path(main), "utf8")).toBe("another one\n");
+  await expect(restoreSession("ffff", optionsFor(data))).rejects.toMatchObject({ name: "SessionNotFoundError" });
+});
+
+test("killed at any call, the archive is whole, and the next run completes it", async () => {
+  const data = createDataDirectory();
+  fill(data, 1);
+  const { calls } = await withFault(0, "once", () => archive(optionsFor(data)));
+  for (let at = 1; at <= calls; at += 4) {
+    const other = createDataDirectory();
+    fill(other, 1);
+    const before = snapshot(other.root);
+    await withFault(at, "killed", () => archive(optionsFor(other)));
+    await archive(optionsFor(other));
+    for (const path of Object.keys(before)) if (path.includes(id)) rmSync(other.path(path));
+    rmSync(other.path("projects", "-work-app", "agent-b2.jsonl"));
+    await restoreSession(id, optionsFor(other));
+    expect([at, snapshot(other.root)]).toEqual([at, before]);
+  }
+  expect(calls).toBeGreaterThan(20);
+});
+
+test("several processes archive at once", async () => {
+  const data = prepared();
+  const code = `const { archive } = await import(${JSON.stringify(fileURLToPath(new URL("../src/index.ts", import.meta.url)))});
+    await Promise.all([1, 2, 3].map(() => archive(${JSON.stringify(optionsFor(data))})));`;
+  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", code];
+  const codes = await Promise.all(
+    [1, 2, 3].map(async () => (await once(spawn(process.execPath, args, { stdio: "inherit" }), "exit"))[0] as number),
+  );
+  expect(codes).toEqual([0, 0, 0]);
+  expect(pieces(data)).toHaveLength(1);
+});
+
+test("a damaged piece is an error, not wrong text", async () => {
+  const data = prepared();
+  await archive(optionsFor(data));
+  const { archiveFolder } = optionsFor(data);
+  const [root = ""] = readdirSync(archiveFolder).filter((name) => /^[0-9a-f]{16}$/.test(name));
+  const [name = ""] = pieces(data);
+  const path = join(archiveFolder, root, "files", main, name);
+  const bytes = readFileSync(path);
+  bytes[bytes.length - 3] = (bytes[bytes.length - 3] ?? 0) ^ 0xff;
+  writeFileSync(path, bytes);
+  rmSync(data.path(main));
+  await expect(restoreSession(id, optionsFor(data))).rejects.toThrow();
+  expect(existsSync(data.path(main))).toBe(false);
+});
