@@ -55,14 +55,19 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   /** Tools that are not any more what they were when they were taken. */
   const changed = new Set<string>();
 
-  const session = (): Promise<Session> =>
-    (current ??= begin().catch((error: unknown) => {
-      current = undefined;
-      throw error;
-    }));
+  /** The connection that is there, or a new one. */
+  function session(): Promise<Session> {
+    if (current) return current;
+    const own: Promise<Session> = begin(() => {
+      // A connection that ends late must not take its successor along.
+      if (current === own) current = undefined;
+    });
+    current = own;
+    return own;
+  }
 
-  async function begin(): Promise<Session> {
-    const opened = openTransport(name, options);
+  async function begin(forget: () => void): Promise<Session> {
+    const opened = openTransport(name, options, forget);
     const client = new Client(
       { name: "skein", version: "0" },
       { listChanged: { tools: { autoRefresh: false, onChanged: () => void refresh().catch(ignore) } } },
@@ -72,7 +77,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
     client.onclose = () => {
       if (!connected) return;
       if (!closed) notice(`The MCP server "${name}" is gone. ${opened.complaint()}`.trim());
-      current = undefined;
+      forget();
     };
     try {
       await client.connect(opened.transport, { timeout: connectTimeoutMs });
@@ -80,6 +85,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
       connected = true;
       return { client, opened };
     } catch (error) {
+      forget();
       await end({ client, opened });
       throw new Error(`The MCP server "${name}" cannot be used: ${sentence(error)} ${opened.complaint()}`.trim(), {
         cause: error,

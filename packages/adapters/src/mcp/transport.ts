@@ -16,7 +16,7 @@ export interface McpPlace {
 }
 
 /** One message may have this many bytes; a server that sends more is hung up on. */
-const MESSAGE_BYTES = 16 * 1024 * 1024;
+const MESSAGE_BYTES = 8 * 1024 * 1024;
 /** A server that does not end when it is asked to is ended. */
 const KILL_AFTER_MS = 500;
 
@@ -28,14 +28,17 @@ export interface OpenTransport {
   readonly gone: () => Promise<void>;
 }
 
-export function openTransport(name: string, place: McpPlace): OpenTransport {
+/** `closing` is called as soon as the connection is no longer to be used, which may be long before it is closed. */
+export function openTransport(name: string, place: McpPlace, closing: () => void): OpenTransport {
   const { command, url } = place;
   if ((command === undefined) === (url === undefined))
     throw new KnownError("invalid", `The MCP server "${name}" needs a command or a url, and not both.`);
-  return command === undefined ? overHttp(name, url ?? "", place.headers ?? {}) : overStdio(command, place);
+  return command === undefined
+    ? overHttp(name, { url: url ?? "", headers: place.headers ?? {} }, closing)
+    : overStdio(command, place, closing);
 }
 
-function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace): OpenTransport {
+function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace, closing: () => void): OpenTransport {
   const transport = new StdioClientTransport({
     command,
     args: [...args],
@@ -57,6 +60,7 @@ function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace): Ope
     child = Reflect.get(transport, "_process") as ChildProcess | undefined;
   };
   transport.close = async () => {
+    closing();
     gone = child ? ended(child) : gone;
     await Promise.all([close.call(transport), gone]);
   };
@@ -71,13 +75,20 @@ async function ended(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-function overHttp(name: string, url: string, headers: Readonly<Record<string, string>>): OpenTransport {
+function overHttp(
+  name: string,
+  { url, headers }: { url: string; headers: Readonly<Record<string, string>> },
+  closing: () => void,
+): OpenTransport {
   const address = URL.parse(url);
   if (!address || (address.protocol !== "http:" && address.protocol !== "https:"))
     throw new KnownError("invalid", `The url of the MCP server "${name}" must be http or https.`);
   const transport = new StreamableHTTPClientTransport(address, {
     requestInit: { headers: { ...headers } },
-    fetch: limitedFetch(() => void transport.close()),
+    fetch: limitedFetch(() => {
+      closing();
+      void transport.close();
+    }),
     reconnectionOptions: {
       maxRetries: 2,
       initialReconnectionDelay: 500,

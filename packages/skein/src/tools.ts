@@ -1,0 +1,17 @@
+import type { McpConnection, McpServerOptions } from "@skein/adapters/mcp";
+import type { StandardToolsOptions } from "@skein/adapters/tools";
+import type { Tool } from "@skein/core";
+
+// Loaded when they are asked for: an agent without them starts faster.
+
+/** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite for one folder, and AskUserQuestion. */
+export async function standardTools(options: StandardToolsOptions): Promise<readonly Tool[]> {
+  const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
+  return [...createStandardTools(options), createAskUserQuestion()];
+}
+
+/** The tools of an MCP server, started by a command or reached at a URL. Close it when the agent is closed. */
+export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
+  const mcp = await import("@skein/adapters/mcp");
+  return mcp.connectMcpServer(options);
+}
