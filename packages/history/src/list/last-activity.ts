@@ -5,6 +5,8 @@ import { openPlainFile } from "../scan/read-file.ts";
 
 const peek = newPeek();
 const firstTry = 16 * 1024;
+/** Hundreds of files are looked at one after the other: one piece of memory does for all of them. */
+const shared = Buffer.allocUnsafeSlow(firstTry);
 
 /** The newest time in the last lines of a file, so that a list can be ordered without reading the files. */
 export function lastActivity(file: DataFile): number {
@@ -17,8 +19,9 @@ export function lastActivity(file: DataFile): number {
   try {
     for (let bytes = firstTry; ; bytes *= 16) {
       const start = Math.max(0, file.size - bytes);
-      const tail = Buffer.allocUnsafe(file.size - start);
-      const count = readSync(fd, tail, 0, tail.length, start);
+      const length = file.size - start;
+      const tail = length <= shared.length ? shared : Buffer.allocUnsafe(length);
+      const count = readSync(fd, tail, 0, length, start);
       const found = newestTime(tail.subarray(0, count), start > 0);
       if (found !== undefined) return found;
       // Megabytes without a single time: the file's own time has to do.

@@ -2,8 +2,11 @@
 import type { Facet } from "../facets/facet.ts";
 import { humanPrompt } from "../format/human-prompt.ts";
 import { findKeys, keys, newFound } from "../format/json-scan.ts";
-import { forEachLine } from "../format/line-splitter.ts";
+import { forEachLine, type Region } from "../format/line-splitter.ts";
 import { findTimestamp, newPeek, peekLine, type Peek } from "../format/peek-line.ts";
+import type { ByteSearch } from "../scan/byte-search.ts";
+import { createLineWalk, type LineNotes, type LineWalk, type Place } from "../scan/line-walk.ts";
+import { compare, latin1, oneLine, parse, text } from "./line-text.ts";
 
 export interface SessionFacts {
   lines: number;
@@ -30,7 +33,7 @@ export interface SessionFacts {
 
 export const sessionFactsFacet: Facet<SessionFacts> = {
   name: "facts",
-  version: 1,
+  version: 2,
   start: () => ({
     lines: 0,
     messageCount: 0,
@@ -49,11 +52,12 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
     worktreeOriginalCwd: null,
     answerIds: new Set(),
   }),
-  fold(state, region) {
+  fold(state, region, search) {
     const { bytes } = region;
     untimed = { start: -1, end: -1 };
     lastOf.clear();
-    state.lines += forEachLine(region, (start, end) => foldLine(state, bytes, start, end));
+    if (bytes.buffer === search.buffer().buffer) foldWalking(state, region, walkOf(search));
+    else state.lines += forEachLine(region, (start, end) => foldLine(state, bytes, start, end));
     for (const [type, { start, end }] of lastOf) readMetadata(state, type, bytes, start, end);
     if (untimed.start < 0) return;
     const time = findTimestamp(bytes, untimed.start, untimed.end);
@@ -74,7 +78,58 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
 const peek: Peek = newPeek();
 /** The last line of a region whose time lies between two nested values: only this one is worth the walk. */
 let untimed = { start: -1, end: -1 };
-const longestPrompt = 500;
+
+const walks = new WeakMap<ByteSearch, LineWalk>();
+
+function walkOf(search: ByteSearch): LineWalk {
+  const known = walks.get(search);
+  if (known) return known;
+  const walk = createLineWalk(search);
+  walks.set(search, walk);
+  return walk;
+}
+
+/** Machine code passes over the lines that have nothing new; the others are read one by one. */
+function foldWalking(state: SessionFacts, { bytes, start, end }: Region, walk: LineWalk): void {
+  let at = start;
+  while (at < end) {
+    if (isIntroduced(state)) {
+      walk.knowCwd(lastCwd);
+      at = walk.walk(at, end);
+      takeNotes(state, walk.take());
+      if (at >= end) return;
+    }
+    let lineFeed = bytes.indexOf(0x0a, at);
+    if (lineFeed < 0 || lineFeed > end) lineFeed = end;
+    state.lines += 1;
+    foldLine(state, bytes, at, lineFeed > at && bytes[lineFeed - 1] === 0x0d ? lineFeed - 1 : lineFeed);
+    at = lineFeed + 1;
+  }
+}
+
+/** What only the first lines tell is known, and `lastCwd` is a directory of this file. */
+function isIntroduced(state: SessionFacts): boolean {
+  const isKnown = state.firstPrompt !== null && state.sessionId !== null && state.version !== "";
+  return isKnown && state.cwds.includes(lastCwd);
+}
+
+function takeNotes(state: SessionFacts, notes: LineNotes): void {
+  state.lines += notes.lines;
+  state.messageCount += notes.prompts;
+  for (const hash of notes.answers) {
+    if (state.answerIds.has(hash)) continue;
+    state.answerIds.add(hash);
+    state.messageCount += 1;
+  }
+  if (notes.times) {
+    noteTime(state, notes.times.first);
+    noteTime(state, notes.times.last);
+    untimed.start = -1;
+  }
+  if (notes.untimed) untimed = { ...notes.untimed };
+  if (notes.lastTitle) lastOf.set("ai-title", notes.lastTitle);
+  if (notes.lastPrompt) lastOf.set("last-prompt", notes.lastPrompt);
+}
 
 function foldLine(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
   if (end - start < 2 || !peekLine(bytes, start, end, peek)) return;
@@ -97,7 +152,7 @@ function foldUser(state: SessionFacts, bytes: Buffer, start: number, end: number
   const line = parse(bytes, start, end);
   // In a subagent's file everything is on the side; there the first user line is the task it was given.
   const prompt =
-    line && (humanPrompt(line) ?? humanPrompt({ ...line, isSidechain: peek.isSidechain && state.lines > 0 }));
+    line && (humanPrompt(line) ?? humanPrompt({ ...line, isSidechain: peek.isSidechain && state.messageCount > 0 }));
   if (prompt !== undefined) state.firstPrompt = oneLine(prompt);
 }
 
@@ -179,7 +234,7 @@ function foldOther(state: SessionFacts, bytes: Buffer, start: number, end: numbe
   else readMetadata(state, type, bytes, start, end);
 }
 
-const lastOf = new Map<string, { readonly start: number; readonly end: number }>();
+const lastOf = new Map<string, Place>();
 
 // oxlint-disable-next-line max-params
 function readMetadata(state: SessionFacts, type: string, bytes: Buffer, start: number, end: number): void {
@@ -215,40 +270,3 @@ const metadata: Readonly<Record<string, ReadMetadata | undefined>> = {
     if (prompt !== undefined) state.firstPrompt = oneLine(prompt);
   },
 };
-
-function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {
-  try {
-    return JSON.parse(bytes.toString("utf8", start, end)) as Readonly<Record<string, unknown>>;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A JSON string's content as text. */
-function text(bytes: Buffer, start: number, end: number): string {
-  const raw = bytes.toString("utf8", start, end);
-  if (!raw.includes("\\")) return raw;
-  try {
-    return JSON.parse(`"${raw}"`) as string;
-  } catch {
-    return raw;
-  }
-}
-
-function latin1(bytes: Buffer, start: number, end: number): string {
-  return bytes.toString("latin1", start, end);
-}
-
-function oneLine(prompt: string): string {
-  return prompt.slice(0, longestPrompt).replaceAll(/\s+/g, " ").trim();
-}
-
-/** ISO times of one form order as text. */
-function compare(bytes: Buffer, start: number, end: number, other: string): number {
-  const length = Math.min(end - start, other.length);
-  for (let i = 0; i < length; i += 1) {
-    const difference = (bytes[start + i] ?? 0) - other.charCodeAt(i);
-    if (difference !== 0) return difference;
-  }
-  return end - start - other.length;
-}

@@ -12,6 +12,8 @@ export interface ByteSearch {
   find(needle: Needle, at: number, end: number): number;
   /** Keeps a needle for `find`. Not more than 32 needles, of 120 bytes each: the rest of a longer one is left out. */
   needle(bytes: Uint8Array): Needle;
+  /** For other machine code that works on the same bytes: the memory, where `buffer()` starts in it, and room for notes. */
+  readonly machine: { readonly memory: Memory; readonly bufferAt: number; readonly notesAt: number };
 }
 
 export interface Needle {
@@ -25,13 +27,16 @@ const code =
 const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
-const base = needleBytes * maxNeedles;
+const notesAt = needleBytes * maxNeedles;
+/** What `line-walk.wat` needs. */
+const notesBytes = 2048 + 8192 * 4;
+const base = notesAt + notesBytes;
 /** The search reads whole blocks of sixteen bytes, also behind the end. */
 const slack = needleBytes + 16;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
 
-interface Memory {
+export interface Memory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): void;
 }
@@ -43,14 +48,14 @@ interface Machine {
   readonly Instance: new (code: object, imports: { env: { memory: Memory } }) => { exports: Record<string, unknown> };
 }
 
-const { WebAssembly } = globalThis as unknown as { WebAssembly: Machine };
+export const { WebAssembly: machine } = globalThis as unknown as { WebAssembly: Machine };
 
 let compiled: object | undefined;
 
 export function createByteSearch(bytes = 256 * 1024): ByteSearch {
-  compiled ??= new WebAssembly.Module(Buffer.from(code, "base64"));
-  const memory = new WebAssembly.Memory({ initial: pages(bytes) });
-  const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+  compiled ??= new machine.Module(Buffer.from(code, "base64"));
+  const memory = new machine.Memory({ initial: pages(bytes) });
+  const { exports } = new machine.Instance(compiled, { env: { memory } });
   const find = exports["find"] as Find;
   let view = Buffer.from(memory.buffer, base, bytes);
   let needles = 0;
@@ -75,6 +80,7 @@ export function createByteSearch(bytes = 256 * 1024): ByteSearch {
       needles += 1;
       return { at: place, length };
     },
+    machine: { memory, bufferAt: base, notesAt },
   };
 }
 

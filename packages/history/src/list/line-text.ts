@@ -1,0 +1,41 @@
+/** Small pieces of a line as text, straight from its bytes. */
+
+/** A line as an object, or undefined if it is not JSON. */
+export function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(bytes.toString("utf8", start, end)) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON string's content as text. */
+export function text(bytes: Buffer, start: number, end: number): string {
+  const raw = bytes.toString("utf8", start, end);
+  if (!raw.includes("\\")) return raw;
+  try {
+    return JSON.parse(`"${raw}"`) as string;
+  } catch {
+    return raw;
+  }
+}
+
+/** Text that is known to be ASCII. */
+export function latin1(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString("latin1", start, end);
+}
+
+/** A prompt as a title: one line, not endless. */
+export function oneLine(prompt: string, longest = 500): string {
+  return prompt.slice(0, longest).replaceAll(/\s+/g, " ").trim();
+}
+
+/** ISO times of one form order as text. */
+export function compare(bytes: Buffer, start: number, end: number, other: string): number {
+  const length = Math.min(end - start, other.length);
+  for (let i = 0; i < length; i += 1) {
+    const difference = (bytes[start + i] ?? 0) - other.charCodeAt(i);
+    if (difference !== 0) return difference;
+  }
+  return end - start - other.length;
+}
