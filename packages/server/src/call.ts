@@ -28,8 +28,8 @@ export interface Shared {
   readonly isClosing: () => boolean;
 }
 
-/** One request, with the caller's own view of the data. */
-export interface Call {
+/** Who calls, with their own view of the data. */
+export interface Caller {
   readonly shared: Shared;
   readonly principal: Principal;
   readonly sessions: Sessions;
@@ -37,6 +37,10 @@ export interface Call {
   readonly models: Models;
   /** Makes a repeated request do its work once, where the caller sent a key for that. */
   readonly idempotency: { readonly id: string; readonly fingerprint: string } | undefined;
+}
+
+/** One request. */
+export interface Call extends Caller {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -60,7 +64,7 @@ export type Handler<Name extends RouteName> = (
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
 
 /** The data as a tenant sees it. */
-export function viewOf({ deps, ids, now }: Shared, tenant: string): Pick<Call, "sessions" | "agents" | "models"> {
+export function viewOf({ deps, ids, now }: Shared, tenant: string): Pick<Caller, "sessions" | "agents" | "models"> {
   const { store } = deps;
   const { records } = store;
   return {
@@ -72,7 +76,7 @@ export function viewOf({ deps, ids, now }: Shared, tenant: string): Pick<Call, "
 
 /** The session of a path: there, the caller's, and the agent's that the path names. */
 export async function sessionIn(
-  call: Call,
+  call: Caller,
   { session_id, agent_id }: { readonly session_id: string; readonly agent_id?: string | undefined },
 ): Promise<Session> {
   const session = await call.sessions.get(session_id);

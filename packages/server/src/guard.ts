@@ -29,6 +29,10 @@ export function checkCaller(
   throw new ApiError("forbidden", "This server does not answer pages of that Origin.");
 }
 
+/** The protocol of `/v1/ws`, and what stands before a key that is offered as a second one. */
+export const SOCKET_PROTOCOL = "skein";
+const KEY_PROTOCOL = "skein-key.";
+
 /** The key of a request. Two ways to send one, never two keys. */
 export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
@@ -36,5 +40,9 @@ export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[
   if (given.length > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];
   if (typeof header === "string") return header;
+  // Browsers cannot set headers on a WebSocket; the list of protocols is the one thing they can.
+  const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim()) ?? [];
+  const inProtocol = offered.find((name) => name.startsWith(KEY_PROTOCOL));
+  if (inProtocol !== undefined) return inProtocol.slice(KEY_PROTOCOL.length);
   return /^Bearer ([\x21-\x7e]{1,500})$/i.exec(headers.authorization ?? "")?.[1];
 }

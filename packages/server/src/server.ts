@@ -20,6 +20,7 @@ import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
 import { createMetrics } from "./metrics.ts";
 import { checkScope, registerRoutes } from "./register.ts";
 import { createStreams } from "./streams.ts";
+import { registerSocket, socketOptions } from "./socket.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
 /** The platform API over a store. */
@@ -81,8 +82,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   acceptOnlyJson(app);
   addErrors(app, log);
   addGuards(app, shared, log);
-  await app.register(websocket, { options: { maxPayload: limits.bodyBytes, perMessageDeflate: false } });
+  await app.register(websocket, { options: socketOptions(limits) });
   registerRoutes(app, { handlers, shared, idempotency: createIdempotency({ records: deps.store.records, now }) });
+  registerSocket(app, shared);
   await app.ready();
 
   return {
@@ -159,6 +161,8 @@ function addGuards(app: FastifyInstance, shared: Shared, log: NonNullable<Server
     return undefined;
   });
   app.addHook("onResponse", async (request, reply) => {
+    // A refused upgrade is no connection of the HTTP server any more: nobody else would close it.
+    if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     const route = request.routeOptions.url ?? "(none)";
     metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime / 1000);
     log({

@@ -1,4 +1,5 @@
 export * from "./errors.ts";
 export { type Route, type Scope, pathsOf } from "./route.ts";
 export * from "./routes.ts";
+export * from "./websocket.ts";
 export * from "./wire.ts";

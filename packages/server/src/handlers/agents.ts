@@ -2,7 +2,7 @@ import type { ToolSchema } from "@skein/protocol";
 import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
 import type { z } from "zod";
 import { ApiError } from "../api-error.ts";
-import type { Call, Handlers } from "../call.ts";
+import type { Call, Caller, Handlers } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 
 type Tool = z.output<typeof ToolSchema>;
@@ -102,7 +102,7 @@ async function modelOf(
 }
 
 /** A model that a body names: one that is not there is a mistake in the body, and not a missing page. */
-export async function modelNamed({ models }: Pick<Call, "models">, id: string) {
+export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
   try {
     return await models.get(id);
   } catch (error) {

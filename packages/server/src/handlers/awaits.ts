@@ -1,6 +1,6 @@
-import { type Effect, KnownError } from "@skein/protocol";
-import type { Event } from "@skein/protocol";
-import { type Handlers, sessionIn } from "../call.ts";
+import { type AnswerInput, type ApiAnswered, type Effect, type Event, KnownError } from "@skein/protocol";
+import type { z } from "zod";
+import { type Caller, type Handlers, sessionIn } from "../call.ts";
 
 /** What a session waits for, and what its tool calls did. */
 export const awaitHandlers = {
@@ -9,21 +9,28 @@ export const awaitHandlers = {
     const open = await call.shared.deps.store.awaits(id, { tenant });
     return { data: open.map((one) => ({ ...one, input: one.input ?? null })) };
   },
-  async answerAwait({ params, body }, call) {
-    const { id } = await sessionIn(call, params);
-    const answered = await call.sessions.answer(id, params.tool_use_id, {
-      content: body.content,
-      isError: body.is_error,
-    });
-    const { disposition, reason, sequence } = answered;
-    if (disposition === "refused") throw new KnownError("not_awaiting", reason);
-    return { session_id: id, tool_use_id: params.tool_use_id, disposition, reason, event_sequence: sequence };
-  },
+  answerAwait: ({ params, body }, call) => acceptAnswer(call, params, body),
   async listEffects({ params }, call) {
     const { id } = await sessionIn(call, params);
     return { data: effectsOf(await call.sessions.events(id)) };
   },
 } satisfies Partial<Handlers>;
+
+/** Keeps an answer that the session waits for. */
+export async function acceptAnswer(
+  call: Caller,
+  params: { session_id: string; agent_id?: string | undefined; tool_use_id: string },
+  body: z.output<typeof AnswerInput>,
+): Promise<z.output<typeof ApiAnswered>> {
+  const { id } = await sessionIn(call, params);
+  const answered = await call.sessions.answer(id, params.tool_use_id, {
+    content: body.content,
+    isError: body.is_error,
+  });
+  const { disposition, reason, sequence } = answered;
+  if (disposition === "refused") throw new KnownError("not_awaiting", reason);
+  return { session_id: id, tool_use_id: params.tool_use_id, disposition, reason, event_sequence: sequence };
+}
 
 /** One line per tool call of the log. A call that was started and has no result yet is `running`. */
 function effectsOf(events: readonly Event[]): Effect[] {

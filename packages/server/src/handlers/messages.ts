@@ -1,39 +1,13 @@
-import { KnownError, type Session } from "@skein/protocol";
+import { type AcceptedMessage, KnownError, type MessageInput, type Session } from "@skein/protocol";
+import type { z } from "zod";
 import { checkUploads } from "../check-uploads.ts";
-import { type Call, type Handlers, sessionIn } from "../call.ts";
+import { type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 import { modelNamed } from "./agents.ts";
 
 /** What is said in a session. */
 export const messageHandlers = {
-  async postMessage({ params, body }, call) {
-    const session = await sessionIn(call, params);
-    const content = Array.isArray(body.content) ? body.content : body.content.text;
-    checkUploads(content);
-    const accepted = await call.sessions.prompt(
-      session.id,
-      {
-        content,
-        mode: body.mode,
-        model: await modelOf(call, session, body.model_id),
-        maxCostMicros: body.max_cost_micros,
-      },
-      call.idempotency,
-    );
-    return {
-      message: {
-        id: accepted.messageId,
-        session_id: session.id,
-        sequence: null,
-        role: "user" as const,
-        content: Array.isArray(body.content) ? { blocks: body.content } : body.content,
-        tool_call_id: null,
-        created_at: accepted.acceptedAt,
-      },
-      run_id: accepted.runId,
-      event_sequence: accepted.sequence,
-    };
-  },
+  postMessage: ({ params, body }, call) => acceptMessage(call, params, body),
   async listMessages({ params, query: { format, limit, cursor } }, call) {
     const { id } = await sessionIn(call, params);
     if (format === "blocks") return blocks(call, id, { limit: limit ?? 50, cursor });
@@ -45,14 +19,52 @@ export const messageHandlers = {
   },
 } satisfies Partial<Handlers>;
 
+/** Keeps what a user says, and with it that a run is due. */
+export async function acceptMessage(
+  call: Caller,
+  params: { session_id: string; agent_id?: string | undefined },
+  body: Omit<z.output<typeof MessageInput>, "role">,
+): Promise<AcceptedMessage> {
+  const session = await sessionIn(call, params);
+  const content = Array.isArray(body.content) ? body.content : body.content.text;
+  checkUploads(content);
+  const accepted = await call.sessions.prompt(
+    session.id,
+    {
+      content,
+      mode: body.mode,
+      model: await modelOf(call, session, body.model_id),
+      maxCostMicros: body.max_cost_micros,
+    },
+    call.idempotency,
+  );
+  return {
+    message: {
+      id: accepted.messageId,
+      session_id: session.id,
+      sequence: null,
+      role: "user" as const,
+      content: Array.isArray(body.content) ? { blocks: body.content } : body.content,
+      tool_call_id: null,
+      created_at: accepted.acceptedAt,
+    },
+    run_id: accepted.runId,
+    event_sequence: accepted.sequence,
+  };
+}
+
 /** The message's own model, else the session's; null leaves it to the agent. */
-async function modelOf(call: Call, session: Session, modelId: string | null): Promise<string | null> {
+async function modelOf(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
   if (modelId !== null) return (await modelNamed(call, modelId)).name;
   if (session.model_id === null) return null;
   return (await modelNamed(call, session.model_id)).name;
 }
 
-async function blocks(call: Call, sessionId: string, { limit, cursor }: { limit: number; cursor: string | undefined }) {
+async function blocks(
+  call: Caller,
+  sessionId: string,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+) {
   const transcript = await call.sessions.transcript(sessionId);
   const from = cursor === undefined ? 0 : Number(placeOf(cursor, PLACES.number));
   if (from > transcript.length) throw new KnownError("invalid", "cursor: This is no cursor of this list.");

@@ -1,6 +1,6 @@
 import { type SessionAgent, platformStatus } from "@skein/core";
 import { type ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
-import { type Call, type Handlers, sessionIn } from "../call.ts";
+import { type Call, type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 import { importLog } from "../import-log.ts";
 import { modelNamed } from "./agents.ts";
@@ -49,15 +49,7 @@ export const sessionHandlers = {
     });
     return wire(fork);
   },
-  async cancelSession({ params, body: { run_id, reason } }, call) {
-    const { id } = await sessionIn(call, params);
-    const event = await call.sessions.cancel(id, {
-      ...(run_id !== undefined && { runId: run_id }),
-      ...(reason !== undefined && { reason }),
-    });
-    if (event.event_type !== "cancel.requested") throw new Error("A cancel became something else.");
-    return { run_id: event.data.run_id, event_sequence: event.sequence };
-  },
+  cancelSession: ({ params, body }, call) => requestCancel(call, params, body),
   async exportSession({ params }, call) {
     const { id } = await sessionIn(call, params);
     const events = await call.sessions.events(id);
@@ -70,6 +62,21 @@ export const sessionHandlers = {
     return wire(await call.sessions.get(id));
   },
 } satisfies Partial<Handlers>;
+
+/** Asks for the end of a run. */
+export async function requestCancel(
+  call: Caller,
+  params: { session_id: string; agent_id?: string | undefined },
+  { run_id, reason }: { run_id?: string | undefined; reason?: string | undefined },
+): Promise<{ run_id: string; event_sequence: number }> {
+  const { id } = await sessionIn(call, params);
+  const event = await call.sessions.cancel(id, {
+    ...(run_id !== undefined && { runId: run_id }),
+    ...(reason !== undefined && { reason }),
+  });
+  if (event.event_type !== "cancel.requested") throw new Error("A cancel became something else.");
+  return { run_id: event.data.run_id, event_sequence: event.sequence };
+}
 
 /** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
 export function wire(session: Session): ApiSession {

@@ -18,7 +18,8 @@ test("the model of a message: its own, else the session's, else the agent's, els
     await say(call, path, "Hello.", own === undefined ? {} : { model_id: own });
     await settled(call, path);
     const events = (await call("GET", `${path}/events`)).body.data;
-    return (events.find(({ event_type }) => event_type === "step.started")?.["data"] as { model: string }).model;
+    const started = events.find(({ event_type }) => event_type === "step.started");
+    return (started?.["data"] as { model: string } | undefined)?.model;
   };
   expect(await used({}, null)).toBe("claude-haiku-4-5");
   expect(await used({ default_model_id: ofAgent.id }, null)).toBe("claude-sonnet-4-5");
@@ -52,7 +53,7 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
       "generated_files",
     ]),
   );
-  const run = `${path}/runs/${runs[1]?.["id"]}`;
+  const run = `${path}/runs/${String(runs[1]?.["id"])}`;
   expect((await call("GET", run)).body).toEqual(runs[1]);
   const actions = (await call("GET", `${run}/logs`)).body.data.map(({ action_type }) => action_type);
   expect(actions[0]).toBe("run_started");
@@ -61,9 +62,10 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
     cost: { currency: "USD" },
     cost_micros: runs[1]?.["cost_micros"],
   });
-  const sent = (await call("GET", `${path}/runs/${runs[0]?.["id"]}/steps/1`)).body.data;
+  const sent = (await call("GET", `${path}/runs/${String(runs[0]?.["id"])}/steps/1`)).body.data;
   expect(sent).toMatchObject([{ step: 1, attempt: 1, purpose: "step" }]);
-  const { system, messages } = sent[0]?.["body"] as { system: { text: string }[]; messages: unknown[] };
+  const [{ body: request } = { body: {} }] = sent;
+  const { system, messages } = request as { system: { text: string }[]; messages: unknown[] };
   expect(system[0]?.text).toBe("Be brief.");
   expect(messages).toHaveLength(3);
   expect((await call("GET", `${run}/steps/7`)).status).toBe(404);
@@ -130,7 +132,7 @@ test("fork at a message, edit, list by tag and status, delete", async () => {
   expect(await ids("status=pending")).toEqual([fork.body.id]);
   expect(await ids(`agent_id=${agentId}&limit=1`)).toEqual([fork.body.id]);
   const page = await call("GET", "/v1/sessions?limit=1");
-  expect(await ids(`limit=1&cursor=${page.body["next_cursor"]}`)).toEqual([id]);
+  expect(await ids(`limit=1&cursor=${String(page.body["next_cursor"])}`)).toEqual([id]);
   expect((await call("DELETE", path)).status).toBe(204);
   expect((await call("GET", path)).status).toBe(404);
   expect((await call("GET", `/v1/sessions/${fork.body.id}`)).status).toBe(200);
@@ -206,7 +208,9 @@ test("files that a run made are listed and downloaded, as nothing that a browser
   await settled(call, path);
   const [file] = (await call("GET", `${path}/files`)).body.data;
   expect(file).toMatchObject({ size: 25 });
-  const response = await fetch(`${url}${path}/files/${file?.["file_id"]}/content`, { headers: { "x-api-key": key } });
+  const response = await fetch(`${url}${path}/files/${String(file?.["file_id"])}/content`, {
+    headers: { "x-api-key": key },
+  });
   expect(await response.text()).toBe("<script>alert(1)</script>");
   expect(response.headers.get("content-type")).toBe("application/octet-stream");
   expect(response.headers.get("content-disposition")).toMatch(/^attachment; filename\*=UTF-8''/);

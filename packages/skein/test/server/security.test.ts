@@ -26,7 +26,7 @@ async function twoTenants() {
   const theirs = await key("theirs", "admin");
   const inject = (method: string, url: string, apiKey: string | undefined, payload?: unknown) =>
     server.inject({
-      method: method as "GET",
+      method,
       url,
       headers: {
         ...(apiKey !== undefined && { "x-api-key": apiKey }),
@@ -49,7 +49,7 @@ async function twoTenants() {
   return { server, keys, mine, theirs, inject, fill, agentId: agent.id, sessionId: made.id };
 }
 
-const table = new Map(
+const table: ReadonlyMap<string, Route> = new Map(
   Object.values(ROUTES).flatMap((route: Route) =>
     pathsOf(route).map((path) => [`${route.method} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`, route] as const),
   ),

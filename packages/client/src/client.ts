@@ -1,0 +1,132 @@
+import {
+  type ApiErrorCode,
+  ErrorBody,
+  ROUTES,
+  type Route,
+  type RouteInput,
+  type RouteName,
+  type RouteOutput,
+} from "@skein/protocol";
+
+export interface ClientOptions {
+  /** Where the server listens, for example `http://127.0.0.1:7433`. */
+  readonly url: string;
+  readonly apiKey?: string;
+  /** The platform's own unless told. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+type Given<Name extends RouteName> = RouteInput<Name>;
+/** The parts that a route has, and of them those that can be left out because nothing in them is needed. */
+type Part<Name extends RouteName> = {
+  [Key in keyof Given<Name>]: Given<Name>[Key] extends undefined ? never : Key;
+}[keyof Given<Name>];
+type Optional<Name extends RouteName> = {
+  [Key in Part<Name>]: Partial<Given<Name>[Key]> extends Given<Name>[Key] ? Key : never;
+}[Part<Name>];
+
+/** What a call may have: only the parts that its route has. */
+export type CallInput<Name extends RouteName> = {
+  readonly [Key in Exclude<Part<Name>, Optional<Name>>]: Given<Name>[Key];
+} & { readonly [Key in Optional<Name>]?: Given<Name>[Key] } & {
+  /** Sent again with the same key, a POST does its work once. */
+  readonly idempotencyKey?: string;
+  readonly ifMatch?: string;
+  readonly signal?: AbortSignal;
+};
+
+/** One route as a function. Routes that need nothing are called with nothing. */
+export type ClientCall<Name extends RouteName> =
+  Partial<CallInput<Name>> extends CallInput<Name>
+    ? (input?: CallInput<Name>) => Promise<RouteOutput<Name>>
+    : (input: CallInput<Name>) => Promise<RouteOutput<Name>>;
+
+/** Every route of the server as a function of its name. */
+export type Calls = { readonly [Name in RouteName]: ClientCall<Name> };
+
+/** The server answered, and not with what was asked for. */
+export class SkeinError extends Error {
+  readonly code: ApiErrorCode;
+  readonly status: number;
+  readonly requestId: string | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(status: number, body: ErrorBody["error"]) {
+    super(body.message);
+    this.name = "SkeinError";
+    this.code = body.code;
+    this.status = status;
+    this.requestId = body.request_id;
+    this.details = body.details;
+  }
+}
+
+interface AnyInput {
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  readonly ifMatch?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Typed calls, made from the same table that the server serves. */
+export function createCalls(options: ClientOptions): Calls {
+  const names = Object.keys(ROUTES) as RouteName[];
+  const calls = names.map((name) => [name, (input: AnyInput = {}) => call(ROUTES[name], input, options)]);
+  return Object.fromEntries(calls) as Calls;
+}
+
+async function call(route: Route, input: AnyInput, options: ClientOptions): Promise<unknown> {
+  const { idempotencyKey, ifMatch, signal, body } = input;
+  const response = await (options.fetch ?? fetch)(addressOf(route, input, options.url), {
+    method: route.method,
+    headers: {
+      ...keyHeader(options),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+  if (!response.ok) throw await errorOf(response);
+  if (response.status === 204) return undefined;
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  if (isJson) return response.json();
+  return response.headers.get("content-type")?.startsWith("text/") ? response.text() : response.arrayBuffer();
+}
+
+function addressOf(route: Route, { params = {}, query = {} }: AnyInput, url: string): string {
+  // A session is found by its own id; the path under its agent is for those who want that checked.
+  const underAgent = route.underAgent && params["agent_id"] !== undefined;
+  const pattern = underAgent ? route.path.replace("/v1/", "/v1/agents/{agent_id}/") : route.path;
+  const path = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return `${url.replace(/\/$/, "")}${path}${search === "" ? "" : `?${search}`}`;
+}
+
+export function keyHeader({ apiKey }: ClientOptions): Record<string, string> {
+  return apiKey === undefined ? {} : { "x-api-key": apiKey };
+}
+
+/** The server's error, or what a proxy in between said instead. */
+export async function errorOf(response: Response): Promise<SkeinError> {
+  const text = await response.text();
+  const parsed = ErrorBody.safeParse(jsonOf(text));
+  if (parsed.success) return new SkeinError(response.status, parsed.data.error);
+  return new SkeinError(response.status, {
+    code: "internal",
+    message: `The server answered ${response.status} and no error that is one of Skein's.`,
+    request_id: response.headers.get("x-request-id") ?? "",
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

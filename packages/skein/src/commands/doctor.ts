@@ -1,0 +1,124 @@
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { isKnownError } from "@skein/protocol";
+import { createKeys } from "@skein/server";
+import { readConfig } from "../config.ts";
+import { parsedArgs } from "../main.ts";
+import { openStore } from "../open-store.ts";
+import { loadCode } from "../serve/config-file.ts";
+import { type ServeSettings, serveSettings } from "../serve/settings.ts";
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly what: string;
+  readonly state: "ok" | "note" | "wrong";
+  readonly says: string;
+}
+
+/** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
+export async function doctor(args: readonly string[]): Promise<number> {
+  const parsed = parsedArgs(args, {
+    store: { type: "string" },
+    data: { type: "string" },
+    port: { type: "string" },
+    host: { type: "string" },
+    config: { type: "string" },
+  });
+  if (!parsed) return 2;
+  const findings = await findingsOf(parsed.values);
+  for (const { what, state, says } of findings) console.log(`${state.padEnd(5)}  ${what.padEnd(8)}  ${says}`);
+  return findings.some(({ state }) => state === "wrong") ? 1 : 0;
+}
+
+async function findingsOf(flags: Parameters<typeof serveSettings>[0]): Promise<readonly Finding[]> {
+  const node: Finding = { what: "node", state: "ok", says: process.version };
+  let settings: ServeSettings;
+  try {
+    settings = serveSettings(flags, readConfig());
+  } catch (error) {
+    return [node, { what: "settings", state: "wrong", says: sentence(error) }];
+  }
+  return [node, folder(settings), await store(settings), await port(settings), model(settings), await code(settings)];
+}
+
+function folder({ dataDir }: ServeSettings): Finding {
+  const what = "data";
+  if (!existsSync(dataDir))
+    return { what, state: "note", says: `${dataDir} is not there yet: the first start makes it.` };
+  try {
+    accessSync(dataDir, constants.W_OK);
+  } catch {
+    return { what, state: "wrong", says: `${dataDir} cannot be written by this user.` };
+  }
+  const open = (statSync(dataDir).mode & 0o077) !== 0;
+  return open
+    ? { what, state: "note", says: `${dataDir} can be read by other users. The next start closes it (0700).` }
+    : { what, state: "ok", says: dataDir };
+}
+
+async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
+  const what = "store";
+  const kind = storeUrl.split(":")[0] ?? "";
+  // Opening a store that is not there would make it.
+  const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
+  if (file !== undefined && !existsSync(file))
+    return { what, state: "note", says: `${kind}: not there yet, the first start makes it.` };
+  try {
+    const opened = await openStore(storeUrl);
+    try {
+      const keys = await createKeys({ records: opened.records }).list();
+      const valid = keys.filter(({ revoked_at }) => revoked_at === null).length;
+      const kept = existsSync(`${dataDir}/admin-key`) ? readFileSync(`${dataDir}/admin-key`, "utf8").trim() : undefined;
+      const known = kept !== undefined && (await createKeys({ records: opened.records }).recognise(kept)) !== undefined;
+      return {
+        what,
+        state: "ok",
+        says: `${kind}: opens, ${valid} valid ${valid === 1 ? "key" : "keys"}${known ? ", one of them in the data folder" : ""}.`,
+      };
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    return { what, state: "wrong", says: sentence(error) };
+  }
+}
+
+function port({ port: wanted, host }: ServeSettings): Promise<Finding> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", ({ code }: NodeJS.ErrnoException) =>
+      resolve({
+        what: "port",
+        state: "note",
+        says: `${host}:${wanted} cannot be taken now (${code ?? "unknown"}): a server may be running.`,
+      }),
+    );
+    probe.listen(wanted, host, () =>
+      probe.close(() => resolve({ what: "port", state: "ok", says: `${host}:${wanted} is free.` })),
+    );
+  });
+}
+
+function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Finding {
+  const what = "model";
+  if (anthropicBaseUrl !== undefined)
+    return { what, state: "ok", says: "The Messages API at the address in ANTHROPIC_BASE_URL." };
+  if (anthropicApiKey !== undefined) return { what, state: "ok", says: "Claude, with the key in ANTHROPIC_API_KEY." };
+  return { what, state: "note", says: "The simulator, because ANTHROPIC_API_KEY is not set." };
+}
+
+async function code({ configFile }: ServeSettings): Promise<Finding> {
+  const what = "code";
+  if (configFile === undefined) return { what, state: "ok", says: "No skein.config.ts: agents come over HTTP." };
+  try {
+    const { agents, tools } = await loadCode(configFile);
+    return { what, state: "ok", says: `${configFile}: ${agents.length} agents, ${tools.size} tools.` };
+  } catch (error) {
+    return { what, state: "wrong", says: `${configFile}: ${sentence(error)}` };
+  }
+}
+
+function sentence(error: unknown): string {
+  if (isKnownError(error)) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}

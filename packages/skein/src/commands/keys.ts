@@ -1,0 +1,75 @@
+import { KnownError, isKnownError } from "@skein/protocol";
+import { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "@skein/server";
+import { readConfig } from "../config.ts";
+import { parsedArgs } from "../main.ts";
+import { openStore } from "../open-store.ts";
+import { serveSettings } from "../serve/settings.ts";
+
+const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|admin] [--tenant NAME]" or "skein keys revoke NAME-OR-ID", each with --store URL or --data FOLDER where the server has them.`;
+
+/** `skein keys`: makes, lists and revokes API keys, beside a server that runs. */
+export async function keys(args: readonly string[]): Promise<number> {
+  const parsed = parsedArgs(args, {
+    scope: { type: "string", default: "run" },
+    tenant: { type: "string", default: "default" },
+    store: { type: "string" },
+    data: { type: "string" },
+  });
+  if (!parsed) return 2;
+  const [verb, name, ...rest] = parsed.positionals;
+  const wants = verb === "list" ? name === undefined : (verb === "make" || verb === "revoke") && name !== undefined;
+  if (!wants || rest.length > 0) {
+    console.error(USAGE);
+    return 2;
+  }
+  const { scope, tenant, store: storeFlag, data } = parsed.values;
+  try {
+    const store = await openStore(serveSettings({ store: storeFlag, data }, readConfig()).storeUrl);
+    try {
+      await perform(createKeys({ records: store.records }), { verb, name, scope, tenant });
+      return 0;
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (!isKnownError(error)) throw error;
+    console.error(error.message);
+    return error.code === "invalid" ? 2 : 1;
+  }
+}
+
+async function perform(
+  all: Keys,
+  {
+    verb,
+    name = "",
+    scope,
+    tenant,
+  }: { verb: string | undefined; name: string | undefined; scope: string; tenant: string },
+): Promise<void> {
+  if (verb === "make") {
+    const scopes = [KeyScope.safeParse(scope).data ?? refused(`"${scope}" is no scope: read, run or admin.`)];
+    if (!TenantName.safeParse(tenant).success)
+      refused(`"${tenant}" is no tenant: 1 to 63 lower-case letters, digits or -.`);
+    if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
+      refused(`There is a key "${name}" already. Revoke it first, or take another name.`);
+    console.log(await all.make({ name, scopes, tenant }));
+    console.error("This is the only time that the key is shown: the store keeps its hash.");
+    return;
+  }
+  if (verb === "revoke") {
+    const revoked = await all.revoke(name);
+    console.log(`The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`);
+    return;
+  }
+  for (const key of await all.list()) console.log(line(key));
+}
+
+function line({ id, name, tenant, scopes, created_at, revoked_at }: KeyInfo): string {
+  const state = revoked_at === null ? "valid" : `revoked ${revoked_at}`;
+  return `${id.slice(0, 12)}  ${JSON.stringify(name)}  ${tenant}  ${scopes.join(",")}  made ${created_at}  ${state}`;
+}
+
+function refused(message: string): never {
+  throw new KnownError("invalid", message);
+}

@@ -1,0 +1,54 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { caller, folder, testServer } from "./world.ts";
+
+const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+const env = { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "" };
+
+function skein(data: string, ...args: readonly string[]) {
+  return spawnSync(process.execPath, [bin, ...args, "--data", data], { encoding: "utf8", env, cwd: data });
+}
+
+test("a key made beside a running server works in its tenant and scope until it is revoked", async () => {
+  const data = folder();
+  const { url, call } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
+  await call("POST", "/v1/agents", { name: "Mine" });
+  const made = skein(data, "keys", "make", "guest", "--scope", "run", "--tenant", "other");
+  expect(made.status).toBe(0);
+  const guest = caller(url, made.stdout.trim());
+  expect((await guest("GET", "/v1/agents")).body.data).toEqual([]);
+  expect((await guest("POST", "/v1/agents", { name: "A" })).status).toBe(403);
+  const { stdout } = skein(data, "keys", "list");
+  expect(stdout).toMatch(/"guest" {2}other {2}run .* valid/);
+  expect(stdout).not.toContain(made.stdout.trim());
+  expect(skein(data, "keys", "make", "guest")).toMatchObject({ status: 2, stderr: expect.stringMatching(/already/) });
+  expect(skein(data, "keys", "revoke", "guest").stdout).toMatch(/revoked/);
+  await expect.poll(async () => (await guest("GET", "/v1/agents")).status, { timeout: 5000 }).toBe(401);
+  expect(skein(data, "keys", "revoke", "guest")).toMatchObject({ status: 1, stderr: expect.stringMatching(/no key/) });
+});
+
+test.each([
+  [["keys"], 2, /Expected/],
+  [["keys", "make"], 2, /Expected/],
+  [["keys", "make", "a", "--scope", "god"], 2, /no scope/],
+  [["keys", "make", "a", "--tenant", "$keys"], 2, /no tenant/],
+])("skein %j is a sentence and exit code %i", (args, status, sentence) => {
+  expect(skein(folder(), ...args)).toMatchObject({ status, stderr: expect.stringMatching(sentence) });
+});
+
+test("doctor says what is there, what is not yet and what is wrong", () => {
+  const data = folder();
+  const fresh = skein(data, "doctor", "--port", "0");
+  expect(fresh.status).toBe(0);
+  expect(fresh.stdout).toMatch(/note {3}model .*simulator/);
+  expect(fresh.stdout).toMatch(/note {3}store .*not there yet/);
+  writeFileSync(join(data, "skein.db"), "this is no database, whatever its name says".repeat(50));
+  writeFileSync(join(data, "skein.config.ts"), "export default 7;");
+  const wrong = skein(data, "doctor", "--port", "0");
+  expect(wrong.status).toBe(1);
+  expect(wrong.stdout).toMatch(/wrong {2}store/);
+  expect(wrong.stdout).toMatch(/wrong {2}code .*default export/);
+});

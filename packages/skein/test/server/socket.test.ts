@@ -1,0 +1,151 @@
+import { once } from "node:events";
+import { createKeys } from "@skein/server";
+import { WebSocket } from "ws";
+import { expect, onTestFinished, test } from "vitest";
+import { openStore } from "skein";
+import { type TestServer, folder, scripted, session, testServer } from "./world.ts";
+
+interface Said {
+  readonly type: string;
+  readonly id?: string;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly code: string };
+  readonly event?: { readonly event_type: string; readonly sequence: number };
+  readonly draft?: { readonly data: { readonly delta: string } };
+}
+
+async function socket({ url, key }: Pick<TestServer, "url" | "key">, protocols: string[] = []) {
+  const ws = new WebSocket(
+    `${url.replace("http", "ws")}/v1/ws`,
+    protocols,
+    protocols.length > 0 ? {} : { headers: { "x-api-key": key } },
+  );
+  onTestFinished(() => ws.terminate());
+  const said: Said[] = [];
+  ws.on("message", (data: Buffer) => said.push(JSON.parse(String(data)) as Said));
+  await once(ws, "open");
+  const until = async (test: (one: Said) => boolean): Promise<Said> => {
+    for (const end = Date.now() + 5000; Date.now() < end;) {
+      const found = said.find(test);
+      if (found) return found;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`Not within 5 s: ${JSON.stringify(said)}`);
+  };
+  return { ws, said, until, send: (command: object) => ws.send(JSON.stringify(command)) };
+}
+
+async function refusal(url: string, headers: Record<string, string>): Promise<number> {
+  const ws = new WebSocket(`${url.replace("http", "ws")}/v1/ws`, { headers });
+  const [, response] = (await once(ws, "unexpected-response")) as [unknown, { statusCode: number }];
+  ws.on("error", () => {});
+  return response.statusCode;
+}
+
+test("one socket carries frames, prompts, answers and cancels of several sessions", async () => {
+  const server = await testServer();
+  const frontend_tools = [{ name: "pick", description: "Picks.", input_schema: { type: "object" } }];
+  const one = await session(server.call, { frontend_tools });
+  const two = await session(server.call);
+  const { send, until, said } = await socket(server);
+  send({ type: "subscribe", id: "s1", session_id: one.id });
+  send({ type: "subscribe", id: "s2", session_id: two.id, after: 1 });
+  await until(({ id, type }) => type === "ack" && id === "s2");
+  const text = scripted("Pick.", [
+    { tools: [{ name: "pick", id: "call_1" }] },
+    { text: "Blue, then.", chunk: 4, chunkDelayMs: 2 },
+  ]);
+  send({ type: "prompt", id: "p1", session_id: one.id, content: { text } });
+  expect(await until(({ id }) => id === "p1")).toMatchObject({ type: "ack", result: { run_id: expect.any(String) } });
+  await until(({ event }) => event?.event_type === "await.opened");
+  send({ type: "answer", id: "a1", session_id: one.id, tool_use_id: "call_1", content: "blue" });
+  expect(await until(({ id }) => id === "a1")).toMatchObject({ result: { disposition: "accepted" } });
+  await until(({ event }) => event?.event_type === "session.completed");
+  const drafts = said.flatMap(({ draft }) => (draft ? [draft.data.delta] : []));
+  expect(drafts.join("")).toBe("Blue, then.");
+  const mine = said.flatMap(({ event }) =>
+    event && (event as { session_id?: string }).session_id === one.id ? [event.sequence] : [],
+  );
+  expect(mine).toEqual(mine.map((_, index) => index + 1));
+
+  send({
+    type: "prompt",
+    id: "p2",
+    session_id: two.id,
+    content: { text: scripted("Wait.", [{ delayMs: 5000, text: "x" }]) },
+  });
+  await until(
+    ({ event }) => event?.event_type === "step.started" && (event as { session_id?: string }).session_id === two.id,
+  );
+  send({ type: "cancel", id: "c1", session_id: two.id });
+  await until(({ id }) => id === "c1");
+  await until(({ event }) => event?.event_type === "session.failed");
+});
+
+test("a browser offers its key as a protocol", async () => {
+  const server = await testServer();
+  const { ws } = await socket(server, ["skein", `skein-key.${server.key}`]);
+  expect(ws.protocol).toBe("skein");
+});
+
+test("without a key it is 401, from another origin 403, both before the upgrade", async () => {
+  const { url, key } = await testServer();
+  expect(await refusal(url, {})).toBe(401);
+  expect(await refusal(url, { "x-api-key": `${key}x` })).toBe(401);
+  expect(await refusal(url, { "x-api-key": key, origin: "https://evil.example" })).toBe(403);
+});
+
+test("what does not fit is an error with its reference, and the socket lives on", async () => {
+  const server = await testServer();
+  const { ws, send, until, said } = await socket(server);
+  const nobody = "00000000-0000-7000-8000-000000000000";
+  ws.send("{");
+  send({ type: "explode", id: "e1" });
+  send({ type: "subscribe", id: "e2", session_id: nobody });
+  send({ type: "prompt", id: "e3", session_id: nobody, content: { text: "x" }, role: "assistant" });
+  expect(await until(({ id }) => id === "e3")).toMatchObject({ type: "error", error: { code: "invalid" } });
+  expect(await until(({ id }) => id === "e2")).toMatchObject({ type: "error", error: { code: "not_found" } });
+  expect(
+    said
+      .filter(({ type }) => type === "error")
+      .map(({ error }) => error?.code)
+
+      .toSorted((a, b) => String(a).localeCompare(String(b))),
+  ).toEqual(["invalid", "invalid", "malformed", "not_found"]);
+  expect(ws.readyState).toBe(ws.OPEN);
+});
+
+test.each([
+  ["a binary message", (ws: WebSocket) => ws.send(Buffer.from([1, 2])), 1003],
+  ["a message over 1 MiB", (ws: WebSocket) => ws.send("x".repeat(1024 * 1024 + 1)), 1009],
+])("%s closes the socket with its code", async (_, act, code) => {
+  const { ws } = await socket(await testServer());
+  act(ws);
+  expect((await once(ws, "close"))[0]).toBe(code);
+});
+
+test("a read key follows and may not prompt; revoked, it is closed within 5 s", async () => {
+  const file = `sqlite:${folder()}/skein.db`;
+  const server = await testServer({ store: file });
+  const { id } = await session(server.call);
+  const store = await openStore(file);
+  onTestFinished(() => store.close());
+  const keys = createKeys({ records: store.records });
+  const key = await keys.make({ name: "guest", tenant: "default", scopes: ["read"] });
+  const { ws, send, until } = await socket({ url: server.url, key });
+  send({ type: "prompt", id: "p", session_id: id, content: { text: "x" } });
+  expect(await until((one) => one.id === "p")).toMatchObject({ error: { code: "forbidden" } });
+  send({ type: "subscribe", id: "s", session_id: id });
+  await until(({ event }) => event?.event_type === "session.created");
+  await keys.revoke("guest");
+  expect((await once(ws, "close"))[0]).toBe(4401);
+});
+
+test("a server that stops says so", async () => {
+  const server = await testServer();
+  const { ws, until } = await socket(server);
+  const closed = once(ws, "close");
+  await server.close();
+  await until(({ type }) => type === "closing");
+  expect((await closed)[0]).toBe(1001);
+});
