@@ -246,5 +246,7 @@ test("prompt-cache breakpoints: a session of several turns reads its prefix from
     const before = usages[index - 1];
     const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
     expect(usage.cache_read_input_tokens, `call ${index + 1} reads what call ${index} wrote`).toBe(known);
+    // All but the new words: what is neither read nor written is next to nothing.
+    expect(usage.input_tokens).toBeLessThan(50);
   }
 });

@@ -53,6 +53,8 @@ test("memory does not break the cached prefix of a long session", async () => {
     const before = own[index - 1]?.usage;
     const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
     expect(usage?.cache_read_input_tokens, `turn ${index + 1}`).toBe(known);
+    // All but the new words: what is neither read nor written is next to nothing.
+    expect(usage?.input_tokens).toBeLessThan(50);
   }
 });
 

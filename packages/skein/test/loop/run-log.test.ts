@@ -106,7 +106,8 @@ async function postgresRows(url: string, sessionId: string): Promise<Shown[]> {
   const client = new pg.Client(url);
   await client.connect();
   const query = "select * from agent.agent_runs where agent_uuid = $1 order by log_id";
-  const { rows } = await client.query<Shown>(query, [sessionId]).finally(() => client.end());
+  const { rows } = await client.query<Shown>(query, [sessionId]);
+  await client.end();
   return rows;
 }
 
@@ -217,7 +218,7 @@ test("what the model was sent at a step is computed on read, and is what it was 
   const starts = events.filter(({ event_type }: Event) => event_type === "step.started");
   expect(starts).toHaveLength(calls.length);
   for (const [index, { sequence }] of starts.entries()) {
-    const { stream: _, ...body } = calls[index]?.request as Record<string, unknown>;
+    const { stream: _, ...body } = (calls[index]?.request ?? {}) as Record<string, unknown>;
     expect(requestAt(sessionId, events, sequence)?.body).toEqual(body);
   }
 });
