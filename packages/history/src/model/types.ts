@@ -185,6 +185,8 @@ export interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly hasMore: boolean;
+  /** There are more than `total`: they were not counted, because they cannot be on this page. */
+  readonly totalIsAtLeast?: true;
 }
 
 export interface PaginatedResult<T> {

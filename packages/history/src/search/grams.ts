@@ -18,52 +18,78 @@ export interface Grams {
   readonly segments: Segment[];
 }
 
-const segmentBytes = 256 * 1024;
+/** Small enough that a rare word costs little to read around, large enough that most of a line's neighbours are in it. */
+const segmentBytes = 64 * 1024;
+const headerNumbers = 5;
 
 export const gramsFacet: Facet<Grams> = {
   name: "grams",
-  version: 1,
+  version: 2,
   start: () => ({ segments: [] }),
   fold(state, region) {
     const { bytes, start, end, offset } = region;
-    const size = end - start;
-    let segment = state.segments.at(-1);
-    const isFull = !segment || segment.end - segment.start + size > segment.bits.length * 20;
-    if (!segment || isFull) {
-      const firstLine = segment ? segment.firstLine + segment.lines : 1;
-      segment = { start: offset, end: offset, firstLine, lines: 0, bits: new Uint8Array(bitmapBytes(size)) };
-      state.segments.push(segment);
+    for (let at = start; at < end;) {
+      const piece = pieceEnd(bytes, at, end);
+      foldPiece(state, { bytes, start: at, end: piece, offset: offset + (at - start) });
+      at = piece;
     }
-    segment.lines += forEachLine(region, () => {});
-    segment.end = offset + size;
-    mark(segment.bits, bytes, start, end);
   },
   encode(state) {
-    const meta = state.segments.map(({ start, end, firstLine, lines, bits }) => [
-      start,
-      end,
-      firstLine,
-      lines,
-      bits.length,
-    ]);
-    const header = Buffer.from(JSON.stringify(meta));
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(header.length);
-    return Buffer.concat([length, header, ...state.segments.map(({ bits }) => bits)]);
+    const header = new Float64Array(1 + state.segments.length * headerNumbers);
+    header[0] = state.segments.length;
+    state.segments.forEach(({ start, end, firstLine, lines, bits }, at) => {
+      header.set([start, end, firstLine, lines, bits.length], 1 + at * headerNumbers);
+    });
+    return Buffer.concat([Buffer.from(header.buffer), ...state.segments.map(({ bits }) => bits)]);
   },
   decode(data) {
-    const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
-    const headerEnd = 4 + bytes.readUInt32LE(0);
-    const meta = JSON.parse(bytes.toString("utf8", 4, headerEnd)) as [number, number, number, number, number][];
-    let at = headerEnd;
-    const segments = meta.map(([start, end, firstLine, lines, length]): Segment => {
-      const bits = data.subarray(at, at + length);
-      at += length;
-      return { start, end, firstLine, lines, bits };
-    });
+    const view = new DataView(data.buffer, data.byteOffset, data.length);
+    const number = (at: number): number => view.getFloat64(at * 8, true);
+    const segments: Segment[] = [];
+    let bitsAt = (1 + number(0) * headerNumbers) * 8;
+    for (let at = 1; segments.length < number(0); at += headerNumbers) {
+      const bits = data.subarray(bitsAt, bitsAt + number(at + 4));
+      bitsAt += bits.length;
+      segments.push({
+        start: number(at),
+        end: number(at + 1),
+        firstLine: number(at + 2),
+        lines: number(at + 3),
+        bits,
+      });
+    }
     return { segments };
   },
 };
+
+interface Piece {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly offset: number;
+}
+
+/** The end of the line that fills a segment. */
+function pieceEnd(bytes: Buffer, start: number, end: number): number {
+  if (end - start <= segmentBytes) return end;
+  const lineFeed = bytes.indexOf(0x0a, start + segmentBytes);
+  return lineFeed < 0 || lineFeed >= end ? end : lineFeed + 1;
+}
+
+function foldPiece(state: Grams, piece: Piece): void {
+  const { bytes, start, end, offset } = piece;
+  const size = end - start;
+  let segment = state.segments.at(-1);
+  const isFull = !segment || segment.end - segment.start + size > segment.bits.length * 20;
+  if (!segment || isFull) {
+    const firstLine = segment ? segment.firstLine + segment.lines : 1;
+    segment = { start: offset, end: offset, firstLine, lines: 0, bits: new Uint8Array(bitmapBytes(size)) };
+    state.segments.push(segment);
+  }
+  segment.lines += forEachLine(piece, () => {});
+  segment.end = offset + size;
+  mark(segment.bits, bytes, start, end);
+}
 
 /** True when all of these sequences may occur in the segment. */
 export function mayContain(segment: Segment, grams: readonly number[]): boolean {

@@ -19,7 +19,7 @@ export interface TextFilter {
 }
 
 /** People look for what they said and what they were told; output of tools repeats everything. */
-const weights: Readonly<Record<LineText["kind"], number>> = {
+export const weights: Readonly<Record<LineText["kind"], number>> = {
   prompt: 5,
   text: 4,
   tool_use: 2,

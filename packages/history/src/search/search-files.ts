@@ -6,6 +6,8 @@ import { parseLine, type ParsedLine } from "../format/parse-line.ts";
 import { createBreathe } from "../scan/breathe.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
+import { lastActivity } from "../list/last-activity.ts";
+import { bestScore, bestScoreIn } from "./best-score.ts";
 import { gramsFacet, gramsOf, mayContain } from "./grams.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
 import type { Query } from "./query.ts";
@@ -17,6 +19,15 @@ export interface SearchFilesOptions {
   readonly until: number;
   readonly store: FacetStore;
   readonly signal?: AbortSignal | undefined;
+  /** What may still be shown, for a search that need not find everything. */
+  readonly choice?: Choice;
+}
+
+export interface Choice {
+  /** Everything is still wanted. */
+  isOpen(): boolean;
+  /** Whether a match of this score and time may be shown. */
+  isWorth(score: number, time: number): boolean;
 }
 
 export interface FoundLine {
@@ -26,40 +37,65 @@ export interface FoundLine {
   readonly found: readonly FoundText[];
 }
 
-/** Calls back for every line that matches, file by file in their order. */
+/** Calls back for every line that matches, file by file in their order, or for those that may be shown, the newest files first. */
 export async function searchFiles(
   files: readonly DataFile[],
   query: Query,
   options: SearchFilesOptions,
   onFound: (found: FoundLine) => void,
-): Promise<void> {
-  const grams = gramsOf(query.literals);
-  const stretches = new Map<string, readonly Stretch[]>();
-  if (grams.length > 0) {
-    const byPath = new Map(files.map((file) => [file.path, file]));
-    options.store.each(gramsFacet, (saved) => {
-      const file = byPath.get(saved.path);
-      if (file) stretches.set(saved.path, stretchesOf(file, saved, grams));
-    });
-  }
+): Promise<{ readonly isComplete: boolean }> {
+  const { choice } = options;
+  const stretches = knownStretches(files, query, options.store);
   const search = createByteSearch();
   const needle = query.literals.length > 0 ? search.needle(Buffer.from(rarest(query.literals))) : undefined;
   const breathe = createBreathe(options.signal);
-  for (const file of files) {
+  const searchFile = (file: DataFile, isWanted?: IsWanted): void => {
     for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
-      try {
-        searchStretch(file, stretch, { search, needle }, (line) => {
-          const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
-          if (time < options.since || time >= options.until) return;
-          const found = matchLine(line.value, query, options.filter, options.context);
-          if (found.length > 0) onFound({ file, line, time, found });
-        });
-      } catch {
-        // Gone or not readable: `verify` says so, a search goes on.
-      }
+      searchStretch(file, stretch, { search, needle, isWanted }, (line) => {
+        const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
+        if (time < options.since || time >= options.until) return;
+        const found = matchLine(line.value, query, options.filter, options.context);
+        if (found.length > 0) onFound({ file, line, time, found });
+      });
     }
+  };
+  let done = 0;
+  while (done < files.length && (choice?.isOpen() ?? true)) {
+    const file = files[done];
+    if (file) searchFile(file);
+    done += 1;
     await breathe();
   }
+  if (!choice || done === files.length) return { isComplete: true };
+  const best = bestScore(query);
+  for (const { file, time } of newestFirst(files.slice(done))) {
+    // Not even the best match in the newest file that is left would be shown.
+    if (!choice.isWorth(best, time)) break;
+    searchFile(file, (bytes, start, end) => choice.isWorth(bestScoreIn(bytes, start, end, query), time));
+    await breathe();
+  }
+  return { isComplete: false };
+}
+
+function newestFirst(files: readonly DataFile[]): readonly { readonly file: DataFile; readonly time: number }[] {
+  return files.map((file) => ({ file, time: lastActivity(file) })).sort((a, b) => b.time - a.time);
+}
+
+/** The parts of files that the index says are worth reading. */
+function knownStretches(
+  files: readonly DataFile[],
+  query: Query,
+  store: FacetStore,
+): ReadonlyMap<string, readonly Stretch[]> {
+  const grams = gramsOf(query.literals);
+  const stretches = new Map<string, readonly Stretch[]>();
+  if (grams.length === 0) return stretches;
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  store.each(gramsFacet, (saved) => {
+    const file = byPath.get(saved.path);
+    if (file) stretches.set(saved.path, stretchesOf(file, saved, grams));
+  });
+  return stretches;
 }
 
 interface Stretch {
@@ -89,13 +125,25 @@ function wholeOf(file: DataFile): Stretch {
   return { from: 0, until: file.size, firstLine: 1 };
 }
 
+/** Whether a line that may match is worth parsing. */
+type IsWanted = (bytes: Buffer, start: number, end: number) => boolean;
+
 interface Scanner {
   readonly search: ByteSearch;
   readonly needle: Needle | undefined;
+  readonly isWanted: IsWanted | undefined;
 }
 
 function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
-  const { search, needle } = scanner;
+  try {
+    readStretch(file, stretch, scanner, onLine);
+  } catch {
+    // Gone or not readable: `verify` says so, a search goes on.
+  }
+}
+
+function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
+  const { search, needle, isWanted } = scanner;
   let line = stretch.firstLine;
   readFile(file.path, { from: stretch.from, until: stretch.until, search }, (region) => {
     const { bytes, end } = region;
@@ -112,11 +160,12 @@ function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLin
       const lineStart = hit === at && needle === undefined ? at : start;
       let lineEnd = bytes.indexOf(0x0a, hit);
       if (lineEnd < 0 || lineEnd > end) lineEnd = end;
+      at = lineEnd + 1;
+      if (isWanted && !isWanted(bytes, lineStart, lineEnd)) continue;
       line += countLines(bytes, counted, lineStart);
       counted = lineStart;
       const place = { line, offset: region.offset + (lineStart - region.start) };
       for (const parsed of parseLine(bytes.subarray(lineStart, lineEnd), place, () => {})) onLine(parsed);
-      at = lineEnd + 1;
     }
     line += countLines(bytes, counted, end);
   });

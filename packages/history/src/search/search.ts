@@ -44,7 +44,13 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
   readonly includeAgents?: boolean;
 }
 
-/** Matches in all sessions, the best first: what people said before what tools printed, whole words, then the newest. */
+/** So many matches are counted. Whoever looks for a word that is everywhere waits for the best ones, not for the count. */
+const exactTotal = 10_000;
+
+/**
+ * Matches in all sessions, the best first: what people said before what tools printed, whole words, then the newest. The
+ * total is exact up to 10,000; beyond that only what may be on the page is read.
+ */
 export async function searchSessions(
   query: string,
   options: SearchOptions = {},
@@ -54,16 +60,26 @@ export async function searchSessions(
   if (parsed.terms.length === 0) return pageOfTotal([], 0, page);
   return await withStore(options, async (store) => {
     const files = await filesToSearch(options, store);
-    const top = createTop<Hit>(page.offset + page.limit, compareHits);
+    const wanted = page.offset + page.limit;
+    const top = createTop<Hit>(wanted, compareHits);
     let total = 0;
-    await searchFiles(files, parsed, { ...limitsOf(options), context: page.context, store }, (line) => {
+    const isWorth = (score: number, time: number): boolean => {
+      const worst = top.worst();
+      return (
+        worst === undefined || score > worst.found.score || (score === worst.found.score && time >= worst.line.time)
+      );
+    };
+    const limits = { ...limitsOf(options), context: page.context, store };
+    const choice = { isOpen: () => total <= Math.max(exactTotal, wanted), isWorth };
+    const { isComplete } = await searchFiles(files, parsed, { ...limits, choice }, (line) => {
       for (const found of line.found) {
         total += 1;
         top.add({ line, found });
       }
     });
     const hits = top.sorted().slice(page.offset);
-    return pageOfTotal(await describe(hits, options, store), total, page);
+    const { data, pagination } = pageOfTotal(await describe(hits, options, store), total, page);
+    return { data, pagination: isComplete ? pagination : { ...pagination, totalIsAtLeast: true } };
   });
 }
 

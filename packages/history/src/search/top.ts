@@ -1,6 +1,8 @@
 /** The best so many of a stream of items, in bounded memory. */
 export interface Top<T> {
   add(item: T): void;
+  /** The last of the best, once there are enough of them: what is not better than this is not among them. */
+  worst(): T | undefined;
   /** Best first. */
   sorted(): readonly T[];
 }
@@ -19,6 +21,10 @@ export function createTop<T>(count: number, compare: (a: T, b: T) => number): To
       items.push(item);
       // Sorting now and then costs less than keeping order all the time.
       if (items.length >= count * 2 + 100) trim();
+    },
+    worst() {
+      if (items.length > count) trim();
+      return worst;
     },
     sorted() {
       trim();
