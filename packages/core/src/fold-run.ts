@@ -47,6 +47,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       return;
     case "step.retried":
       run.call = null;
+      if (event.data.error.code === "container_gone") state.containerId = null;
       run.attempts = event.data.attempt;
       run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
       return;

@@ -160,10 +160,10 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
   const { block } = target;
   switch (delta["type"]) {
     case "text_delta":
-      block["text"] = `${String(block["text"] ?? "")}${String(delta["text"])}`;
+      block["text"] = ((block["text"] as string | undefined) ?? "") + String(delta["text"]);
       return;
     case "thinking_delta":
-      block["thinking"] = `${String(block["thinking"] ?? "")}${String(delta["thinking"])}`;
+      block["thinking"] = ((block["thinking"] as string | undefined) ?? "") + String(delta["thinking"]);
       return;
     case "signature_delta":
       block["signature"] = delta["signature"];
@@ -202,7 +202,7 @@ function asFailure(error: unknown): unknown {
   if (error instanceof APIError) {
     const body = error.error as { error?: { type?: string; message?: string } } | undefined;
     const { status } = error as { status?: number };
-    const code = contextExceeded(body?.error?.message) ? "context_window_exceeded" : (body?.error?.type ?? "api_error");
+    const code = codeOf(body?.error?.message) ?? body?.error?.type ?? "api_error";
     return new ModelFailure(
       { code, message: body?.error?.message ?? error.message, ...(status !== undefined && { status }) },
       { retryable: isRetryable(status, code), retryAfterMs: retryAfter(error.headers) },
@@ -220,11 +220,15 @@ function asFailure(error: unknown): unknown {
   return error;
 }
 
-function contextExceeded(message: string | undefined): boolean {
-  return /prompt is too long|context window|context limit/i.test(message ?? "");
+/** Refusals that the loop can do something about, which the API tells apart by their sentence alone. */
+function codeOf(message: string | undefined): string | undefined {
+  if (/prompt is too long|context window|context limit/i.test(message ?? "")) return "context_window_exceeded";
+  return /container\b.*\b(?:expired|not found|does not exist)/i.test(message ?? "") ? "container_gone" : undefined;
 }
 
 function isRetryable(status: number | undefined, code: string): boolean {
+  // Asked again without it, the model gets a new one.
+  if (code === "container_gone") return true;
   if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }

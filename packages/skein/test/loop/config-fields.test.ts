@@ -148,6 +148,25 @@ test("server_tools and beta_headers: code execution and web search, and the cont
   );
 });
 
+test("a container that has expired is let go, and the next attempt gets a new one", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
+    base_delay: 0.01,
+  });
+  const code = { command: "echo 4", stdout: "4\n" };
+  const { sessionId, containerId } = await agent.run(scripted("Compute", [{ code, text: "4" }]));
+  const expired = {
+    status: 400,
+    type: "invalid_request_error",
+    message: `Container ${containerId} has expired.`,
+    times: 1,
+  };
+  const result = await agent.run(scripted("Later", [{ error: expired, code, text: "Again 4" }]), { sessionId });
+  expect(result).toMatchObject({ finalAnswer: "Again 4", error: null });
+  expect(result.containerId).not.toBe(containerId);
+  expect(bodies(simulator).map((body) => body["container"])).toEqual([undefined, containerId, undefined]);
+});
+
 test("pause_turn: the model goes on where it paused", async () => {
   const { agent, simulator } = await simulatedAgent({
     server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
