@@ -175,3 +175,23 @@ test("with an index the answers are the same, also for lines that the index has 
   expect((await searchSessions("brontosaurus", data.indexed)).pagination.total).toBe(0);
   expect(sessions.length).toBeGreaterThan(10);
 });
+
+describe("a word that is everywhere", () => {
+  test.each([
+    ["error", {}],
+    ["the value", {}],
+    ["error", { limit: 7, offset: 300 }],
+    ["in", { role: "assistant" as const }],
+  ])("gives the page that reading everything gives: %s %j", async (query, options) => {
+    const data = createDataDirectory();
+    writeCorpus({ folder: data.root, files: 40, bytes: 12_000_000, seed: 12 });
+    const everything = await searchSessions(query, { ...data.config, ...options, offset: 0, limit: Infinity });
+    const { offset = 0, limit = 50 } = options as { offset?: number; limit?: number };
+    const page = await searchSessions(query, { ...data.config, ...options });
+    expect(everything.pagination.total).toBeGreaterThan(2000);
+    expect(everything.pagination.totalIsAtLeast).toBeUndefined();
+    expect(page.data).toEqual(everything.data.slice(offset, offset + limit));
+    expect(page.pagination.totalIsAtLeast).toBe(true);
+    expect(page.pagination.total).toBeLessThanOrEqual(everything.pagination.total);
+  });
+});

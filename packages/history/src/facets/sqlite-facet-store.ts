@@ -31,7 +31,7 @@ export function openFacetStore(folder: string | null): FacetStore {
 }
 
 /** Rows of another layout are dropped: everything in them can be read again from the files. */
-const layoutVersion = 1;
+const layoutVersion = 2;
 
 function open(path: string): DatabaseSync {
   // Loaded on use: the module prints a warning on some versions of Node, and not every call needs it.
@@ -39,7 +39,8 @@ function open(path: string): DatabaseSync {
   const database = new Database(path, { timeout: 5000 });
   try {
     chmodSync(path, 0o600);
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    // The rows are large and read one after the other: large pages halve the time of a search.
+    database.exec("PRAGMA page_size = 32768; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     const row = database.prepare("PRAGMA user_version").get();
     if (row?.["user_version"] !== layoutVersion) {
       database.exec(

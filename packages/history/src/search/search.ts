@@ -45,11 +45,11 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
 }
 
 /** So many matches are counted. Whoever looks for a word that is everywhere waits for the best ones, not for the count. */
-const exactTotal = 10_000;
+const exactTotal = 2000;
 
 /**
  * Matches in all sessions, the best first: what people said before what tools printed, whole words, then the newest. The
- * total is exact up to 10,000; beyond that only what may be on the page is read.
+ * total is exact up to 2,000; beyond that only what may be on the page is read.
  */
 export async function searchSessions(
   query: string,
@@ -110,7 +110,9 @@ interface Hit {
 }
 
 function compareHits(a: Hit, b: Hit): number {
-  return b.found.score - a.found.score || b.line.time - a.line.time || a.line.line.offset - b.line.line.offset;
+  const order = b.found.score - a.found.score || b.line.time - a.line.time || a.line.line.offset - b.line.line.offset;
+  if (order !== 0 || a.line.file === b.line.file) return order;
+  return a.line.file.path < b.line.file.path ? -1 : 1;
 }
 
 function limitsOf({ role, tool, since, until, signal }: SearchOptions): {
