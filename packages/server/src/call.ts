@@ -13,6 +13,7 @@ import type { Keys, Principal } from "./keys.ts";
 import type { Limits, Meter } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Streams } from "./streams.ts";
+import type { Webhooks } from "./webhooks.ts";
 
 /** What all requests of a server share. */
 export interface Shared {
@@ -22,6 +23,7 @@ export interface Shared {
   readonly meter: Meter;
   readonly streams: Streams;
   readonly metrics: Metrics;
+  readonly webhooks: Webhooks;
   readonly ids: Ids;
   readonly now: () => number;
   /** Whether the server has begun to stop. */

@@ -2,6 +2,7 @@ import type { FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Limits } from "./limits.ts";
+import type { WebhookSender } from "./webhooks.ts";
 
 /** What a server needs of the process it runs in. */
 export interface ServerDeps {
@@ -23,6 +24,10 @@ export interface ServerDeps {
   /** Origins of pages that may call from a browser, besides the server's own. */
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** Who sends webhooks; without one there are none. */
+  readonly webhookSender?: WebhookSender;
+  /** When a webhook that failed is tried again. */
+  readonly webhookRetryMs?: readonly number[];
   /** One line per request and per bug, without secrets. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly now?: () => number;

@@ -2,3 +2,4 @@ export type { ServerDeps } from "./deps.ts";
 export { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "./keys.ts";
 export { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 export { type Server, createServer } from "./server.ts";
+export type { WebhookSender } from "./webhooks.ts";

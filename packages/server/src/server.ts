@@ -21,6 +21,7 @@ import { createMetrics } from "./metrics.ts";
 import { checkScope, registerRoutes } from "./register.ts";
 import { createStreams } from "./streams.ts";
 import { registerSocket, socketOptions } from "./socket.ts";
+import { type WebhookSender, createWebhooks } from "./webhooks.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
 /** The platform API over a store. */
@@ -45,6 +46,11 @@ const HEADERS = {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
+const NO_SENDER: WebhookSender = {
+  problemWith: () => undefined,
+  send: () => Promise.reject(new Error("This server sends no webhooks.")),
+};
+
 export async function createServer(deps: ServerDeps): Promise<Server> {
   const { now = Date.now, log = () => {} } = deps;
   const limits = { ...DEFAULT_LIMITS, ...deps.limits };
@@ -53,6 +59,14 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const streams = createStreams(keys, report);
   const ids = createIds({ now });
   let closing = false;
+  const webhooks = createWebhooks({
+    store: deps.store,
+    sender: deps.webhookSender ?? NO_SENDER,
+    ids,
+    now,
+    report,
+    ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
+  });
   const shared: Shared = {
     deps,
     limits,
@@ -60,6 +74,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     meter: createMeter(limits, now),
     streams,
     metrics: createMetrics(),
+    webhooks,
     ids,
     now,
     isClosing: () => closing,
@@ -99,6 +114,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     async close() {
       closing = true;
       streams.stop();
+      webhooks.stop();
       streams.closeAll();
       await app.close();
     },

@@ -17,6 +17,8 @@ export interface Config {
   /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** Addresses that webhooks may go to although they are not public. */
+  readonly allowedWebhookAddresses: readonly string[];
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
@@ -31,6 +33,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     engine: env["SKEIN_ENGINE"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
+    allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
   });
 }
 

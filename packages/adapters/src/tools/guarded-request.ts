@@ -13,6 +13,8 @@ export interface GuardedRequestOptions {
   readonly timeoutMs?: number;
   /** Bytes of a body that are read at most. */
   readonly maxBytes?: number;
+  /** Send this instead of asking for a page. */
+  readonly post?: { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 }
 
 export interface Fetched {
@@ -27,7 +29,7 @@ export interface Fetched {
 const PORTS = new Set([80, 443, 8080, 8443]);
 
 /**
- * One GET of a URL that somebody else chose. It connects only to an address that was checked, and to that very one: a
+ * One request to a URL that somebody else chose. It connects only to an address that was checked, and to that very one: a
  * name is resolved once, so it cannot mean another machine a moment later. Redirects are handed back, not followed.
  */
 export async function guardedRequest(url: URL, options: GuardedRequestOptions, signal: AbortSignal): Promise<Fetched> {
@@ -37,7 +39,8 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   // A literal address is never looked up, so it is checked here.
   if (isIP(host) !== 0 && !allowsAddress(host)) throw notAllowed(url);
   const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const response = await send(url, guardedLookup(allowsAddress, options.lookup ?? systemLookup), stop);
+  const lookup = guardedLookup(allowsAddress, options.lookup ?? systemLookup);
+  const response = await send(url, { lookup, post: options.post }, stop);
   const { headers, statusCode: status = 0 } = response;
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
@@ -48,7 +51,11 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };
 }
 
-function checkUrl(url: URL, { allowsPort = (port) => PORTS.has(port) }: GuardedRequestOptions): void {
+/** Refuses what can be refused by looking at a URL alone. */
+export function checkUrl(
+  url: URL,
+  { allowsPort = (port) => PORTS.has(port) }: Pick<GuardedRequestOptions, "allowsPort">,
+): void {
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http and https can be fetched.");
   if (url.username !== "" || url.password !== "") throw new Error("A URL with a user name or password is not fetched.");
   const port = url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port);
@@ -68,18 +75,24 @@ function guardedLookup(allowsAddress: (address: string) => boolean, lookup: type
   };
 }
 
-function send(url: URL, lookup: LookupFunction, signal: AbortSignal): Promise<IncomingMessage> {
+function send(
+  url: URL,
+  { lookup, post }: { lookup: LookupFunction; post: GuardedRequestOptions["post"] },
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const headers = {
       "accept-encoding": "identity",
       accept: "text/*, application/json;q=0.9, */*;q=0.1",
       "user-agent": "skein",
+      ...post?.headers,
     };
+    const method = post ? "POST" : "GET";
     // No agent: a connection that was kept open would not be checked again.
-    const sent = request(url, { lookup, headers, signal, agent: false, maxHeaderSize: 16_384 }, resolve);
+    const sent = request(url, { method, lookup, headers, signal, agent: false, maxHeaderSize: 16_384 }, resolve);
     sent.on("error", (error) => reject(signal.aborted ? new Error("The fetch took too long or was stopped.") : error));
-    sent.end();
+    sent.end(post?.body);
   });
 }
 

@@ -10,6 +10,7 @@ import { createWebFetch } from "./web-fetch.ts";
 import { createEdit, createWrite } from "./write.ts";
 
 export { createAskUserQuestion } from "./ask-user-question.ts";
+export { type GuardedRequestOptions, checkUrl, guardedRequest } from "./guarded-request.ts";
 export { isPublicAddress } from "./public-address.ts";
 
 export interface StandardToolsOptions {

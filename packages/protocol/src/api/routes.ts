@@ -3,9 +3,10 @@ import { agentRoutes } from "./agent-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
+import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Every route of the platform API. The server serves it, OpenAPI describes it and the client calls it from here. */
-export const ROUTES = { ...systemRoutes, ...agentRoutes, ...sessionRoutes, ...runRoutes };
+export const ROUTES = { ...systemRoutes, ...agentRoutes, ...sessionRoutes, ...runRoutes, ...webhookRoutes };
 export type RouteName = keyof typeof ROUTES;
 
 type Part<Name extends RouteName, Key extends string> =

@@ -7,6 +7,7 @@ import { messageHandlers } from "./messages.ts";
 import { runHandlers } from "./runs.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { systemHandlers } from "./system.ts";
+import { webhookHandlers } from "./webhooks.ts";
 
 /** Who answers each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
@@ -18,4 +19,5 @@ export const handlers: Handlers = {
   ...awaitHandlers,
   ...fileHandlers,
   ...runHandlers,
+  ...webhookHandlers,
 };

@@ -9,6 +9,7 @@ import { openStore } from "../open-store.ts";
 import { type ServedCode, storeAgents } from "./config-file.ts";
 import { type FirstKey, firstKey } from "./first-key.ts";
 import type { ServeSettings } from "./settings.ts";
+import { createWebhookSender } from "./webhook-sender.ts";
 
 /** A server that runs: sessions are driven, requests answered. */
 export interface RunningServer {
@@ -24,6 +25,7 @@ export interface StartOptions extends Omit<ServeSettings, "configFile"> {
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly demoDelayMs?: number;
+  readonly webhookRetryMs?: readonly number[];
 }
 
 const DEFAULT_MODEL = "claude-sonnet-5-5";
@@ -53,6 +55,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       },
       defaultModel: DEFAULT_MODEL,
       description: { version: version(), store: storeUrl.split(":")[0] ?? "", model: description },
+      webhookSender: createWebhookSender({ allowedAddresses: options.allowedWebhookAddresses }),
+      ...(options.webhookRetryMs && { webhookRetryMs: options.webhookRetryMs }),
       allowedHosts: options.allowedHosts,
       allowedOrigins: options.allowedOrigins,
       log,

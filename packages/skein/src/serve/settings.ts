@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { KnownError } from "@skein/protocol";
 import type { Config } from "../config.ts";
@@ -13,6 +14,7 @@ export interface ServeSettings {
   readonly apiKey: string | undefined;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  readonly allowedWebhookAddresses: readonly string[];
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
 }
@@ -50,6 +52,9 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
         "invalid",
         `SKEIN_ALLOWED_ORIGINS has "${origin}". An origin looks like https://example.com.`,
       );
+  for (const address of config.allowedWebhookAddresses)
+    if (isIP(address) === 0)
+      throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
   return Object.freeze({
     port: Number(port),
@@ -62,6 +67,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
       name.toLowerCase(),
     ),
     allowedOrigins: config.allowedOrigins,
+    allowedWebhookAddresses: config.allowedWebhookAddresses,
     anthropicApiKey: config.anthropicApiKey,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });

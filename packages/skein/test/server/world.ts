@@ -69,6 +69,8 @@ export async function testServer(
     config?: SkeinConfig;
     data?: string;
     allowedOrigins?: string[];
+    webhookAddresses?: string[];
+    webhookRetryMs?: number[];
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -80,6 +82,8 @@ export async function testServer(
     apiKey: undefined,
     allowedHosts: [],
     allowedOrigins: options.allowedOrigins ?? [],
+    allowedWebhookAddresses: options.webhookAddresses ?? [],
+    webhookRetryMs: options.webhookRetryMs ?? [20, 20],
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),

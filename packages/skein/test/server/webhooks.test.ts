@@ -1,0 +1,121 @@
+import { createHmac } from "node:crypto";
+import { type IncomingHttpHeaders, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { folder, say, scripted, session, settled, testServer } from "./world.ts";
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A receiver on loopback that answers with these statuses, then with 204. */
+async function receiver(...statuses: readonly number[]) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => (body += String(chunk)));
+    request.on("end", () => {
+      const status = statuses[received.length] ?? 204;
+      received.push({ headers: request.headers, body });
+      response.writeHead(status, status === 302 ? { location: "http://169.254.169.254/" } : {}).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
+}
+
+test("a run is told with a signature that its secret verifies, and a failed notice again under the same id", async () => {
+  const { call } = await testServer({ webhookAddresses: ["127.0.0.1"] });
+  const { url, received } = await receiver(500, 302);
+  const made = await call("POST", "/v1/webhooks", { url, events: ["session.completed"] });
+  expect(made).toMatchObject({ status: 201, body: { url, secret: expect.stringMatching(/^whsec_/) } });
+  const { path, id } = await session(call);
+  await say(call, path, scripted("Hi.", [{ text: "Hello." }]));
+  await settled(call, path);
+  await expect.poll(() => received.length).toBe(3);
+  const key = Buffer.from(String(made.body["secret"]).slice("whsec_".length), "base64");
+  for (const { headers, body } of received) {
+    const text = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
+    expect(headers["webhook-signature"]).toBe(`v1,${createHmac("sha256", key).update(text).digest("base64")}`);
+    expect(JSON.parse(body)).toMatchObject({
+      type: "session.completed",
+      data: { session_id: id, data: { final_response: "Hello." } },
+    });
+  }
+  expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  const deliveries = async () => (await call("GET", `/v1/webhooks/${made.body.id}/deliveries`)).body.data;
+  await expect
+    .poll(deliveries)
+    .toMatchObject([{ state: "delivered", attempts: 3, last_status: 204, last_error: null }]);
+  expect(JSON.stringify((await call("GET", "/v1/webhooks")).body)).not.toContain("whsec_");
+  expect((await call("DELETE", `/v1/webhooks/${made.body.id}`)).status).toBe(204);
+  await say(call, path, "Again.");
+  await settled(call, path, "total_runs", ["2"]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(received).toHaveLength(3);
+});
+
+test("a notice that was not delivered when the server stopped is delivered by the next one", async () => {
+  const store = `sqlite:${folder()}/skein.db`;
+  const first = await testServer({ store, webhookAddresses: ["127.0.0.1"], webhookRetryMs: [300] });
+  const { url, received } = await receiver(503);
+  await first.call("POST", "/v1/webhooks", { url, events: ["session.completed"] });
+  const { path } = await session(first.call);
+  await say(first.call, path, "Hi.");
+  await expect.poll(() => received.length, { timeout: 5000 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await first.close();
+  await testServer({ store, webhookAddresses: ["127.0.0.1"] });
+  await expect.poll(() => received.length, { timeout: 5000 }).toBe(2);
+});
+
+test.each([
+  "http://127.0.0.1/",
+  "http://127.1/",
+  "http://2130706433/",
+  "http://0x7f.1/",
+  "http://0177.0.0.1/",
+  "http://①②⑦.⓪.⓪.①/",
+  "http://127。0。0。1/",
+  "http://0/",
+  "http://0.0.0.0/",
+  "http://[::]/",
+  "http://[::1]/",
+  "http://[::ffff:127.0.0.1]/",
+  "http://[::ffff:169.254.169.254]/",
+  "http://[64:ff9b::7f00:1]/",
+  "http://[2002:7f00:1::]/",
+  "http://[::127.0.0.1]/",
+  "http://169.254.169.254/",
+  "http://[fd00:ec2::254]/",
+  "http://10.0.0.1/",
+  "http://172.16.0.1/",
+  "http://192.168.0.1/",
+  "http://100.64.0.1/",
+  "http://198.18.0.1/",
+  "http://192.0.2.1/",
+  "http://224.0.0.1/",
+  "http://255.255.255.255/",
+  "http://localhost/",
+  "http://localhost./",
+  "http://x.localhost/",
+  "http://user@example.com/",
+  "http://example.com@127.0.0.1/",
+  "http://metadata.google.internal/",
+  "file:///etc/passwd",
+  "gopher://example.com/",
+  "ftp://example.com/",
+  "data:text/plain,x",
+  "http://example.com:22/",
+  "http://example.com:6379/",
+  "not a url",
+  "http://",
+])("a webhook to %s is refused", async (url) => {
+  const { call } = await testServer();
+  expect(await call("POST", "/v1/webhooks", { url })).toMatchObject({
+    status: 422,
+    body: { error: { code: "url_not_allowed" } },
+  });
+});
