@@ -51,6 +51,11 @@ const COMMANDS: readonly Command[] = [
     summary: "Claude Code's sessions: find, read, price, export, move and keep them",
     run: async (args) => (await import("./commands/history.ts")).history(args),
   },
+  {
+    name: "mcp",
+    summary: "Let Claude Code look into its own past, over MCP",
+    run: async (args) => (await import("./commands/mcp.ts")).mcp(args),
+  },
 ];
 
 /** The command line. Answers the exit code and never throws for a mistake of the caller. */

@@ -105,7 +105,7 @@ function hideHomes(text: string, home: string | undefined): string {
     result = result.replaceAll(new RegExp(`${escape(home)}(?![A-Za-z0-9_.-])`, "g"), "~");
   return (
     result
-      .replaceAll(/(?<![A-Za-z0-9_.])\/(?:home|Users)\/(?!Shared\b)[A-Za-z0-9_.-]{1,64}/g, "~")
+      .replaceAll(/(?<![A-Za-z0-9_.:])\/(?:home|Users)\/(?!Shared\b)[A-Za-z0-9_.-]{1,64}/g, "~")
       .replaceAll(/\b[A-Za-z]:(?:\\{1,2}|\/)Users(?:\\{1,2}|\/)[^\\/\s"':*?<>|]{1,64}/gi, "~")
       // The names that Claude Code makes of such paths.
       .replaceAll(/-(?:home|Users)-[A-Za-z0-9_.]{1,64}(?=-|\b)/g, "-~")

@@ -63,7 +63,7 @@ export function parseCall(command: HistoryCommand, args: readonly string[]): Par
     return { values, words: positionals };
   } catch (error) {
     throw new UsageError(
-      error instanceof Error ? (error.message.split(". To specify")[0] ?? error.message) : String(error),
+      error instanceof Error ? (error.message.split(/\n|\. To specify/, 1)[0] ?? "") : String(error),
     );
   }
 }

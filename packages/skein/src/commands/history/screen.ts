@@ -26,6 +26,8 @@ export interface ScreenOptions {
   readonly usesPager: boolean;
 }
 
+function ignored(): void {}
+
 export function createScreen({ env, usesPager }: ScreenOptions): Screen {
   const { stdout, stderr } = process;
   const isTerminal = isatty(1);
@@ -97,7 +99,8 @@ export function createScreen({ env, usesPager }: ScreenOptions): Screen {
         await once(child, "exit");
       }
       stdout.off("error", closed);
-      stdout.on("error", () => {});
+      // What was written last may still find that nobody reads.
+      if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
     },
   };
 }

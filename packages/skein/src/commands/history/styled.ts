@@ -4,6 +4,8 @@
  * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
  * printed as a plain string: `t` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
  */
+import { visible } from "../../terminal/visible.ts";
+
 export interface Styled {
   readonly text: string;
   /** How many columns it takes, without colours. */
@@ -72,31 +74,19 @@ export function createPaint(hasColour: boolean): Paint {
   };
 }
 
-/*
- * Control characters other than tab and line feed, C1 controls, marks that turn text around, invisible characters, tag
- * characters and halves of surrogate pairs. Joiners stay where they join pictures or letters.
- */
-const hidden =
-  // oxlint-disable-next-line no-control-regex, no-misleading-character-class
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\p{EMod}\ufe0f])[\u200c\u200d]|\p{Cs}/gu;
-
 /** Makes characters visible that would act on a terminal or hide something from its reader. */
-export function escapeControls(text: string): string {
-  return text.replaceAll("\r\n", "\n").replaceAll(hidden, (char) => {
-    const code = char.codePointAt(0) ?? 0;
-    if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
-    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
-  });
-}
+export const escapeControls = visible;
 
-/** JSON that is safe to look at: the same value, with such characters written as escapes. */
+/** JSON that is safe to look at: the same value, with such characters written as JSON's own escapes. */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, undefined, indent) ?? "null";
   // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(
-    /[\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g,
-    (found) =>
-      [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  return text.replaceAll(/[^\x20-\x7e\n]/gu, (char) => (visible(char) === char ? char : jsonEscape(char)));
+}
+
+function jsonEscape(char: string): string {
+  return Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
+    "",
   );
 }
 
@@ -152,7 +142,7 @@ function wrapLine(line: string, columns: number): readonly string[] {
       current = hanging;
     }
     current += word;
-    while (widthOf(current) > columns && current.length > columns) {
+    while (widthOf(current.trimEnd()) > columns && current.length > columns) {
       lines.push(current.slice(0, columns));
       current = hanging + current.slice(columns);
       if (hanging.length >= columns) break;

@@ -16,6 +16,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly Piece
       const isLast = at === row.length - 1;
       return isLast ? cell : { text: cell.text + space, width: cell.width + space.length };
     });
-    return joined(padded, "  ");
+    const { text, width } = joined(padded, "  ");
+    return { text: text.trimEnd(), width };
   });
 }

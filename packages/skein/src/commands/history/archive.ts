@@ -1,0 +1,33 @@
+import { archive } from "@skein/history";
+import { defineCommand } from "./command.ts";
+import { EXIT } from "./exit.ts";
+import { printJson } from "./print-json.ts";
+import { t } from "./styled.ts";
+import { counted, size } from "./times.ts";
+import { archiveFolder } from "./with-archived.ts";
+
+export const archiveCommand = defineCommand({
+  summary: "Keep every line in Skein's own folder, before Claude Code deletes it",
+  examples: [
+    ["skein history archive", "Keep what is new; run it daily, for example from cron"],
+    ["skein history archive --root ~/.claude-work", "Another data directory, into the same archive"],
+  ],
+  async run({ screen, values, library, config }) {
+    const result = await archive({
+      ...library,
+      archiveFolder: archiveFolder(config),
+      onProgress: (done, total) => {
+        if (done % 20 === 0) screen.progress(t`Archiving: ${done} of ${total} files`);
+      },
+    });
+    screen.progress(undefined);
+    if (values.json) await printJson(screen, result);
+    else {
+      await screen.print(
+        ...result.failed.map(({ path, reason }) => screen.paint.red(t`${path}: ${reason}`)),
+        t`${counted(result.files, "file")}: ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")}, kept in ${archiveFolder(config)}`,
+      );
+    }
+    return result.failed.length === 0 ? EXIT.ok : EXIT.partial;
+  },
+});

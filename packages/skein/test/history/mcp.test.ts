@@ -1,0 +1,84 @@
+import { connectMcpServer, type McpConnection } from "@skein/adapters/mcp";
+import { resultContent } from "@skein/core";
+import { spawnSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { bin, createWorld, first, second, type World } from "./world.ts";
+
+/** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
+async function connected(world: World): Promise<McpConnection> {
+  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", bin, "mcp", "--root", world.root];
+  const connection = await connectMcpServer({ name: "history", command: process.execPath, args, env: world.env });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+async function call(connection: McpConnection, tool: string, input: object): Promise<{ text: string }> {
+  const found = connection.tools.find(({ name }) => name === `mcp__history__${tool}`);
+  if (!found) throw new Error(`no tool ${tool}`);
+  const { signal } = new AbortController();
+  const context = { sessionId: "s", runId: "r", toolUseId: "t", idempotencyKey: "k", workingDirectory: null, signal };
+  const result = await found.run(found.parse(input), context);
+  return { text: JSON.stringify(resultContent(result)) };
+}
+
+test("a client sees four tools that only read, and finds, outlines and reads a session", async () => {
+  const connection = await connected(createWorld());
+  expect(connection.tools.map(({ name }) => name).sort()).toEqual([
+    "mcp__history__history_outline",
+    "mcp__history__history_read",
+    "mcp__history__history_search",
+    "mcp__history__history_sessions",
+  ]);
+  expect((await call(connection, "history_sessions", {})).text).toMatch(new RegExp(`${first}.+${second}`));
+  const found = await call(connection, "history_search", { query: "flaky parser", role: "human" });
+  expect(found.text).toContain(`session ${first} line 1`);
+  const outline = await call(connection, "history_outline", { session: first.slice(0, 8) });
+  expect(outline.text).toContain("line 1: please fix the flaky parser test");
+  expect(outline.text).toContain("tools: Bash ×1");
+  const read = await call(connection, "history_read", { session: first, fromLine: 7 });
+  expect(read.text).toContain("do it another way");
+  expect(read.text).not.toContain("flaky");
+  expect(read.text).toContain("(end)");
+});
+
+test("answers are bounded and say how to go on, and nothing raw is in them", async () => {
+  const world = createWorld();
+  const path = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  for (let n = 0; n < 300; n += 1) {
+    const message = { role: "user", content: `${n} ${"needle ".repeat(200)}` };
+    appendFileSync(
+      path,
+      `${JSON.stringify({ type: "user", uuid: `n${n}`, parentUuid: null, cwd: "/work/app", timestamp: "2026-11-02T10:00:00.000Z", message })}\n`,
+    );
+  }
+  const connection = await connected(world);
+  for (const [tool, input] of [
+    ["history_read", { session: first, messages: 200, full: true }],
+    ["history_search", { query: "needle", limit: 30 }],
+    ["history_outline", { session: first }],
+  ] as const) {
+    const { text } = await call(connection, tool, input);
+    expect(text.length).toBeLessThan(40_000);
+    expect(text).toMatch(/more: fromLine \d+|offset \d+ gives|cut: ask for less/);
+  }
+  const { text } = await call(connection, "history_read", { session: first, messages: 2 });
+  expect(JSON.parse(text)).toBeTruthy();
+  expect(text).toContain(String.raw`\\x1b]52`);
+});
+
+test("what is not there is an answer that says so", async () => {
+  const connection = await connected(createWorld());
+  // The client makes an exception of an answer that is an error.
+  await expect(call(connection, "history_read", { session: "ffffffff" })).rejects.toThrow("no such session");
+  await expect(call(connection, "history_search", { query: "/(a)\\1/" })).rejects.toThrow("pattern");
+});
+
+test("called wrongly it is exit code 2, and --help explains it", () => {
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [bin, "mcp", ...args], { encoding: "utf8", input: "" });
+  expect(run("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("claude mcp add") as string });
+  expect(run("now").status).toBe(2);
+  expect(run()).toMatchObject({ status: 0, stdout: "" });
+});

@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { escapeControls, safeJson, shorten, t, widthOf, wrap } from "../../src/commands/history/styled.ts";
+import { table } from "../../src/commands/history/table.ts";
+import { parseTime } from "../../src/commands/history/times.ts";
+import { queryOf } from "../../src/commands/history/search.ts";
+import { bin, createWorld } from "./world.ts";
+
+/** Runs the command on a terminal that `script` makes. */
+function onTerminal(
+  world: ReturnType<typeof createWorld>,
+  env: Record<string, string>,
+  ...args: readonly string[]
+): string {
+  const command = [process.execPath, bin, "history", ...args, "--root", world.root]
+    .map((word) => `'${word}'`)
+    .join(" ");
+  const { stdout } = spawnSync("script", ["-qec", command, join(world.folder, "typescript")], {
+    encoding: "utf8",
+    env: { ...process.env, ...world.env, TERM: "xterm-256color", COLUMNS: "100", NO_COLOR: "", ...env },
+  });
+  return stdout;
+}
+
+const hasScript = existsSync("/usr/bin/script");
+
+test.skipIf(!hasScript)("on a terminal there are colours and a pager, which is PAGER", () => {
+  const world = createWorld();
+  const out = onTerminal(world, { PAGER: "sed s/^/paged:/" }, "list");
+  expect(out).toMatch(/paged:/);
+  expect(out).toContain("\u001B[36m");
+  expect(onTerminal(world, { PAGER: "sed s/^/paged:/" }, "list", "--no-pager")).not.toContain("paged:");
+  expect(onTerminal(world, { PAGER: "cat", NO_COLOR: "1" }, "list")).not.toContain("\u001B[3");
+});
+
+test.skipIf(!hasScript)("on a terminal nothing of a transcript acts", () => {
+  const world = createWorld();
+  for (const args of [["list"], ["show", "0", "--full"], ["export", "0"], ["search", "parser"]]) {
+    const out = onTerminal(world, { PAGER: "cat" }, ...args);
+    expect(out).toContain(String.raw`\x1b]52;c;`);
+    for (const acting of ["\u001B]", "\u001B[2J", "\u009B", "\u202E", "\u200B"]) expect(out).not.toContain(acting);
+  }
+});
+
+test("a reader that leaves early is no error", () => {
+  const world = createWorld();
+  const { stderr, stdout } = spawnSync(
+    "sh",
+    ["-c", `'${process.execPath}' '${bin}' history show 0 --json --root '${world.root}' | head -n 1`],
+    {
+      encoding: "utf8",
+      env: { ...process.env, ...world.env },
+    },
+  );
+  expect({ stderr, stdout }).toEqual({ stderr: "", stdout: "{\n" });
+});
+
+test.each([
+  ["an escape", "\u001B[31m", String.raw`\x1b[31m`],
+  ["an 8-bit control", "\u009B31m", String.raw`\x9b31m`],
+  ["a carriage return", "a\rb", String.raw`a\x0db`],
+  ["an end of line of Windows", "a\r\nb", "a\nb"],
+  ["a mark that turns text", "\u202Ea", String.raw`\u202ea`],
+  ["tag characters", "\u{E0041}", String.raw`\u{e0041}`],
+  ["half of a pair", "\uD800", String.raw`\ud800`],
+  ["a family, which is joined", "👨‍👩‍👧", "👨‍👩‍👧"],
+  ["tabs and other languages", "a\tü中", "a\tü中"],
+])("%s is shown and does not act", (_, text, expected) => {
+  expect(escapeControls(text)).toBe(expected);
+  expect(t`${text}`.text).toBe(expected);
+  expect(JSON.parse(safeJson({ text }, 2))).toEqual({ text });
+});
+
+test("tables align by columns that are seen, and text is cut and wrapped by them", () => {
+  expect(
+    table(
+      [{ title: "A" }, { title: "N", align: "right" }],
+      [
+        ["中", "1"],
+        ["b", "10"],
+      ],
+    ).map(({ text }) => text),
+  ).toEqual(["A    N", "中   1", "b   10"]);
+  expect(widthOf("中é")).toBe(3);
+  expect(shorten("one two three", 8)).toBe("one two…");
+  expect(wrap("- one two three", 9)).toEqual(["- one two", "  three"]);
+  expect(wrap("x".repeat(10), 4)).toEqual(["xxxx", "xxxx", "xx"]);
+});
+
+test("times as people type them", () => {
+  const now = new Date(2026, 10, 15, 12);
+  expect(parseTime("7d", "start", now)).toEqual(new Date(2026, 10, 8, 12));
+  expect(parseTime("2026-11-01", "start", now)).toEqual(new Date(2026, 10, 1));
+  expect(parseTime("2026-11-01", "end", now)).toEqual(new Date(2026, 10, 2));
+  expect(parseTime("yesterday", "start", now)).toEqual(new Date(2026, 10, 14));
+  expect(parseTime("2026-11-01T10:00:00Z", "start", now)).toEqual(new Date("2026-11-01T10:00:00Z"));
+  for (const text of ["", "soon", "2026-13-01", "2026-02-30", "7x", "-7d"])
+    expect(parseTime(text, "start", now)).toBeUndefined();
+});
+
+test("one argument is the query itself, and one with spaces among several is a phrase", () => {
+  expect(queryOf(['"a b" c'])).toBe('"a b" c');
+  expect(queryOf(["fix", "the parser"])).toBe('fix "the parser"');
+  expect(queryOf(["fix", "/a b/"])).toBe("fix /a b/");
+});
