@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -12,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAskUserQuestion, createStandardTools } from "@skein/adapters/tools";
+import { type StandardToolsOptions, createAskUserQuestion, createStandardTools } from "@skein/adapters/tools";
 import type { Tool } from "@skein/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -24,7 +26,7 @@ interface World {
 }
 
 /** A folder with files, and a neighbour with a secret whose name begins the same. */
-function world(): World {
+function world(options: Omit<StandardToolsOptions, "folder"> = {}): World {
   const parent = mkdtempSync(join(tmpdir(), "skein-tools-"));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
   const folder = join(parent, "mem");
@@ -35,7 +37,7 @@ function world(): World {
   writeFileSync(join(folder, "a.txt"), "one\ntwo\nthree\n");
   writeFileSync(join(folder, "src/b.ts"), "export const two = 2;\nconst x = `one`;\n");
   writeFileSync(join(folder, "src/deep/c.ts"), "// Two\n");
-  const tools = new Map(createStandardTools({ folder }).map((tool) => [tool.name, tool]));
+  const tools = new Map(createStandardTools({ folder, ...options }).map((tool) => [tool.name, tool]));
   const tool = (name: string): Tool => tools.get(name) as Tool;
   const call: World["call"] = async (name, input, signal = new AbortController().signal) => {
     const context = {
@@ -321,23 +323,43 @@ describe("Bash", () => {
   ])("at a %s it and everything that it started is gone", async (how, timeout) => {
     const { call, folder } = world();
     const stop = new AbortController();
-    const command = "trap '' TERM; (sleep 60 & echo $! > child.pid); sleep 60 & echo $! > child2.pid; wait";
+    const [one, two] = [marker(), marker()];
+    const command = `trap '' TERM; (sleep ${one} &); sleep ${two} & touch begun; wait`;
     const started = performance.now();
     const run = call("Bash", { command, timeout }, stop.signal);
     if (how === "abort") setTimeout(() => stop.abort(), 200);
+    await expect.poll(() => existsSync(join(folder, "begun"))).toBe(true);
     await expect(run).rejects.toThrow(how === "abort" ? /Exit code/ : /stopped after 200 ms/);
     expect(performance.now() - started).toBeLessThan(1500);
-    for (const file of ["child.pid", "child2.pid"])
-      expect(isAlive(Number(readFileSync(join(folder, file), "utf8")))).toBe(false);
+    for (const seconds of [one, two]) expect(sleeping(seconds)).toBe(false);
   });
 
-  test("what is left in the background ends with the command, which does not wait for it", async () => {
-    const { call, folder } = world();
-    const started = performance.now();
-    expect(await call("Bash", { command: "sleep 60 & echo $! > bg.pid; echo done" })).toBe("done\n");
-    expect(performance.now() - started).toBeLessThan(1500);
-    expect(isAlive(Number(readFileSync(join(folder, "bg.pid"), "utf8")))).toBe(false);
-  });
+  test.each([true, false])(
+    "what is left in the background ends with the command, which does not wait for it (isolated: %s)",
+    async (isolate) => {
+      const { call } = world({ bash: { isolate } });
+      const seconds = marker();
+      const started = performance.now();
+      expect(await call("Bash", { command: `sleep ${seconds} & echo done` })).toBe("done\n");
+      expect(performance.now() - started).toBeLessThan(1500);
+      expect(sleeping(seconds)).toBe(false);
+    },
+  );
+});
+
+test("where the system lets it, a command sees no process of ours, and what leaves its group ends with it too", async ({
+  skip,
+}) => {
+  const { call, folder } = world();
+  const seen = Number(await call("Bash", { command: "ls /proc | grep -c '^[0-9]'" }));
+  skip(seen > 10, "This system does not let an ordinary user make a PID namespace.");
+  expect(
+    String(await call("Bash", { command: "cat /proc/*/environ | tr '\\0' '\\n' | cut -d= -f1 | sort -u" })),
+  ).not.toMatch(/NODE|VITEST|npm_/);
+  const seconds = marker();
+  await call("Bash", { command: `setsid sleep ${seconds} & touch begun; sleep 0.2` });
+  expect(existsSync(join(folder, "begun"))).toBe(true);
+  expect(sleeping(seconds)).toBe(false);
 });
 
 describe("TodoWrite", () => {
@@ -365,11 +387,18 @@ test("AskUserQuestion has its real shape: one to four questions with two to four
   expect(() => ask.parse({ questions: [] })).toThrow();
 });
 
-/** Whether a process runs; one that is dead and not yet buried does not. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
+/** A number of seconds that no other process sleeps for. */
+function marker(): string {
+  return `60.${randomInt(1e9, 9e9)}`;
+}
+
+/** Whether a process on this machine sleeps for so long. */
+function sleeping(seconds: string): boolean {
+  return readdirSync("/proc").some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8") === `sleep\0${seconds}\0`;
+    } catch {
+      return false;
+    }
+  });
 }

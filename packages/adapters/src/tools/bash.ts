@@ -8,19 +8,43 @@ export interface BashOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Characters of output that are kept: the first half from its beginning, the second from its end. */
   readonly outputLimit?: number;
+  /** Whether commands run among processes of their own, where the system lets us; see `isolated`. True unless told. */
+  readonly isolate?: boolean;
 }
 
 const DEFAULT_TIMEOUT = 120_000;
 const LONGEST_TIMEOUT = 600_000;
+const PATH = "/usr/local/bin:/usr/bin:/bin";
 /** How long a command has to end by itself when it is asked to. */
 const GRACE_MS = 300;
+
+/**
+ * A command that sees no process but its own, so that it cannot read the keys in our environment, and of which nothing
+ * survives, not even what left its group: when the first of these processes ends, the kernel ends the others.
+ */
+const ISOLATED = ["--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"];
+
+/** Whether this system lets an ordinary user do that. Many containers do not. */
+async function canIsolate(): Promise<boolean> {
+  const probe = spawn("unshare", [...ISOLATED, "true"], { stdio: "ignore", env: { PATH } });
+  return new Promise((resolve) => {
+    probe.on("error", () => resolve(false)).on("exit", (code) => resolve(code === 0));
+  });
+}
 
 /**
  * Runs shell commands in a folder.
  *
  * The folder is where a command starts, not a wall around it: what it may touch is for the operating system to say.
  */
-export function createBash(folder: ConfinedFolder, { env = {}, outputLimit = 30_000 }: BashOptions = {}): Tool {
+export function createBash(folder: ConfinedFolder, options: BashOptions = {}): Tool {
+  const { env = {}, outputLimit = 30_000, isolate = true } = options;
+  let isolation: Promise<boolean> | undefined;
+  const shell = async (command: string): Promise<readonly [string, ...string[]]> => {
+    isolation ??= isolate ? canIsolate() : Promise.resolve(false);
+    const bash = ["/bin/bash", "-c", command] as const;
+    return (await isolation) ? ["unshare", ...ISOLATED, ...bash] : bash;
+  };
   return defineTool({
     name: "Bash",
     description:
@@ -40,7 +64,13 @@ export function createBash(folder: ConfinedFolder, { env = {}, outputLimit = 30_
     policy: "once",
     run: async ({ command, timeout = DEFAULT_TIMEOUT }, { signal }) => {
       const cwd = await folder.root();
-      const { code, output, stopped } = await runCommand(command, { cwd, env, outputLimit, timeout, signal });
+      const { code, output, stopped } = await runCommand(await shell(command), {
+        cwd,
+        env,
+        outputLimit,
+        timeout,
+        signal,
+      });
       if (stopped) throw new Error(`The command was stopped after ${timeout} ms.\n${output}`.trim());
       if (code !== 0) throw new Error(`Exit code ${code}\n${output}`.trim());
       return output;
@@ -62,13 +92,13 @@ interface Finished {
   readonly stopped: boolean;
 }
 
-function runCommand(command: string, options: CommandOptions): Promise<Finished> {
+function runCommand([program, ...args]: readonly [string, ...string[]], options: CommandOptions): Promise<Finished> {
   const { cwd, env, outputLimit, timeout, signal } = options;
   const output = createOutput(outputLimit);
   return new Promise((resolve, reject) => {
-    const child = spawn("/bin/bash", ["-c", command], {
+    const child = spawn(program, args, {
       cwd,
-      env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
+      env: { PATH, HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
       // A group of its own, so that everything it starts can be ended with it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
