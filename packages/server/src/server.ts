@@ -22,6 +22,7 @@ import { checkScope, registerRoutes } from "./register.ts";
 import { createStreams } from "./streams.ts";
 import { registerSocket, socketOptions } from "./socket.ts";
 import { type WebhookSender, createWebhooks } from "./webhooks.ts";
+import { answerBadAddress, createUnreadableAnswer } from "./unreadable-request.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
 /** The platform API over a store. */
@@ -89,6 +90,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     forceCloseConnections: true,
     // Our own answer, in our own form, while the server stops.
     return503OnClosing: false,
+    frameworkErrors: answerBadAddress,
+    clientErrorHandler: createUnreadableAnswer(ids),
   });
   const routes: { method: string; path: string }[] = [];
   app.addHook("onRoute", ({ method, url }) => {

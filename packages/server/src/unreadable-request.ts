@@ -1,0 +1,47 @@
+import type { Socket } from "node:net";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { ApiError, errorAnswer } from "./api-error.ts";
+
+/** An address that the router cannot read. No hook runs for it, so nothing of it is said back. */
+export function answerBadAddress(_: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = new ApiError("malformed", "The address of the request cannot be read, or a part of it is too long.");
+  const { status, body } = errorAnswer(error, request.id);
+  void reply
+    .code(status)
+    .headers({ "x-content-type-options": "nosniff", "cache-control": "no-store", "x-request-id": request.id })
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify(body));
+}
+
+/** Bytes that are no request that HTTP allows: an answer in our form, and the end of the connection. */
+export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  return ({ code }, socket) => {
+    if (code === "ECONNRESET" || socket.destroyed) return;
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const id = ids();
+    const error =
+      code === "HPE_HEADER_OVERFLOW"
+        ? new ApiError("too_large", "The headers are over the limit of 16 KiB.")
+        : new ApiError("malformed", "The request cannot be read: expected HTTP with a JSON body.");
+    const { status, body } = errorAnswer(error, id);
+    const text = JSON.stringify(body);
+    // Without "close" a caller would send its next request into a connection that ends.
+    socket.end(
+      [
+        `HTTP/1.1 ${status} ${status === 413 ? "Content Too Large" : "Bad Request"}`,
+        "content-type: application/json; charset=utf-8",
+        `content-length: ${Buffer.byteLength(text)}`,
+        "x-content-type-options: nosniff",
+        "cache-control: no-store",
+        `x-request-id: ${id}`,
+        "connection: close",
+        "",
+        text,
+      ].join("\r\n"),
+      () => socket.destroy(),
+    );
+  };
+}
