@@ -8,7 +8,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { zstdCompressSync, zstdDecompressSync, constants } from "node:zlib";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { syncFolder } from "../migrate/durable.ts";
 
 export interface SegmentHead {
@@ -40,7 +40,7 @@ export function placeOfName(name: string): { generation: number; from: number; t
 
 export function writeSegment(folder: string, head: Omit<SegmentHead, "v" | "sha256">, bytes: Buffer): void {
   const full: SegmentHead = { v: 1, ...head, sha256: createHash("sha256").update(bytes).digest("hex") };
-  const packed = zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 9 } });
+  const packed = zstdCompressSync(bytes);
   const target = join(folder, segmentName(head));
   const staged = join(folder, `.${randomBytes(6).toString("hex")}`);
   try {

@@ -1,4 +1,4 @@
-import { withArchive } from "@skein/history";
+import { buildIndex, withArchive } from "@skein/history";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,14 @@ export async function mcp(args: readonly string[]): Promise<number> {
     process.once("SIGTERM", resolve);
   });
   const handle = serveStdio(() => createHistoryServer({ version: version(), config }));
+  // In the background, so that the first question need not wait; without it, answers are the same but slower.
+  const stop = new AbortController();
+  const indexed = config()
+    .then((library) => buildIndex({ ...library, signal: stop.signal }))
+    .catch(() => undefined);
   await ended;
+  stop.abort();
+  await indexed;
   await handle.close();
   return 0;
 }

@@ -2,6 +2,7 @@ import { archive } from "@skein/history";
 import { defineCommand } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { printJson } from "./print-json.ts";
+import { bringIndexUpToDate } from "./search.ts";
 import { t } from "./styled.ts";
 import { counted, size } from "./times.ts";
 import { archiveFolder } from "./with-archived.ts";
@@ -21,6 +22,8 @@ export const archiveCommand = defineCommand({
       },
     });
     screen.progress(undefined);
+    // Everything is in the page cache now: the index comes cheaply.
+    if (library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     if (values.json) await printJson(screen, result);
     else {
       await screen.print(

@@ -86,7 +86,7 @@ export function createScreen({ env, usesPager }: ScreenOptions): Screen {
       stderr.write(`${line.text}\n`);
     },
     progress(line) {
-      if (!isatty(2) || child) return;
+      if (!isatty(2) || (child && !isClosed)) return;
       clear();
       if (!line) return;
       stderr.write(`\r${line.text}`);

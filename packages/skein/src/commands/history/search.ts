@@ -1,4 +1,6 @@
 import {
+  type LibraryConfig,
+  buildIndex,
   searchInSession,
   searchSessions,
   type PaginatedResult,
@@ -49,9 +51,19 @@ export const search = defineCommand({
     screen.progress(undefined);
     if (values.json) await printJson(screen, found);
     else await screen.print(...matchLines(found, screen, options.context ?? 2));
+    // While a person reads: the next search then only reads what is new.
+    if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     return EXIT.ok;
   },
 });
+
+export async function bringIndexUpToDate(library: LibraryConfig, screen: Screen): Promise<void> {
+  const onProgress = (done: number, total: number): void => {
+    if (done % 20 === 0) screen.progress(t`Indexing: ${done} of ${total} files (Ctrl-C stops, nothing is lost)`);
+  };
+  await buildIndex({ ...library, onProgress });
+  screen.progress(undefined);
+}
 
 /** One argument is the query itself. Of several, one with spaces is a phrase, because the shell took its quotes. */
 export function queryOf(words: readonly string[]): string {
