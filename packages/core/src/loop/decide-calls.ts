@@ -31,6 +31,8 @@ export function orphans(state: SessionState, current: RunState): readonly Fact[]
 export function decideCalls(state: SessionState, current: RunState, now: number, view: View): Decision {
   const refused = refusals(current);
   if (refused.length > 0) return write(...refused);
+  const late = current.calls.filter((call) => call.awaiting === "subagent" && isLate(call, now));
+  if (late.length > 0) return run(...late.map(({ toolUseId }) => cancelSubagent(toolUseId)));
   const settled = current.calls.flatMap((call) => settle(current, call, now));
   if (settled.length > 0) return write(...settled);
   const opened = openings(state, current, now, view);
@@ -60,15 +62,23 @@ export function closeCalls(state: SessionState, current: RunState): readonly Fac
 
 /** Nobody waits for these any more: they are told to stop before the run that began them ends. */
 export function waitingSubagents(current: RunState): readonly Effect[] {
-  return current.calls.flatMap(({ phase, awaiting, answer, toolUseId }): Effect[] =>
-    phase === "waiting" && awaiting === "subagent" && !answer
-      ? [{ kind: "cancel-subagent", key: `cancel/${toolUseId}`, toolUseId }]
-      : [],
-  );
+  return current.calls
+    .filter(({ phase, awaiting, answer }) => phase === "waiting" && awaiting === "subagent" && !answer)
+    .map(({ toolUseId }) => cancelSubagent(toolUseId));
 }
 
-/** The end of a call whose run ends before it. */
-export function cancelledCall(current: RunState, call: CallState): readonly Fact[] {
+function cancelSubagent(toolUseId: string): Effect {
+  return { kind: "cancel-subagent", key: `cancel/${toolUseId}`, toolUseId };
+}
+
+/** Whether the time of a call that waits is over. */
+function isLate({ phase, answer, expiresAt }: CallState, now: number): boolean {
+  return phase === "waiting" && !answer && expiresAt !== null && Date.parse(expiresAt) <= now;
+}
+
+/** The end of a call whose subagent was told to stop: its run ends before it, or its time is over. */
+export function cancelledCall(current: RunState, call: CallState, now: number): readonly Fact[] {
+  if (isLate(call, now)) return settle(current, call, now);
   return [resolved(current, call, "cancelled", 0), closed(current, call, { outcome: "failed", content: CANCELLED })];
 }
 
@@ -89,7 +99,7 @@ function settle(current: RunState, call: CallState, now: number): readonly Fact[
   if (call.phase !== "waiting") return [];
   const waited = call.openedAt === null ? 0 : Math.max(0, now - Date.parse(call.openedAt));
   if (call.answer) return answered(current, call, waited);
-  if (call.expiresAt === null || Date.parse(call.expiresAt) > now) return [];
+  if (!isLate(call, now)) return [];
   return [
     resolved(current, call, "timed_out", waited),
     closed(current, call, { outcome: "failed", content: NO_ANSWER }),

@@ -55,7 +55,7 @@ export async function perform(
     case "cancel-subagent": {
       const call = current.calls.find(({ toolUseId }) => toolUseId === effect.toolUseId);
       await deps.subagents?.cancel({ state, toolUseId: effect.toolUseId });
-      return call ? cancelledCall(current, call) : [];
+      return call ? cancelledCall(current, call, deps.now()) : [];
     }
     case "inform-parent": {
       const { session_id, tool_use_id } = state.subagentOf as NonNullable<SessionState["subagentOf"]>;

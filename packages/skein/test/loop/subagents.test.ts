@@ -1,7 +1,8 @@
 import { createMemoryStore, createSubagents, derivedId } from "@skein/core";
 import { createIds } from "@skein/protocol";
-import { type AgentOptions, createAgent } from "skein";
+import { type AgentOptions, createAgent, defineTool } from "skein";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { STORES, counting, eventsOf, expectUsable, pick, resultOf, storeUrl, until } from "./world.ts";
 
@@ -89,6 +90,25 @@ describe.each(STORES)("on the %s store", (kind) => {
     const sessions = await agent.sessions();
     await until(async () => (await sessions.get(child)).outcome === "cancelled");
     await expectUsable(agent, sessionId);
+  });
+
+  test("a child that takes longer than its call allows is told to stop", async () => {
+    const hurried = defineTool({
+      name: "ask_reader",
+      description: "Asks the reader.",
+      input: z.object({ prompt: z.string() }),
+      executor: "subagent",
+      subagent: "Reader",
+      timeoutMs: 200,
+    });
+    const { agent } = await simulatedAgent({ tools: [hurried], subagents: [reader()], store: storeUrl(kind) });
+    const prompt = scripted("slow", [{ text: "never", hang: true }]);
+    const call = { name: "ask_reader", input: { prompt }, id: "toolu_sub" };
+    const result = await agent.run(scripted(`hurry ${kind}`, [{ tools: [call] }, { text: "So: $LAST" }]));
+    expect(result.finalAnswer).toBe("So: No result returned for this tool call.");
+    const sessions = await agent.sessions();
+    const child = derivedId("subagent", result.sessionId, "toolu_sub");
+    await until(async () => (await sessions.get(child)).outcome === "cancelled");
   });
 
   test("a call without a task is told so", async () => {
