@@ -111,6 +111,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
     { sessionId, maxCostMicros, mode, signal, onEvent }: RunOptions,
   ): Promise<Watched> {
     const { host } = await opened();
+    if (sessionId !== undefined && (await host.sessions.get(sessionId)).agent_id !== registered.agent.id)
+      await servedState(host, sessionId);
     const input = {
       content: prompt,
       ...(maxCostMicros !== undefined && { maxCostMicros }),

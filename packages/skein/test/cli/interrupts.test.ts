@@ -3,9 +3,9 @@ import { onInterrupt } from "../../src/terminal/interrupts.ts";
 import { createScreen } from "../../src/terminal/screen.ts";
 
 test("the first Ctrl-C cancels, the second ends the process, and afterwards nobody listens", () => {
-  const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+  const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
   const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  onTestFinished(() => vi.restoreAllMocks());
+  onTestFinished(() => void vi.restoreAllMocks());
   const cancel = vi.fn();
   const before = process.listenerCount("SIGINT");
   const stop = onInterrupt(createScreen(), cancel);

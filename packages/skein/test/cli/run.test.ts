@@ -1,8 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { script } from "@skein/simulator";
-import { describe, expect, test } from "vitest";
+import { createSimulator, script } from "@skein/simulator";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { dataFolder, lines, skein, start } from "./skein.ts";
 
 const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
@@ -95,6 +95,8 @@ describe("skein run", () => {
     const other = await skein(folder, "run", "--session", session);
     expect(other.code).toBe(2);
     expect(other.err).toContain('belongs to the agent "Tester"');
+    const prompted = await skein(folder, "run", "Hello?", "--session", session);
+    expect(prompted).toMatchObject({ code: 2, err: expect.stringContaining('belongs to the agent "Tester"') });
   });
 
   test("Ctrl-C cancels the run, and the session can go on", async () => {
@@ -116,6 +118,20 @@ describe("skein run", () => {
     await started.says("Cancelling.");
     started.child.kill("SIGINT");
     expect((await started.ended).code).toBe(130);
+  });
+
+  test("SIGTERM leaves the run as it is, and another process goes on with it", async () => {
+    const folder = dataFolder();
+    const simulator = await createSimulator();
+    onTestFinished(() => simulator.close());
+    const env = { ANTHROPIC_API_KEY: "any", ANTHROPIC_BASE_URL: simulator.url };
+    const started = start(folder, ["run", script([{ text: "Long story.", hang: { times: 1 } }]), "--json"], env);
+    const text = await started.says("step.started");
+    started.child.kill("SIGTERM");
+    expect((await started.ended).code).toBe(143);
+    const session = /"session_id":"([0-9a-f-]{36})"/.exec(text)?.[1] ?? "";
+    const next = start(folder, ["run", "--session", session], env);
+    expect(await next.ended).toMatchObject({ code: 0, out: "Long story.\n" });
   });
 
   test("a failure is said in a sentence, with exit code 1", async () => {
@@ -144,10 +160,57 @@ describe("skein run", () => {
     expect(out + err).not.toContain("\u001B");
   });
 
+  test("the key stays out of everything that is printed or stored", async () => {
+    const folder = dataFolder();
+    const simulator = await createSimulator();
+    const env = { ANTHROPIC_API_KEY: "sk-ant-canary-0123456789", ANTHROPIC_BASE_URL: simulator.url };
+    const prompts = [[{ text: "Fine." }], [{ error: { status: 401, message: "bad key" } }]];
+    for (const steps of prompts) {
+      const { child, ended } = start(folder, ["run", script(steps), "--json"], env);
+      child.stdin?.end();
+      const { out, err } = await ended;
+      expect(out + err).not.toContain("canary");
+      expect(err).not.toContain("simulation");
+    }
+    await simulator.close();
+    for (const file of readdirSync(join(folder, "data")))
+      expect(readFileSync(join(folder, "data", file), "latin1")).not.toContain("canary");
+  });
+
+  test.each(["json", "xml", "raw"])("--format %s prints the stream in that form", async (format) => {
+    const { code, out } = await skein(dataFolder(), "run", script([{ text: "Hi there." }]), "--format", format);
+    expect(code).toBe(0);
+    const sign = { json: "[DONE]", xml: "<content-block-text>", raw: "message_stop" }[format] ?? "";
+    expect(out).toContain(sign);
+    const failed = await skein(dataFolder(), "run", script([{ error: { status: 400 } }]), "--format", format);
+    expect(failed.code).toBe(1);
+  });
+
+  test("--tools does real work in a folder", async () => {
+    const folder = dataFolder();
+    const input = { file_path: join(folder, "note.txt"), content: "written" };
+    const { code } = await skein(
+      folder,
+      "run",
+      script([{ tools: [{ name: "Write", input }] }, { text: "Done." }]),
+      "--tools",
+      folder,
+    );
+    expect(code).toBe(0);
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("written");
+  });
+
+  test("works on the store of files as well", async () => {
+    const folder = dataFolder();
+    const store = `file:${join(folder, "files")}`;
+    const first = await skein(folder, "run", script([{ text: "First." }]), "--store", store);
+    expect(first).toMatchObject({ code: 0, out: "First.\n" });
+    expect(lines((await skein(folder, "sessions", "list", "--json", "--store", store)).out)).toHaveLength(1);
+  });
+
   test("the store and its folder belong to their owner alone", async () => {
     const folder = dataFolder();
     await skein(folder, "run", "2+2");
-    const { statSync, readdirSync } = await import("node:fs");
     expect(statSync(join(folder, "data")).mode & 0o77).toBe(0);
     for (const file of readdirSync(join(folder, "data")))
       expect(statSync(join(folder, "data", file)).mode & 0o77).toBe(0);
@@ -161,6 +224,7 @@ test.each([
   ["an unknown option", ["run", "a", "--modle", "x"], 2, /--modle/],
   ["a cost that is none", ["run", "a", "--max-cost", "much"], 2, /--max-cost/],
   ["a session that is not there", ["run", "a", "--session", "01890000-0000-7000-8000-0000000000ff"], 3, /no session/],
+  ["a format that is none", ["run", "a", "--format", "yaml"], 2, /--format/],
   ["a store that is none", ["run", "a", "--store", "mysql://x"], 2, /no store/],
   ["an agent file that is not there", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
 ])("%s is a sentence and an exit code", async (_, args, expected, sentence) => {
