@@ -93,7 +93,11 @@ const ODD: readonly unknown[] = [
 
 /** Makes requests from a description of an API: some that fit it, some that nearly do, some that do not at all. */
 export function requestsFrom(api: OpenApi, { pool, random }: { pool: Pool; random: Random }): () => GeneratedRequest {
-  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+  const pick = <Item>(items: readonly Item[]): Item => {
+    const item = items[Math.floor(random() * items.length)];
+    if (item === undefined) throw new Error("There is nothing to pick from.");
+    return item;
+  };
   const chance = (share: number): boolean => random() < share;
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -152,7 +156,7 @@ export function requestsFrom(api: OpenApi, { pool, random }: { pool: Pool; rando
       const known = pool[name];
       if (known && !chance(0.08)) return pick(known);
       if (chance(0.5)) return "00000000-0000-7000-8000-000000000000";
-      return encodeURIComponent(String(pick(["1", "abc", "..", "a b", "%00", "x".repeat(280), "é"])));
+      return encodeURIComponent(pick(["1", "abc", "..", "a b", "%00", "x".repeat(280), "é"]));
     });
     const query = (operation.parameters ?? [])
       .filter((parameter) => parameter.in === "query" && chance(0.4))

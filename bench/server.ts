@@ -1,0 +1,290 @@
+/** `npm run bench -- server`: what the platform API costs over the library, and what its streams bear. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openStore } from "../scripts/kill/open-store.ts";
+import { PROMPT, benchAgent } from "./loop/turns.ts";
+import { type OpenApi, randomFrom, requestsFrom } from "./server/generated-requests.ts";
+import { type Served, rate, served, stream } from "./server/served.ts";
+import { fanOut, leaks, randomCuts, stuckReaders } from "./server/streams.ts";
+import { createPlaces } from "./store/places.ts";
+import { type Result, median, printed } from "./store/results.ts";
+
+export const summary = "turns over HTTP and SSE beside the library; 1,000 readers, stuck readers, cuts, leaks, reads";
+
+const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "start", "generated"] as const;
+const HELP = `npm run bench -- server [options]
+
+The server in a process of its own, in front of the simulator without delay. Ends with 1 if a goal was missed.
+
+  --store NAME   for turns: sqlite or postgres; may be given more than once (default: both)
+  --part NAME    ${PARTS.join(", ")}; may be given more than once (default: all)
+  --quick        less of everything
+  --json         the results as JSON
+
+Examples:
+  npm run bench -- server
+  npm run bench -- server --part fan-out --part stuck`;
+
+type Durable = "sqlite" | "postgres";
+
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      store: { type: "string", multiple: true, default: ["sqlite", "postgres"] },
+      part: { type: "string", multiple: true, default: [...PARTS] },
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return true;
+  }
+  const { quick } = values;
+  const simulator = await startSimulator();
+  const places = createPlaces();
+  const results: Result[] = [];
+  const wants = (part: (typeof PARTS)[number]): boolean => values.part.includes(part);
+  const withServer = async (store: Durable, work: (server: Served) => Promise<readonly Result[]>): Promise<void> => {
+    const place = await places.fresh(store);
+    mkdirSync(place.folder, { recursive: true });
+    const url = store === "postgres" ? (place.url ?? "") : `sqlite:${join(place.folder, "skein.db")}`;
+    const server = await served(url, place.folder, simulator.url);
+    try {
+      results.push(...(await work(server)));
+    } finally {
+      await server.close();
+    }
+  };
+  try {
+    for (const store of values.store as Durable[])
+      if (wants("turn")) {
+        const library = await libraryTurn(store, await places.fresh(store), simulator.url, quick);
+        await withServer(store, (server) => turns(server, { store, library, quick }));
+      }
+    if (wants("fan-out")) await withServer("sqlite", (server) => fanOut(server, quick));
+    if (wants("stuck")) await withServer("sqlite", stuckReaders);
+    if (wants("cuts")) await withServer("sqlite", (server) => randomCuts(server, quick));
+    if (wants("leaks")) await withServer("sqlite", (server) => leaks(server, quick));
+    if (wants("reads")) await withServer("sqlite", (server) => reads(server, quick));
+    if (wants("start")) results.push(await coldStart((await places.fresh("sqlite")).folder));
+    if (wants("generated")) await withServer("sqlite", (server) => generated(server, quick ? 5000 : 50_000));
+  } finally {
+    await simulator.close();
+    await places.cleanup();
+  }
+  console.log(values.json ? JSON.stringify(results) : printed(results));
+  return results.every(({ passed }) => passed !== false);
+}
+
+async function startSimulator(): Promise<{ url: string; close: () => Promise<void> }> {
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, "packages/simulator/src/main.ts", "--port", "0", "--until-stdin-closes"],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(String(line))?.[0] ?? "";
+  return {
+    url,
+    async close() {
+      child.stdin.end();
+      await once(child, "exit");
+    },
+  };
+}
+
+/** The same turn through the library, in this process: what HTTP comes on top of. */
+async function libraryTurn(
+  store: Durable,
+  place: Parameters<typeof openStore>[1],
+  url: string,
+  quick: boolean,
+): Promise<number> {
+  const opened = await openStore(store, place);
+  const agent = benchAgent(url, opened);
+  const times: number[] = [];
+  for (let at = 0; at < (quick ? 30 : 110); at++) {
+    const began = performance.now();
+    await agent.run(PROMPT);
+    if (at >= 10) times.push(performance.now() - began);
+  }
+  await agent.close();
+  await opened.close();
+  return median(times);
+}
+
+async function turns(
+  server: Served,
+  { store, library, quick }: { store: Durable; library: number; quick: boolean },
+): Promise<Result[]> {
+  const agent = await server.call("POST", "/v1/agents", { name: "Bench", tools: ["add"] });
+  const first: number[] = [];
+  const turn = async (): Promise<number> => {
+    const began = performance.now();
+    const session = await server.call("POST", "/v1/sessions", { agent_id: agent["id"] });
+    const path = `/v1/sessions/${String(session["id"])}`;
+    let posted = 0;
+    let heard: number | undefined;
+    await new Promise<void>((resolve, reject) => {
+      void stream(server, `${path}/events?after=1`, (text) => {
+        if (text.includes("event: session.started")) heard ??= performance.now() - posted;
+        if (text.includes("event: session.completed")) resolve();
+      }).then(async ({ response }) => {
+        posted = performance.now();
+        await server.call("POST", `${path}/messages`, { role: "user", content: { text: PROMPT } });
+        response.once("close", () => reject(new Error("The stream ended too early.")));
+      }, reject);
+    });
+    first.push(heard ?? Number.POSITIVE_INFINITY);
+    return performance.now() - began;
+  };
+  for (let at = 0; at < 20; at++) await turn();
+  first.length = 0;
+  const times: number[] = [];
+  for (let at = 0; at < (quick ? 30 : 200); at++) times.push(await turn());
+  const firstEvent = median(first);
+  const count = quick ? 160 : 640;
+  let left = count;
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      while (left-- > 0) await turn();
+    }),
+  );
+  const perSecond = (count / (performance.now() - began)) * 1000;
+  const over = median(times) - library;
+  return [
+    {
+      what: "a turn over HTTP and SSE, p50 above the library",
+      store,
+      value: over,
+      unit: "ms",
+      floor: library,
+      goal: "≤ 20 ms",
+      passed: over <= 20,
+    },
+    {
+      what: "POST to first event, p50",
+      store,
+      value: firstEvent,
+      unit: "ms",
+      goal: "≤ 10 ms",
+      passed: firstEvent <= 10,
+    },
+    { what: "sessions/s at 32", store, value: perSecond, unit: "/s", goal: "≥ 80 /s", passed: perSecond >= 80 },
+  ];
+}
+
+async function reads(server: Served, quick: boolean): Promise<Result[]> {
+  const agent = await server.call("POST", "/v1/agents", { name: "Bench" });
+  let path = "";
+  for (let at = 0; at < 60; at++)
+    path = `/v1/sessions/${String((await server.call("POST", "/v1/sessions", { agent_id: agent["id"], title: `Session ${at}` }))["id"])}`;
+  const load = { ms: quick ? 1500 : 4000, at: 16 };
+  const results: Result[] = [];
+  for (const [what, route] of [
+    ["GET of a session", path],
+    ["a page of 50 sessions", "/v1/sessions?limit=50"],
+  ] as const) {
+    const body = await server.call("GET", route);
+    await fetch(server.bareUrl, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const ours = await rate({ url: `${server.url}${route}`, key: server.key }, load);
+    const floor = await rate({ url: server.bareUrl }, load);
+    const ratio = ours / floor;
+    results.push({
+      what,
+      store: "sqlite",
+      value: ours,
+      unit: "/s",
+      floor,
+      ratio,
+      goal: "≥ half of bare",
+      passed: ratio >= 0.5,
+    });
+  }
+  return results;
+}
+
+async function coldStart(folder: string): Promise<Result> {
+  const times: number[] = [];
+  for (let at = 0; at < 5; at++) {
+    const data = join(folder, String(at));
+    mkdirSync(data, { recursive: true });
+    const began = performance.now();
+    const child = spawn(process.execPath, ["packages/skein/bin/skein.js", "serve", "--port", "0", "--data", data], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, SKEIN_API_KEY: "" },
+    });
+    await once(child.stdout, "data");
+    times.push(performance.now() - began);
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  }
+  const value = median(times) / 1000;
+  return { what: "cold start to listening, p50", store: "sqlite", value, unit: "s", goal: "≤ 1 s", passed: value <= 1 };
+}
+
+/** Requests made from our own description: none may bring a 5xx, an answer outside the schema or a hang. */
+async function generated(server: Served, count: number): Promise<Result[]> {
+  const agent = await server.call("POST", "/v1/agents", { name: "Bench", max_retries: 0 });
+  const ids: string[] = [];
+  for (let at = 0; at < 20; at++)
+    ids.push(String((await server.call("POST", "/v1/sessions", { agent_id: agent["id"] }))["id"]));
+  const posted = await server.call("POST", `/v1/sessions/${ids[0]}/messages`, {
+    role: "user",
+    content: { text: "Hello." },
+  });
+  const pool = {
+    agent_id: [String(agent["id"])],
+    session_id: ids,
+    run_id: [String(posted["run_id"])],
+    step: ["1"],
+    tool_use_id: ["call_1"],
+    file_id: ["file_1"],
+  };
+  const api = (await server.call("GET", "/openapi.json")) as unknown as OpenApi;
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const next = requestsFrom(api, { pool, random: randomFrom(seed) });
+  const problems: string[] = [];
+  let left = count;
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) {
+      const { name, method, path, headers, body, problem } = next();
+      try {
+        const response = await fetch(`${server.url}${path}`, {
+          method,
+          headers: { ...headers, "x-api-key": server.key },
+          ...(body !== undefined && { body }),
+          signal: AbortSignal.timeout(5000),
+        });
+        const found = problem(response.status, response.headers.get("content-type") ?? "", await response.text());
+        if (found !== undefined) problems.push(`${name} ${path} ${body ?? ""} → ${found}`);
+      } catch (error) {
+        problems.push(`${name} ${path} ${body ?? ""} → ${String(error)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  for (const problem of problems.slice(0, 10)) console.error(problem.slice(0, 600));
+  return [
+    {
+      what: `${count} generated requests: bad answers`,
+      store: "sqlite",
+      value: problems.length,
+      unit: "",
+      goal: "0",
+      passed: problems.length === 0,
+      note: `seed ${seed}`,
+    },
+  ];
+}

@@ -1,0 +1,258 @@
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Result, quantile } from "../store/results.ts";
+import { type Served, type Stream, stream } from "./served.ts";
+
+/** A new session, and how to append one event to it: an edit whose title is the time. */
+async function session(server: Served): Promise<{ path: string; edit: (title?: string) => Promise<unknown> }> {
+  const agent = await server.call("POST", "/v1/agents", { name: "Bench" });
+  const made = await server.call("POST", "/v1/sessions", { agent_id: agent["id"] });
+  const path = `/v1/sessions/${String(made["id"])}`;
+  return {
+    path,
+    edit: (title = String(Date.now() + (performance.now() % 1))) => server.call("PATCH", path, { title }),
+  };
+}
+
+/** Reads ids and times from the text of a stream, and notices gaps. */
+function reader(onEvent: (sentAt: number) => void) {
+  let rest = "";
+  let last = 0;
+  const seen = { gaps: 0, count: 0 };
+  return {
+    seen,
+    read(text: string): void {
+      rest += text;
+      const frames = rest.split("\n\n");
+      rest = frames.pop() ?? "";
+      for (const frame of frames) {
+        const id = /^id: (\d+)$/m.exec(frame)?.[1];
+        if (id === undefined) continue;
+        if (last !== 0 && Number(id) !== last + 1) seen.gaps += 1;
+        last = Number(id);
+        seen.count += 1;
+        const title = /"title":"([\d.]+)"/.exec(frame)?.[1];
+        if (title !== undefined) onEvent(Number(title));
+      }
+    },
+  };
+}
+
+/** 1,000 readers of one session at 10 events a second; then one event alone. */
+export async function fanOut(server: Served, quick: boolean): Promise<Result[]> {
+  const { path, edit } = await session(server);
+  const latencies: number[] = [];
+  const readers = Array.from({ length: 1000 }, () => reader((sentAt) => latencies.push(Date.now() - sentAt)));
+  const streams: Stream[] = [];
+  for (const one of readers) streams.push(await stream(server, `${path}/events`, one.read));
+  const seconds = quick ? 3 : 10;
+  for (let at = 0; at < seconds * 10; at++) {
+    const began = performance.now();
+    await edit();
+    await delay(Math.max(0, 100 - (performance.now() - began)));
+  }
+  await delay(500);
+  const gaps = readers.reduce((sum, { seen }) => sum + seen.gaps, 0);
+  const missing = readers.filter(({ seen }) => seen.count !== seconds * 10 + 1).length;
+  const p99 = quantile(latencies, 0.99);
+  const rss = server.rss();
+  latencies.length = 0;
+  await edit();
+  await delay(1000);
+  const slowest = Math.max(...latencies);
+  for (const one of streams) one.close();
+  return [
+    {
+      what: "1,000 readers × 10/s: gaps",
+      store: "sqlite",
+      value: gaps + missing,
+      unit: "",
+      goal: "0",
+      passed: gaps + missing === 0,
+    },
+    {
+      what: "1,000 readers × 10/s: p99",
+      store: "sqlite",
+      value: p99,
+      unit: "ms",
+      goal: "≤ 100 ms",
+      passed: p99 <= 100,
+      note: `p50 ${quantile(latencies, 0.5).toFixed(0)} ms`,
+    },
+    { what: "1,000 readers: memory", store: "sqlite", value: rss, unit: "MB", goal: "≤ 300 MB", passed: rss <= 300 },
+    {
+      what: "one event to 1,000 readers",
+      store: "sqlite",
+      value: slowest,
+      unit: "ms",
+      goal: "≤ 250 ms",
+      passed: slowest <= 250 && latencies.length === 1000,
+    },
+  ];
+}
+
+/** 20 readers that never read, while events of 20 KB are written; one reader that does. */
+export async function stuckReaders(server: Served): Promise<Result[]> {
+  const { path } = await session(server);
+  const before = server.rss();
+  let dropped = 0;
+  for (let at = 0; at < 20; at++) {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.on("close", () => (dropped += 1));
+    socket.write(
+      `GET ${path}/events HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${server.key}\r\nAccept: text/event-stream\r\n\r\n`,
+    );
+    socket.pause();
+  }
+  const healthy = reader(() => {});
+  const open = await stream(server, `${path}/events`, healthy.read);
+  const tags = Array.from({ length: 50 }, (_, at) => `${at}${"x".repeat(97)}`);
+  let most = 0;
+  const count = 1500;
+  for (let at = 0; at < count; at++) {
+    await server.call("PATCH", path, { tags, title: "x".repeat(250) });
+    if (at % 50 === 0) most = Math.max(most, server.rss() - before);
+  }
+  await delay(6500);
+  const metrics = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.key } }).then((answer) =>
+    answer.text(),
+  );
+  const cut = Number(/skein_streams_cut_total (\d+)/.exec(metrics)?.[1]);
+  const ok = healthy.seen.gaps === 0 && healthy.seen.count === count + 1;
+  open.close();
+  return [
+    {
+      what: "20 stuck readers: dropped",
+      store: "sqlite",
+      value: cut,
+      unit: "",
+      goal: "20",
+      passed: cut === 20,
+      note: `${dropped} sockets closed`,
+    },
+    {
+      what: "20 stuck readers: memory",
+      store: "sqlite",
+      value: most,
+      unit: "MB",
+      goal: "≤ 100 MB",
+      passed: most <= 100,
+    },
+    {
+      what: "the healthy reader beside them: gaps",
+      store: "sqlite",
+      value: ok ? 0 : 1,
+      unit: "",
+      goal: "0",
+      passed: ok,
+    },
+  ];
+}
+
+/** Streams that are cut at random places and resumed are byte for byte the log. */
+export async function randomCuts(server: Served, quick: boolean): Promise<Result[]> {
+  const { path, edit } = await session(server);
+  for (let at = 0; at < 200; at++) await edit(`Event ${at} ${"ü🌍".repeat(at % 40)}`);
+  const list = (await server.call("GET", `${path}/events?limit=1000`)) as { data: { sequence: number }[] };
+  const wanted = list.data.map((event) => JSON.stringify(event)).join("\n");
+  const streams = quick ? 100 : 1000;
+  let wrong = 0;
+  let resumed = 0;
+  const one = async (): Promise<void> => {
+    const seen: string[] = [];
+    let after = 0;
+    while (after < list.data.length) {
+      const limit = 200 + Math.floor(Math.random() * 20_000);
+      after = await new Promise<number>((resolve) => {
+        let text = "";
+        let size = 0;
+        let last = after;
+        void stream(
+          server,
+          `${path}/events?after=${after}`,
+          (chunk) => {
+            // Cut in the middle of whatever arrives: only whole frames count.
+            const part = chunk.slice(0, Math.max(0, limit - size));
+            size += chunk.length;
+            text += part;
+            const frames = text.split("\n\n");
+            text = frames.pop() ?? "";
+            for (const frame of frames) {
+              const [, id, data] = /^id: (\d+)\ndata: (.*)$/m.exec(frame) ?? [];
+              if (id === undefined || data === undefined) continue;
+              seen.push(data);
+              last = Number(id);
+            }
+            if (size >= limit || last === list.data.length) opened?.close();
+          },
+          () => resolve(last),
+        ).then((made) => {
+          opened = made;
+          if (size >= limit || last === list.data.length) made.close();
+        });
+        let opened: Stream | undefined;
+      });
+      resumed += 1;
+    }
+    if (seen.join("\n") !== wanted) wrong += 1;
+  };
+  for (let at = 0; at < streams; at += 20) await Promise.all(Array.from({ length: 20 }, one));
+  return [
+    {
+      what: `${streams} streams cut and resumed: differ`,
+      store: "sqlite",
+      value: wrong,
+      unit: "",
+      goal: "0",
+      passed: wrong === 0,
+      note: `${resumed} connections`,
+    },
+  ];
+}
+
+/** Connects and aborts leave nothing behind. */
+export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
+  const { path } = await session(server);
+  const count = quick ? 1000 : 5000;
+  const abortOnce = (at: number): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+      socket.on("error", () => {});
+      socket.on("close", () => resolve());
+      socket.write(
+        `GET ${path}/events HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${server.key}\r\nAccept: text/event-stream\r\n\r\n`,
+      );
+      const leave = (): unknown => (at % 2 === 0 ? socket.resetAndDestroy() : socket.destroy());
+      if (at % 3 === 0) setTimeout(leave, Math.random() * 5);
+      else socket.once("data", leave);
+    });
+  for (let at = 0; at < 500; at += 50) await Promise.all(Array.from({ length: 50 }, (_, one) => abortOnce(at + one)));
+  await delay(500);
+  const before = server.rss();
+  for (let at = 0; at < count; at += 50) await Promise.all(Array.from({ length: 50 }, (_, one) => abortOnce(at + one)));
+  await delay(1000);
+  const grown = server.rss() - before;
+  const metrics = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.key } }).then((answer) =>
+    answer.text(),
+  );
+  const open = Number(/skein_streams_open (\d+)/.exec(metrics)?.[1]);
+  return [
+    {
+      what: `${count} connects and aborts: streams left`,
+      store: "sqlite",
+      value: open,
+      unit: "",
+      goal: "0",
+      passed: open === 0,
+    },
+    {
+      what: `${count} connects and aborts: memory`,
+      store: "sqlite",
+      value: grown,
+      unit: "MB",
+      goal: "≤ 20 MB",
+      passed: grown <= 20,
+    },
+  ];
+}
