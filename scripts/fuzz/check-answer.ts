@@ -1,0 +1,95 @@
+import { ApiEvent, ERROR_STATUS, type ErrorBody } from "@skein/protocol";
+import type { Description } from "./description.ts";
+import type { FuzzRequest } from "./requests.ts";
+import type { FuzzAnswer } from "./send.ts";
+
+/** Where code runs and what it is written in: nothing that an answer may say. */
+const LEAKS = [/node_modules|node:internal|\bpackages\/\w+\/(src|dist)/, /\.[jt]s:\d+/, /\n\s+at /, /SQLITE_|SQLSTATE/];
+const RANK = { read: 1, run: 2, admin: 3 };
+
+/** Sentences about what is wrong with an answer; none if it is as described. */
+export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description: Description): readonly string[] {
+  if (answer.failure === "hang") return ["no answer within 5 s"];
+  if (answer.failure === "broken") return ["the connection broke without a whole answer"];
+  const { status } = answer;
+  if (status >= 500) return [`answered ${status}`];
+  if (status < 300) return [...mayNot(request, status), ...successProblems(request, answer)];
+  if (status === 304) return answer.text === "" ? [] : ["304 with a body"];
+  return errorProblems(request, answer, description);
+}
+
+/** A success that should have been refused. */
+function mayNot({ foreign, operation, sender }: FuzzRequest, status: number): readonly string[] {
+  if (foreign) return [`answered ${status} for something of another tenant`];
+  const scope = operation?.scope;
+  if (scope === undefined || sender === "admin" || sender === "foreign") return [];
+  const rank = sender === "read" || sender === "run" ? RANK[sender] : 0;
+  return rank < RANK[scope] ? [`answered ${status} to a caller without the scope "${scope}"`] : [];
+}
+
+function successProblems({ operation, method }: FuzzRequest, answer: FuzzAnswer): readonly string[] {
+  const { status, headers, text } = answer;
+  if (!operation)
+    return method === "OPTIONS" || method === "HEAD" ? [] : [`answered ${status}, and nothing describes it`];
+  if (status !== operation.status) return [`answered ${status}, described is ${operation.status}`];
+  const type = String(headers["content-type"] ?? "");
+  if (type.startsWith("text/event-stream")) return streamProblems(text);
+  if (!operation.response) {
+    if (status === 204) return text === "" ? [] : ["204 with a body"];
+    const [plain = ""] = type.split(";");
+    // A file has the type that it has.
+    return operation.produces.some((one) => one === plain || one === "application/octet-stream")
+      ? []
+      : [`content of the type "${type}", described is ${operation.produces.join(" or ")}`];
+  }
+  if (!type.startsWith("application/json")) return [`content of the type "${type}" where JSON is described`];
+  const parsed = operation.response.safeParse(json(text));
+  return parsed.success ? [] : [`outside its schema: ${JSON.stringify(parsed.error.issues.slice(0, 3))}`];
+}
+
+function errorProblems({ method, headers: asked }: FuzzRequest, answer: FuzzAnswer, description: Description) {
+  const { status, headers, text } = answer;
+  if (method === "HEAD") return [];
+  const leak = LEAKS.find((pattern) => pattern.test(text));
+  if (leak) return [`says what it should not (${leak}): ${text.slice(0, 300)}`];
+  const type = String(headers["content-type"] ?? "");
+  const body = json(text) as (ErrorBody & { status?: number; code?: string }) | undefined;
+  if (type.startsWith("application/problem+json")) {
+    const fits = asked["accept"]?.includes("problem+json") && body?.status === status && body.code !== undefined;
+    return fits ? [] : [`a problem that does not fit: ${text.slice(0, 300)}`];
+  }
+  if (!type.startsWith("application/json") || !description.error.safeParse(body).success)
+    return [`answered ${status} outside the schema of errors: ${type} ${text.slice(0, 300)}`];
+  if (!body || ERROR_STATUS[body.error.code] !== status) return [`${status} with the code ${body?.error.code}`];
+  return body.error.request_id === headers["x-request-id"] ? [] : ["request_id is not the one of the header"];
+}
+
+/** Frames of a stream: each can be read, and places only go up. */
+function streamProblems(text: string): readonly string[] {
+  let last = 0;
+  const whole = text.split("\n\n").slice(0, -1);
+  for (const frame of whole) {
+    const field = (name: string): string | undefined =>
+      frame
+        .split("\n")
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2);
+    const [id, data] = [field("id"), field("data")];
+    if (data === undefined) continue;
+    const value = json(data);
+    if (value === undefined) return [`a frame that is no JSON: ${frame.slice(0, 200)}`];
+    if (id === undefined) continue;
+    if (!ApiEvent.safeParse(value).success) return [`a frame outside its schema: ${frame.slice(0, 200)}`];
+    if (Number(id) <= last) return [`the place ${id} came after ${last}`];
+    last = Number(id);
+  }
+  return [];
+}
+
+export function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

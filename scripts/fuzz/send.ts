@@ -1,0 +1,78 @@
+import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import type { FuzzRequest } from "./requests.ts";
+import type { ServedKeys } from "./served.ts";
+
+/** What came back, or why nothing did. */
+export interface FuzzAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  readonly ms: number;
+  /** No answer: the connection broke, or nothing came in time. */
+  readonly failure?: "hang" | "broken";
+}
+
+export interface Sending {
+  send(request: FuzzRequest): Promise<FuzzAnswer>;
+  close(): void;
+}
+
+const HANG_MS = 5000;
+/** How long a stream is listened to, from its first byte on. */
+const STREAM_MS = 30;
+
+/** Sends requests byte for byte as they are made; `fetch` would refuse or mend some of them. */
+export function createSending(url: string, keys: ServedKeys): Sending {
+  const agent = new Agent({ keepAlive: true });
+  const { hostname, port } = new URL(url);
+
+  return {
+    send: (request) =>
+      new Promise((resolve) => {
+        const started = performance.now();
+        const { method, path, body } = request;
+        const headers = { ...keyHeader(request, keys), ...request.headers, ...lengthOf(body) };
+        const chunks: Buffer[] = [];
+        let answer: IncomingMessage | undefined;
+        const done = (failure?: FuzzAnswer["failure"]): void => {
+          clearTimeout(timer);
+          resolve({
+            status: answer?.statusCode ?? 0,
+            headers: answer?.headers ?? {},
+            text: Buffer.concat(chunks).toString(),
+            ms: performance.now() - started,
+            ...(failure && { failure }),
+          });
+        };
+        const sent = httpRequest({ hostname, port, method, path, headers, agent });
+        const timer = setTimeout(() => {
+          done("hang");
+          sent.destroy();
+        }, HANG_MS);
+        sent.once("response", (response) => {
+          answer = response;
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.once("end", () => done());
+          response.once("error", () => done(response.complete ? undefined : "broken"));
+          if (response.headers["content-type"]?.startsWith("text/event-stream"))
+            setTimeout(() => {
+              done();
+              sent.destroy();
+            }, STREAM_MS);
+        });
+        // A refusal may come before the whole body was sent: then the answer counts, and not the broken pipe.
+        sent.once("error", () => setTimeout(() => done(answer ? undefined : "broken"), 20));
+        sent.end(body);
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+function keyHeader({ sender }: FuzzRequest, keys: ServedKeys): Record<string, string> {
+  if (sender === "nobody") return {};
+  return { "x-api-key": sender === "stranger" ? "sk-nobody-knows-this-key" : (keys[sender] ?? keys.admin) };
+}
+
+function lengthOf(body: FuzzRequest["body"]): Record<string, string> {
+  return body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+}

@@ -1,0 +1,56 @@
+/**
+ * A server in a process of its own, for what calls it hard: the real one, with limits that do not stand in the way.
+ *
+ * Started with its task as JSON. Says where it listens and with which keys, and ends when its input closes.
+ */
+import { defineTool, openStore } from "skein";
+import { createKeys } from "@skein/server";
+import { z } from "zod";
+import { codeOf } from "../../packages/skein/src/serve/config-file.ts";
+import { readConfig } from "../../packages/skein/src/config.ts";
+import { startServer } from "../../packages/skein/src/serve/server.ts";
+import { serveSettings } from "../../packages/skein/src/serve/settings.ts";
+import type { ServedKeys, ServingTask } from "./served.ts";
+
+const { storeUrl, dataDir, modelUrl } = JSON.parse(process.argv[2] ?? "{}") as ServingTask;
+
+const add = defineTool({
+  name: "add",
+  description: "Adds two numbers.",
+  input: z.object({ a: z.number(), b: z.number() }),
+  policy: "repeatable",
+  run: ({ a, b }) => a + b,
+});
+
+const keys = await makeKeys();
+// The model comes from the task, and nothing from the environment of whoever runs this.
+const settings = serveSettings(
+  { port: "0", host: "127.0.0.1", store: storeUrl, data: dataDir },
+  readConfig({ ...(modelUrl !== undefined && { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: modelUrl }) }),
+  dataDir,
+);
+const server = await startServer({
+  ...settings,
+  code: codeOf({ tools: [add] }),
+  limits: { requestBurst: 1e9, requestsPerSecond: 1e9, sessionsPerMinute: 1e9, streams: 1e6 },
+  log(line) {
+    if (line["level"] === "error") console.error(JSON.stringify(line));
+  },
+});
+console.log(JSON.stringify({ url: server.url, keys: { admin: server.key.key, ...keys } }));
+process.stdin.resume().once("end", () => void server.close().then(() => process.exit(0)));
+
+/** Callers that may do less, and one of another tenant. */
+async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
+  const store = await openStore(storeUrl);
+  try {
+    const { make } = createKeys({ records: store.records });
+    return {
+      read: await make({ name: "reader", scopes: ["read"], tenant: "default" }),
+      run: await make({ name: "runner", scopes: ["run"], tenant: "default" }),
+      foreign: await make({ name: "somebody else", scopes: ["admin"], tenant: "other" }),
+    };
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,85 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { fuzz } from "../fuzz.ts";
+import { runCampaign } from "../fuzz/campaign.ts";
+import { problemsOf } from "../fuzz/check-answer.ts";
+import { describe as describeServer } from "../fuzz/description.ts";
+import type { FuzzRequest } from "../fuzz/requests.ts";
+import type { FuzzAnswer } from "../fuzz/send.ts";
+
+/** Short: `npm run fuzz` sends 50,000. */
+test("generated requests bring no 5xx, no answer outside its schema and no hang", { timeout: 60_000 }, async () => {
+  const { failures, sent, succeeded, complaints } = await fuzz({ requests: 1200, seed: 7 });
+  expect(failures).toEqual([]);
+  expect(complaints).toBe("");
+  expect(sent).toBeGreaterThanOrEqual(1200);
+  expect(succeeded.size).toBeGreaterThan(30);
+});
+
+const thing = { type: "object", properties: { id: { type: "string" } }, required: ["id"], additionalProperties: false };
+const error = { type: "object", properties: { error: { type: "object" } }, required: ["error"] };
+
+/** A server with one route, which answers like this. */
+async function described(answer: unknown = { id: "a" }, status = 200): Promise<string> {
+  const operation = {
+    operationId: "getThing",
+    description: "Needs a key with the scope `admin`.",
+    parameters: [],
+    responses: { 200: { content: { "application/json": { schema: thing } } } },
+  };
+  const openApi = { paths: { "/thing": { get: operation } }, components: { schemas: { Error: error } } };
+  const server = createServer((request, response) => {
+    const isDescription = request.url === "/openapi.json";
+    response.writeHead(isDescription ? 200 : status, { "content-type": "application/json" });
+    response.end(JSON.stringify(isDescription ? openApi : answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const ok: FuzzAnswer = { status: 200, headers: { "content-type": "application/json" }, text: '{"id":"a"}', ms: 1 };
+const headers = { "content-type": "application/json", "x-request-id": "r" };
+const refusal = (code: string, message = "No."): string =>
+  JSON.stringify({ error: { code, message, request_id: "r" } });
+
+test.each<[string, Partial<FuzzAnswer>, Partial<FuzzRequest>, RegExp | undefined]>([
+  ["an answer as described is none", {}, {}, undefined],
+  ["a 5xx", { status: 500 }, {}, /answered 500/],
+  ["a hang", { failure: "hang" }, {}, /within 5 s/],
+  ["a broken connection", { failure: "broken" }, {}, /broke/],
+  ["a key that is not in the schema", { text: '{"id":"a","secret":1}' }, {}, /outside its schema/],
+  ["a wrong type", { text: '{"id":1}' }, {}, /outside its schema/],
+  ["no JSON", { text: "<html>" }, {}, /outside its schema/],
+  ["a status that nobody described", { status: 201 }, {}, /described is 200/],
+  ["something of another tenant", {}, { foreign: true }, /another tenant/],
+  ["a caller without the scope", {}, { sender: "read" }, /without the scope/],
+  ["a caller without a key", {}, { sender: "nobody" }, /without the scope/],
+  ["a refusal in our form is none", { status: 404, text: refusal("not_found"), headers }, {}, undefined],
+  ["a refusal in another form", { status: 404, text: '{"message":"no"}' }, {}, /schema of errors/],
+  ["a code with the status of another", { status: 404, text: refusal("invalid"), headers }, {}, /404 with the code/],
+  ["a stack", { status: 404, text: refusal("not_found", "x\n at f (/a/b.ts:1:2)"), headers }, {}, /should not/],
+])("what the rig sees: %s", async (_, answer, request, expected) => {
+  const description = await describeServer(await described(), "key");
+  const [operation] = description.operations;
+  const sent: FuzzRequest = {
+    index: 0,
+    operation,
+    method: "GET",
+    path: "/thing",
+    headers: {},
+    body: undefined,
+    sender: "admin",
+    foreign: false,
+    ...request,
+  };
+  const problems = problemsOf(sent, { ...ok, ...answer }, description).join("\n");
+  if (expected) expect(problems).toMatch(expected);
+  else expect(problems).toBe("");
+});
+
+test("a server that cannot even make the things to ask for is no pass", async () => {
+  const url = await described({ error: {} }, 500);
+  await expect(runCampaign({ url, keys: { admin: "key" }, requests: 5, seed: 1 })).rejects.toThrow(/answered 500/);
+});
