@@ -92,7 +92,7 @@ function replied(
 function titled(text: string): readonly Fact[] {
   const title = text
     .toWellFormed()
-    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ")
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .replaceAll(/^[\s"'#*]+|[\s"'*.]+$/g, "")
     .slice(0, 255)
     .toWellFormed();
