@@ -92,6 +92,34 @@ describe("threads", () => {
     expect(session.messages.length).toBe(6);
   });
 
+  test("a rewind to the very first prompt is a branch, although there are two beginnings then", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const left = [talk.user("first try"), talk.answer("no")];
+    const right = [talk.user("second try", { parentUuid: null }), talk.answer("yes")];
+    data.session(sessionId(1), [...left, ...right]);
+    const session = await getSession(0, data.config);
+    expect(session.branches).toEqual([{ atUuid: null, childUuids: [left[0]?.["uuid"], right[0]?.["uuid"]] }]);
+    expect(session.messages.map(({ isActive }) => isActive)).toEqual([false, false, true, true]);
+  });
+
+  test("a hook, a compaction and lines of another session have beginnings of their own, which are no branches", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const root = { parentUuid: null };
+    data.session(sessionId(1), [
+      talk.line("attachment", { ...root, attachment: { type: "hook_success" } }),
+      talk.user("copied", { ...root, sessionId: "another" }),
+      talk.user("hello", root),
+      talk.answer("hi"),
+      talk.line("system", { ...root, subtype: "compact_boundary" }),
+      talk.user("summary", { isCompactSummary: true }),
+      talk.user("<local-command-stdout>x</local-command-stdout>", root),
+      talk.user("go on", root),
+    ]);
+    expect((await getSession(0, data.config)).branches).toEqual([]);
+  });
+
   test("parallel tool results, hooks, progress and replays are no branches", async () => {
     const data = createDataDirectory();
     const talk = conversation();
@@ -125,6 +153,21 @@ describe("threads", () => {
       talk.user("d again", { uuid: "d", parentUuid: "a" }),
     ]);
     expect((await getSession(0, data.config)).messages.length).toBe(5);
+  });
+
+  test("a first line that hangs on what was left later does not make everything left", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const lines = [
+      talk.user("start", { uuid: "start", parentUuid: "left-answer" }),
+      talk.answer("done", { uuid: "answer" }),
+      talk.user("wrong way", { uuid: "left" }),
+      talk.answer("oh", { uuid: "left-answer" }),
+      talk.user("right way", { uuid: "right", parentUuid: "answer" }),
+    ];
+    data.session(sessionId(1), lines);
+    const { messages } = await getSession(0, { ...data.config, activeOnly: true });
+    expect(messages.map(({ uuid }) => uuid)).toEqual(["start", "answer", "right"]);
   });
 
   test("text before a compaction is there, and not on the active thread", async () => {

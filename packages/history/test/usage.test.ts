@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { priceCall } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
-import { getUsage, isWorkspaceNotFoundError } from "../src/index.ts";
+import { getUsage, isWorkspaceNotFoundError, listSessions } from "../src/index.ts";
 import { writeCorpus } from "../src/testing/corpus.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
@@ -35,6 +35,33 @@ describe("counting", () => {
       [sessionId(2), 1],
       [sessionId(1), 1],
     ]);
+  });
+
+  test("belongs to the project that a list shows: moved sessions, worktrees, a first line elsewhere", async () => {
+    const data = createDataDirectory();
+    const talk = (start: string): readonly Fields[] => {
+      const { user, answer } = conversation(start, { cwd: "/work/tree" });
+      return [user("q"), answer("a")];
+    };
+    const at = (day: number): string => `2026-11-0${day}T10:00:00.000Z`;
+    const worktreeSession = { originalCwd: "/work/main", worktreePath: "/work/tree" };
+    data.session(sessionId(1), [...talk(at(1)), { type: "relocated", relocatedCwd: "/work/new" }]);
+    data.session(sessionId(2), [...talk(at(2)), { type: "worktree-state", worktreeSession }]);
+    data.session(sessionId(3), [
+      ...talk(at(3)),
+      { type: "worktree-state", worktreeSession },
+      { type: "worktree-state", worktreeSession: null },
+    ]);
+    data.session(sessionId(4), [conversation(at(4), { cwd: "/work/first" }).user("q"), ...talk(at(4))]);
+    const { data: listed } = await listSessions(data.config);
+    const expected = Object.fromEntries(listed.map(({ id, projectPath }) => [id, projectPath]));
+    expect(Object.values(expected).toSorted()).toEqual(["/work/first", "/work/main", "/work/new", "/work/tree"]);
+    for (const config of [data.config, data.indexed, data.indexed]) {
+      const { bySession, byProject } = await getUsage(config);
+      expect(Object.fromEntries(bySession.map((usage) => [usage.sessionId, usage.projectPath]))).toEqual(expected);
+      expect(byProject.map(({ projectPath }) => projectPath).toSorted()).toEqual(Object.values(expected).toSorted());
+    }
+    expect((await getUsage({ ...data.config, workspace: "/work/new" })).totals.calls).toBe(1);
   });
 
   test.each<[string, readonly Fields[], number]>([

@@ -6,10 +6,12 @@ import { createByteSearch, type ByteSearch } from "../scan/byte-search.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";
 import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
 
-export interface FoldFilesOptions {
+export interface FoldFilesOptions<State> {
   readonly store: FacetStore;
   /** Only bring the store up to date: the states are not handed out. */
   readonly forgetStates?: boolean;
+  /** Takes the states one by one, so that they need not all be in memory; then none is in the result. */
+  readonly onState?: (file: DataFile, state: State) => void;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
@@ -36,7 +38,7 @@ export interface FoldedFiles<State> {
 export async function foldFiles<State>(
   facet: Facet<State>,
   files: readonly DataFile[],
-  options: FoldFilesOptions,
+  options: FoldFilesOptions<State>,
 ): Promise<FoldedFiles<State>> {
   const search = createByteSearch();
   const breathe = createBreathe(options.signal);
@@ -54,7 +56,8 @@ export async function foldFiles<State>(
     try {
       const known = options.store.find(facet, file.path);
       const result = foldFile(facet, file, known, { search, keeps: options.store.keeps });
-      if (!options.forgetStates) folded.push({ file, state: result.state });
+      if (options.onState) options.onState(file, result.state);
+      else if (!options.forgetStates) folded.push({ file, state: result.state });
       if (result.save) {
         changed.push(result.save);
         changedBytes += result.save.data.length;

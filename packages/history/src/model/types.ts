@@ -168,7 +168,8 @@ export interface AgentSession extends AgentSummary {
 
 /** A point where the conversation went two ways: someone rewound and typed again. */
 export interface Branch {
-  readonly atUuid: string;
+  /** The message that was gone back to; null for the very beginning. */
+  readonly atUuid: string | null;
   /** The first message of each way, the active one last. */
   readonly childUuids: readonly string[];
 }

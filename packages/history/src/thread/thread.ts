@@ -25,6 +25,10 @@ export function thread(messages: readonly Message[]): Thread {
     for (const left of ways.slice(0, -1)) markBelow(left, rewound);
     branches.push({ atUuid: node.message.uuid, childUuids: ways.map((way) => way.message.uuid) });
   }
+  for (const ways of beginnings(nodes)) {
+    for (const left of ways.slice(0, -1)) markBelow(left, rewound);
+    branches.unshift({ atUuid: null, childUuids: ways.map((way) => way.message.uuid) });
+  }
   const compactedBefore = messages.findLastIndex(isCompactBoundary);
   const byMessage = new Map(nodes.map((node) => [node.message, node]));
   const marked = messages.map((message, at) => {
@@ -55,12 +59,18 @@ function buildTree(messages: readonly Message[]): readonly Node[] {
     nodes.push(node);
     for (const uuid of uuidsOf(message)) if (!byUuid.has(uuid)) byUuid.set(uuid, node);
   });
+  const parentOf = ({ message: { parentUuid } }: Node): Node | undefined =>
+    parentUuid === null ? undefined : byUuid.get(parentUuid);
+  // Links to an earlier line cannot close a cycle among themselves; with all of them made, the others can be checked.
   for (const node of nodes) {
-    const parent = node.message.parentUuid === null ? undefined : byUuid.get(node.message.parentUuid);
-    if (!parent || parent === node || isAncestor(node, parent)) continue;
-    node.parent = parent;
-    parent.children.push(node);
+    const parent = parentOf(node);
+    if (parent && parent.at < node.at) node.parent = parent;
   }
+  for (const node of nodes) {
+    const parent = parentOf(node);
+    if (parent && parent.at > node.at && !isAncestor(node, parent)) node.parent = parent;
+  }
+  for (const node of nodes) node.parent?.children.push(node);
   return nodes;
 }
 
@@ -73,32 +83,50 @@ function uuidsOf(message: Message): readonly string[] {
   return message.role === "assistant" ? message.lineUuids : [message.uuid];
 }
 
-/** Parents almost always come first in the file; only a link backwards in time can close a cycle. */
 function isAncestor(node: Node, of: Node): boolean {
-  if (of.at < node.at) return false;
-  const seen = new Set<Node>();
-  for (let at: Node | undefined = of; at !== undefined && !seen.has(at); at = at.parent) {
-    if (at === node) return true;
-    seen.add(at);
-  }
+  for (let at: Node | undefined = of; at !== undefined; at = at.parent) if (at === node) return true;
   return false;
+}
+
+/**
+ * Going back to the very first prompt leaves two prompts without a parent. They are ways of one beginning if they are
+ * of the same session and no compaction lies between them, which begins anew too.
+ */
+function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
+  const groups = new Map<string, Node[]>();
+  let compactions = 0;
+  for (const node of nodes) {
+    if (isCompactBoundary(node.message)) compactions += 1;
+    if (node.message.raw["parentUuid"] !== null) continue;
+    const key = `${compactions} ${String(node.message.raw["sessionId"])}`;
+    const group = groups.get(key);
+    if (group) group.push(node);
+    else groups.set(key, [node]);
+  }
+  return [...groups.values()].map(promptWays).filter((ways) => ways.length > 1);
 }
 
 /** Children that are ways of their own: someone spoke there, and it is not a copy of its sibling. */
 function realWays(node: Node): readonly Node[] {
+  const ways = promptWays(node.children);
+  // Where the answer went on and one prompt hangs beside it, someone came back to this point later.
+  const only = ways.length === 1 ? ways[0] : undefined;
+  const other = only && node.children.findLast((child) => child !== only && child.at < only.at && wentOn(child));
+  return only && other ? [other, only] : ways;
+}
+
+/** Those of several ways from one point that a person opened. */
+function promptWays(starts: readonly Node[]): readonly Node[] {
   const ways: Node[] = [];
   const times = new Set<number>();
-  for (const child of node.children) {
+  for (const child of starts) {
     // The same time twice is a line that was replayed after a compaction.
     const time = child.message.timestamp.getTime();
     const isReplay = !child.message.timestampIsInferred && times.has(time);
     times.add(time);
     if (!isReplay && opensWithPrompt(child)) ways.push(child);
   }
-  // Where the answer went on and one prompt hangs beside it, someone came back to this point later.
-  const only = ways.length === 1 ? ways[0] : undefined;
-  const other = only && node.children.findLast((child) => child !== only && child.at < only.at && wentOn(child));
-  return only && other ? [other, only] : ways;
+  return ways;
 }
 
 /** The model answered below this node, so it is more than a result or a hook that was recorded beside. */

@@ -6,6 +6,7 @@
  */
 import type { Facet } from "../facets/facet.ts";
 import type { Region } from "../format/line-splitter.ts";
+import { newPeek, peekLine } from "../format/peek-line.ts";
 import type { ByteSearch, Needle } from "../scan/byte-search.ts";
 import { readAnyAnswer } from "./any-answer.ts";
 import { readPlainAnswer } from "./plain-answer.ts";
@@ -15,7 +16,10 @@ export interface FileUsage {
   readonly table: UsageTable;
   /** Searches that only their results tell of, by the line's uuid. */
   readonly searches: Map<string, { readonly time: number; readonly count: number }>;
-  cwd: string;
+  /** The first working directory, if any line has one. */
+  readonly cwds: string[];
+  relocatedCwd: string | null;
+  worktreeOriginalCwd: string | null;
   /** The session that the lines name; for a subagent the parent. */
   sessionId: string;
   /** The session's own total, as last written. */
@@ -24,26 +28,37 @@ export interface FileUsage {
 
 export const usageFacet: Facet<FileUsage> = {
   name: "usage",
-  version: 1,
-  start: () => ({ table: newTable(), searches: new Map(), cwd: "", sessionId: "", costStateUsd: null }),
+  version: 2,
+  start: () => ({
+    table: newTable(),
+    searches: new Map(),
+    cwds: [],
+    relocatedCwd: null,
+    worktreeOriginalCwd: null,
+    sessionId: "",
+    costStateUsd: null,
+  }),
   fold(state, region, search) {
     const needles = needlesOf(search);
+    if (state.cwds.length === 0) notePlace(state, region);
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
       // More than one in a line: a tool was called with something of that name, and only a full walk tells which is which.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
       if (!isOnly || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
       }
-      if (state.cwd === "") notePlace(state, region.bytes, start, end);
     });
     eachLineWith(region, search, needles.searchCount, (start, end) => readSearchCount(state, region.bytes, start, end));
-    eachLineWith(region, search, needles.costState, (start, end) => readCostState(state, region.bytes, start, end));
+    eachLineWith(region, search, needles.state, (start, end) => readMetadata(state, region.bytes, start, end));
+    eachLineWith(region, search, needles.relocated, (start, end) => readMetadata(state, region.bytes, start, end));
   },
   encode(state) {
     const { text, numbers } = encodeTable(state.table);
-    const { cwd, sessionId, costStateUsd } = state;
+    const { cwds, relocatedCwd, worktreeOriginalCwd, sessionId, costStateUsd } = state;
     const searches = [...state.searches].map(([uuid, { time, count }]) => [uuid, time, count]);
-    const header = Buffer.from(JSON.stringify({ cwd, sessionId, costStateUsd, searches, ...text }));
+    const header = Buffer.from(
+      JSON.stringify({ cwds, relocatedCwd, worktreeOriginalCwd, sessionId, costStateUsd, searches, ...text }),
+    );
     const length = Buffer.alloc(8);
     length.writeUInt32LE(numbers.length);
     return Buffer.concat([length, numbers, header]);
@@ -55,7 +70,9 @@ export const usageFacet: Facet<FileUsage> = {
     return {
       table: decodeTable(header, bytes.subarray(8, numbersEnd)),
       searches: new Map(header.searches.map(([uuid, time, count]) => [uuid, { time, count }])),
-      cwd: header.cwd,
+      cwds: [...header.cwds],
+      relocatedCwd: header.relocatedCwd,
+      worktreeOriginalCwd: header.worktreeOriginalCwd,
       sessionId: header.sessionId,
       costStateUsd: header.costStateUsd,
     };
@@ -63,7 +80,9 @@ export const usageFacet: Facet<FileUsage> = {
 };
 
 interface Header {
-  readonly cwd: string;
+  readonly cwds: readonly string[];
+  readonly relocatedCwd: string | null;
+  readonly worktreeOriginalCwd: string | null;
   readonly sessionId: string;
   readonly costStateUsd: number | null;
   readonly searches: readonly (readonly [string, number, number])[];
@@ -77,7 +96,8 @@ const call = newCall();
 interface Needles {
   readonly usage: Needle;
   readonly searchCount: Needle;
-  readonly costState: Needle;
+  readonly state: Needle;
+  readonly relocated: Needle;
 }
 
 const prepared = new WeakMap<ByteSearch, Needles>();
@@ -88,7 +108,9 @@ function needlesOf(search: ByteSearch): Needles {
   const needles = {
     usage: search.needle(Buffer.from('"usage":')),
     searchCount: search.needle(Buffer.from('"searchCount":')),
-    costState: search.needle(Buffer.from('"cost-state"')),
+    // `cost-state` and `worktree-state` with one look.
+    state: search.needle(Buffer.from('-state"')),
+    relocated: search.needle(Buffer.from('"relocated"')),
   };
   prepared.set(search, needles);
   return needles;
@@ -108,10 +130,24 @@ function eachLineWith(region: Region, search: ByteSearch, needle: Needle, onLine
   }
 }
 
-function notePlace(state: FileUsage, bytes: Buffer, start: number, end: number): void {
-  const { cwd, sessionId } = parse(bytes, start, end) ?? {};
-  if (typeof cwd === "string") state.cwd = cwd;
-  if (typeof sessionId === "string") state.sessionId = sessionId;
+const peek = newPeek();
+
+/** The first line that says where it was written, as a list takes it. */
+function notePlace(state: FileUsage, region: Region): void {
+  const { bytes } = region;
+  for (let start = region.start; start < region.end;) {
+    let end = bytes.indexOf(0x0a, start);
+    if (end < 0 || end > region.end) end = region.end;
+    if (peekLine(bytes, start, end, peek) && peek.cwdStart >= 0) {
+      const { cwd, sessionId } = parse(bytes, start, end) ?? {};
+      if (typeof sessionId === "string") state.sessionId = sessionId;
+      if (typeof cwd === "string") {
+        state.cwds.push(cwd);
+        return;
+      }
+    }
+    start = end + 1;
+  }
 }
 
 function readSearchCount(state: FileUsage, bytes: Buffer, start: number, end: number): void {
@@ -123,10 +159,16 @@ function readSearchCount(state: FileUsage, bytes: Buffer, start: number, end: nu
   state.searches.set(uuid, { time, count: result.searchCount });
 }
 
-function readCostState(state: FileUsage, bytes: Buffer, start: number, end: number): void {
+function readMetadata(state: FileUsage, bytes: Buffer, start: number, end: number): void {
   const line = parse(bytes, start, end);
-  if (line?.["type"] !== "cost-state" || typeof line["totalCostUSD"] !== "number") return;
-  state.costStateUsd = Math.max(state.costStateUsd ?? 0, line["totalCostUSD"]);
+  if (line?.["type"] === "cost-state" && typeof line["totalCostUSD"] === "number") {
+    state.costStateUsd = Math.max(state.costStateUsd ?? 0, line["totalCostUSD"]);
+  } else if (line?.["type"] === "relocated" && typeof line["relocatedCwd"] === "string") {
+    state.relocatedCwd = line["relocatedCwd"];
+  } else if (line?.["type"] === "worktree-state") {
+    const session = line["worktreeSession"] as { readonly originalCwd?: unknown } | null | undefined;
+    state.worktreeOriginalCwd = typeof session?.originalCwd === "string" ? session.originalCwd : null;
+  }
 }
 
 function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {

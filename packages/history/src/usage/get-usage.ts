@@ -1,12 +1,13 @@
 import { PRICES_VERSION } from "@skein/protocol";
 import type { LibraryConfig } from "../config.ts";
+import type { DataFile } from "../discover/data-file.ts";
 import { discover } from "../discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
-import { foldFiles, type Folded } from "../facets/fold-files.ts";
+import { foldFiles } from "../facets/fold-files.ts";
 import { isSamePath } from "../list/project-path.ts";
 import { withStore } from "../list/sessions.ts";
 import { createCallLog, toBlocks } from "./blocks.ts";
-import { countCalls, type Owner } from "./count-calls.ts";
+import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
 import { createDayOf, localTimeZone } from "./day-of.ts";
 import { usageFacet, type FileUsage } from "./file-usage.ts";
 import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
@@ -29,9 +30,11 @@ export async function getUsage(options: UsageOptions = {}): Promise<UsageReport>
     const check = isWhole ? fingerprint(files, timeZone) : "";
     const known = isWhole ? loadReport(store, roots, check) : undefined;
     if (known) return known;
-    const { folded, failed } = await foldFiles(usageFacet, files, { store, signal, onProgress });
+    const counter = createCallCounter();
+    const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
+    const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
     const unreadable = failed.map(({ file, error }) => ({ path: file.path, reason: error.message }));
-    const made: UsageReport = { ...report(folded, { ...options, timeZone }), unreadable };
+    const made: UsageReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);
     return made;
   });
@@ -39,7 +42,7 @@ export async function getUsage(options: UsageOptions = {}): Promise<UsageReport>
 
 type Options = UsageOptions & { readonly timeZone: string };
 
-function report(folded: readonly Folded<FileUsage>[], options: Options): Omit<UsageReport, "unreadable"> {
+function report(counter: CallCounter, options: Options): Omit<UsageReport, "unreadable"> {
   const { timeZone } = options;
   const dayOf = createDayOf(timeZone);
   const totals = createTally();
@@ -52,7 +55,7 @@ function report(folded: readonly Folded<FileUsage>[], options: Options): Omit<Us
   const chosen = createCallLog();
   let count = 0;
   const isChosen = chooser(options);
-  countCalls(folded, (call, owner) => {
+  counter.count((call, owner) => {
     if (!isChosen(call, owner)) return;
     chosen.add(call);
     count += 1;

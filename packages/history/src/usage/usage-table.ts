@@ -18,7 +18,7 @@ export const column = {
   model: 9,
 } as const;
 
-const width = 10;
+export const width = 10;
 /** The columns of which the largest value counts: early lines of an answer carry placeholders. */
 const counters = 7;
 
@@ -80,25 +80,23 @@ export function addCall(table: UsageTable, call: Call): number {
 
 /** Raises the counters of a row to those of another record of the same call; the earlier time stays. */
 export function raise(table: UsageTable, row: number, numbers: Float64Array): void {
-  const from = row * width;
-  for (let i = 0; i < counters; i += 1) {
-    const value = numbers[i] ?? 0;
-    if (value > (table.numbers[from + i] ?? 0)) table.numbers[from + i] = value;
-  }
-  table.numbers[from + column.flags] = (table.numbers[from + column.flags] ?? 0) | ((numbers[column.flags] ?? 0) & 1);
-  const time = numbers[column.time] ?? 0;
-  const known = table.numbers[from + column.time] ?? 0;
-  if (time > 0 && (known === 0 || time < known)) table.numbers[from + column.time] = time;
+  raiseAt(table.numbers, row * width, numbers);
 }
 
-/** The numbers of a row, copied, to raise those of another table with. */
-export function numbersOf(table: UsageTable, row: number, into: Float64Array): Float64Array {
-  for (let i = 0; i < width; i += 1) into[i] = table.numbers[row * width + i] ?? 0;
-  return into;
+/** The same for the row that begins at `from`. */
+export function raiseAt(known: number[] | Float64Array, from: number, numbers: Float64Array): void {
+  for (let i = 0; i < counters; i += 1) {
+    const value = numbers[i] ?? 0;
+    if (value > (known[from + i] ?? 0)) known[from + i] = value;
+  }
+  known[from + column.flags] = (known[from + column.flags] ?? 0) | ((numbers[column.flags] ?? 0) & 1);
+  const time = numbers[column.time] ?? 0;
+  const before = known[from + column.time] ?? 0;
+  if (time > 0 && (before === 0 || time < before)) known[from + column.time] = time;
 }
 
 /** The same id and the same request, or one of the two does not say which, or one is a copy in a side chain. */
-export function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
+function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
   const known = table.requestIds[row] ?? "";
   if (known === requestId || known === "" || requestId === "") return true;
   return (valueOf(table, row, column.flags) & 2) !== (flags & 2);
