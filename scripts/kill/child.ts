@@ -4,6 +4,7 @@ import { createWriteStream } from "node:fs";
 import { text } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
 import type { CheckTask, Verdict } from "./checker.ts";
+import type { ShortRunTask } from "./short-run.ts";
 import type { WriterTask } from "./writer.ts";
 
 /** A writing process under way. What it tells goes into its journal. */
@@ -27,7 +28,7 @@ export interface StartOptions {
 }
 
 /** Starts the process that will be killed, or in which something will fail. */
-export function startWriter(task: WriterTask, journal: string, options: StartOptions = {}): Writer {
+export function startWriter(task: WriterTask | ShortRunTask, journal: string, options: StartOptions = {}): Writer {
   const { under = [], program = "writer.ts" } = options;
   const node = [...process.execArgv, `${import.meta.dirname}/${program}`, JSON.stringify(task)];
   const [command = process.execPath, ...before] = under.length > 0 ? [...under, process.execPath] : [];

@@ -46,8 +46,7 @@ export async function runWithFault({ store, error, when }: Fault): Promise<Fault
       files.flatMap((name) => ["-P", join(place.folder, name)]),
       ["-e", `trace=${calls}`, "-e", `inject=${calls}:error=${error}:when=${when}`],
     );
-    const task = { store, place, seed: 1, writers: 1 };
-    await startWriter(task, journal, { under, program: "short-run.ts" }).ended();
+    await startWriter({ store, place }, journal, { under, program: "short-run.ts" }).ended();
     const hit = readFileSync(trace, "utf8").includes("(INJECTED)");
     const { violations, acknowledged } = await check({ store, place, journals: [journal], whole: true });
     return {

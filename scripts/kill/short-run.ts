@@ -9,7 +9,9 @@ import { openStore } from "./open-store.ts";
 import { createTeller } from "./teller.ts";
 import type { WriterTask } from "./writer.ts";
 
-const { store: name, place } = JSON.parse(process.argv[2] ?? "{}") as WriterTask;
+export type ShortRunTask = Pick<WriterTask, "store" | "place">;
+
+const { store: name, place } = JSON.parse(process.argv[2] ?? "{}") as ShortRunTask;
 const { tell, appended } = createTeller();
 const ids = createIds();
 const facts = createFacts(ids);
