@@ -11,6 +11,9 @@ import {
 } from "../src/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
+/** The second line of the first conversation that has the usual start. */
+const leaf = "u-2026-11-01T10:00:00.000Z-2";
+
 const hello = (text = "hello", start?: string): readonly Fields[] => {
   const talk = conversation(start);
   return [talk.user(text), talk.answer("hi")];
@@ -139,7 +142,14 @@ describe("the list", () => {
       "Model's",
     ],
     ["the last prompt", [{ type: "last-prompt", lastPrompt: "last" }], "last"],
-    ["an old summary", [{ type: "summary", summary: "Old", leafUuid: "x" }], "Old"],
+    ["an old summary", [{ type: "summary", summary: "Old", leafUuid: leaf }], "Old"],
+    ["an old summary without a message", [{ type: "summary", summary: "Old" }], "Old"],
+    ["not the summary of another session", [{ type: "summary", summary: "Old", leafUuid: "x" }], "real question"],
+    [
+      "the last of its own summaries",
+      [leaf, leaf, "x"].map((leafUuid, at) => ({ type: "summary", summary: `Old ${at}`, leafUuid })),
+      "Old 1",
+    ],
     ["the first prompt", [], "real question"],
   ])("shows as the title %s", async (_, metadata, expected) => {
     const data = createDataDirectory();
@@ -147,6 +157,16 @@ describe("the list", () => {
     const lines = [talk.user("<command-name>/init</command-name>"), talk.user("real question"), talk.answer("ok")];
     data.session(sessionId(1), [...metadata.slice(0, 1), ...lines, ...metadata.slice(1)]);
     expect((await listSessions(data.config)).data[0]?.summary).toBe(expected);
+  });
+
+  test("shows a summary that was written long after the message it belongs to", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const summary = { type: "summary", summary: "Late", leafUuid: leaf };
+    data.session(sessionId(1), [talk.user("a"), talk.answer("b"), talk.user("x".repeat(600_000)), summary]);
+    for (const config of [data.config, data.indexed, data.indexed]) {
+      expect((await listSessions(config)).data[0]?.summary).toBe("Late");
+    }
   });
 
   test("finds a title far from the end of the file, and one in the file beside it", async () => {

@@ -7,6 +7,7 @@ import { findTimestamp, newPeek, peekLine, type Peek } from "../format/peek-line
 import type { ByteSearch } from "../scan/byte-search.ts";
 import { createLineWalk, type LineNotes, type LineWalk, type Place } from "../scan/line-walk.ts";
 import { compare, latin1, oneLine, parse, text } from "./line-text.ts";
+import { noteSummary, settleSummaries, type OpenSummary } from "./old-summaries.ts";
 
 export interface SessionFacts {
   lines: number;
@@ -22,7 +23,10 @@ export interface SessionFacts {
   sessionId: string | null;
   customTitle: string | null;
   aiTitle: string | null;
+  /** The last summary of this conversation. Old versions also wrote those of others here. */
   summary: string | null;
+  /** Summaries of which it is not known yet whether their last message is in this file. */
+  openSummaries: OpenSummary[];
   lastPrompt: string | null;
   firstPrompt: string | null;
   relocatedCwd: string | null;
@@ -33,7 +37,7 @@ export interface SessionFacts {
 
 export const sessionFactsFacet: Facet<SessionFacts> = {
   name: "facts",
-  version: 2,
+  version: 3,
   start: () => ({
     lines: 0,
     messageCount: 0,
@@ -46,6 +50,7 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
     customTitle: null,
     aiTitle: null,
     summary: null,
+    openSummaries: [],
     lastPrompt: null,
     firstPrompt: null,
     relocatedCwd: null,
@@ -59,6 +64,7 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
     if (bytes.buffer === search.buffer().buffer) foldWalking(state, region, walkOf(search));
     else state.lines += forEachLine(region, (start, end) => foldLine(state, bytes, start, end));
     for (const [type, { start, end }] of lastOf) readMetadata(state, type, bytes, start, end);
+    if (state.openSummaries.length > 0) settleSummaries(state, bytes.subarray(region.start, region.end));
     if (untimed.start < 0) return;
     const time = findTimestamp(bytes, untimed.start, untimed.end);
     if (time !== undefined) noteTime(state, time);
@@ -255,9 +261,7 @@ const metadata: Readonly<Record<string, ReadMetadata | undefined>> = {
   "last-prompt": (state, { lastPrompt }) => {
     if (typeof lastPrompt === "string" && lastPrompt !== "") state.lastPrompt = lastPrompt;
   },
-  summary: (state, { summary }) => {
-    if (typeof summary === "string" && summary !== "") state.summary = summary;
-  },
+  summary: (state, line) => noteSummary(state, line),
   relocated: (state, { relocatedCwd }) => {
     if (typeof relocatedCwd === "string") state.relocatedCwd = relocatedCwd;
   },

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "../discover/data-file.ts";
+import { summaryOfFile } from "./old-summaries.ts";
 import type { SessionFacts } from "./session-facts.ts";
 
 /**
@@ -8,9 +9,8 @@ import type { SessionFacts } from "./session-facts.ts";
  * last prompt, the first one.
  */
 export function titleOf(file: DataFile, facts: SessionFacts): string | null {
-  return (
-    facts.customTitle ?? titleBeside(file) ?? facts.aiTitle ?? facts.summary ?? facts.lastPrompt ?? facts.firstPrompt
-  );
+  const given = facts.customTitle ?? titleBeside(file) ?? facts.aiTitle;
+  return given ?? summaryOfFile(file, facts) ?? facts.lastPrompt ?? facts.firstPrompt;
 }
 
 /** `/rename` also writes the name into a file in the session's folder. */

@@ -103,7 +103,13 @@ function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
     if (group) group.push(node);
     else groups.set(key, [node]);
   }
-  return [...groups.values()].map(promptWays).filter((ways) => ways.length > 1);
+  // Where prompts are never linked to what came before them, many beginnings say nothing.
+  const areLinked = nodes.some((node) => node.parent !== undefined && isPrompt(node.message));
+  return [...groups.values()].map(promptWays).filter((ways) => ways.length === 2 || (ways.length > 2 && areLinked));
+}
+
+function isPrompt(message: Message): boolean {
+  return message.type === "user" && message.role === "user" && message.humanPrompt !== null;
 }
 
 /** Children that are ways of their own: someone spoke there, and it is not a copy of its sibling. */
@@ -146,7 +152,7 @@ function opensWithPrompt(start: Node): boolean {
   let node: Node | undefined = start;
   for (let steps = 0; node !== undefined && steps < 50; steps += 1) {
     const { message } = node;
-    if (message.type === "user") return message.role === "user" && message.humanPrompt !== null;
+    if (message.type === "user") return isPrompt(message);
     if (message.type === "assistant") return false;
     node = node.children[0];
   }
