@@ -1,4 +1,12 @@
-import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
+import {
+  type Agents,
+  type Models,
+  type Sessions,
+  type Store,
+  createAgents,
+  createModels,
+  createSessions,
+} from "@skein/core";
 import {
   type Ids,
   KnownError,
@@ -25,6 +33,7 @@ export interface Shared {
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   readonly ids: Ids;
+  readonly viewOf: (tenant: string) => View;
   readonly now: () => number;
   /** Whether the server has begun to stop. */
   readonly isClosing: () => boolean;
@@ -65,14 +74,34 @@ export type Handler<Name extends RouteName> = (
 
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
 
-/** The data as a tenant sees it. */
-export function viewOf({ deps, ids, now }: Shared, tenant: string): Pick<Caller, "sessions" | "agents" | "models"> {
-  const { store } = deps;
+export type View = Pick<Caller, "sessions" | "agents" | "models">;
+
+/** Tenants whose view is kept. */
+const VIEWS = 1000;
+
+/** The data as each tenant sees it. */
+export function createViews({
+  store,
+  ids,
+  now,
+}: {
+  store: Store;
+  ids: Ids;
+  now: () => number;
+}): (tenant: string) => View {
+  const views = new Map<string, View>();
   const { records } = store;
-  return {
-    sessions: createSessions({ store, tenant, now, ids }),
-    agents: createAgents({ records, tenant, now, ids }),
-    models: createModels({ records, tenant, now, ids }),
+  return (tenant) => {
+    const known = views.get(tenant);
+    if (known) return known;
+    const view = {
+      sessions: createSessions({ store, tenant, now, ids }),
+      agents: createAgents({ records, tenant, now, ids }),
+      models: createModels({ records, tenant, now, ids }),
+    };
+    if (views.size >= VIEWS) views.clear();
+    views.set(tenant, view);
+    return view;
   };
 }
 

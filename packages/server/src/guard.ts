@@ -35,9 +35,10 @@ const KEY_PROTOCOL = "skein-key.";
 
 /** The key of a request. Two ways to send one, never two keys. */
 export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
-  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  const given = names.filter((name) => name === "authorization" || name === "x-api-key");
-  if (given.length > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
+  let given = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (/^(?:authorization|x-api-key)$/i.test(rawHeaders[at] ?? "")) given += 1;
+  if (given > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];
   if (typeof header === "string") return header;
   // Browsers cannot set headers on a WebSocket; the list of protocols is the one thing they can.

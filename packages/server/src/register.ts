@@ -2,7 +2,7 @@ import { type ParsedRequest, ROUTES, type Route, type RouteName, pathsOf } from 
 import { parsed } from "@skein/core";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "./api-error.ts";
-import { type Call, type Handlers, type Raw, type Shared, TAKEN_OVER, viewOf } from "./call.ts";
+import { type Call, type Handlers, type Raw, type Shared, TAKEN_OVER } from "./call.ts";
 import { type Idempotency, type StoredAnswer, idempotencyKey } from "./idempotency.ts";
 import { type Principal, allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
@@ -81,7 +81,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
           body: request.body,
         })
       : undefined;
-  const call: Call = { shared, principal, ...viewOf(shared, principal.tenant), idempotency: key, request, reply };
+  const call: Call = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: key, request, reply };
   // The table pairs each name with its handler; the type of the pair is lost in the loop over names.
   const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: Call) => Promise<unknown>;
   const work = async (): Promise<StoredAnswer> => ({

@@ -9,7 +9,7 @@ import fastify, {
   type LightMyRequestResponse,
 } from "fastify";
 import { ApiError, errorAnswer, problemOf } from "./api-error.ts";
-import type { Shared } from "./call.ts";
+import { type Shared, createViews } from "./call.ts";
 import type { ServerDeps } from "./deps.ts";
 import { checkCaller, keyIn } from "./guard.ts";
 import { handlers } from "./handlers/index.ts";
@@ -76,6 +76,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     streams,
     metrics: createMetrics(),
     webhooks,
+    viewOf: createViews({ store: deps.store, ids, now }),
     ids,
     now,
     isClosing: () => closing,
@@ -99,7 +100,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   });
   acceptOnlyJson(app);
   addErrors(app, log);
-  addGuards(app, shared, log);
+  addGuards(app, shared);
   await app.register(websocket, { options: socketOptions(limits) });
   registerRoutes(app, { handlers, shared, idempotency: createIdempotency({ records: deps.store.records, now }) });
   registerSocket(app, shared);
@@ -163,12 +164,12 @@ function addErrors(app: FastifyInstance, log: NonNullable<ServerDeps["log"]>): v
 }
 
 /** Before routing and parsing: who calls, from where, and whether it may. */
-function addGuards(app: FastifyInstance, shared: Shared, log: NonNullable<ServerDeps["log"]>): void {
+function addGuards(app: FastifyInstance, shared: Shared): void {
   const { deps, keys, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers({ ...HEADERS, "x-request-id": request.id });
+    reply.headers(HEADERS).header("x-request-id", request.id);
     const origin = checkCaller(request.headers, guard);
     if (origin !== null) reply.headers(corsHeaders(origin));
     if (origin !== null && request.method === "OPTIONS") return reply.code(204).send();
@@ -184,7 +185,7 @@ function addGuards(app: FastifyInstance, shared: Shared, log: NonNullable<Server
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     const route = request.routeOptions.url ?? "(none)";
     metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime / 1000);
-    log({
+    deps.log?.({
       level: "info",
       time: new Date(now()).toISOString(),
       request_id: request.id,

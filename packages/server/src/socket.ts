@@ -3,7 +3,7 @@ import { parsed } from "@skein/core";
 import { type Draft, type Event, SocketCommand } from "@skein/protocol";
 import type { FastifyInstance } from "fastify";
 import { ApiError, errorAnswer } from "./api-error.ts";
-import { type Caller, type Shared, sessionIn, viewOf } from "./call.ts";
+import { type Caller, type Shared, sessionIn } from "./call.ts";
 import { SOCKET_PROTOCOL } from "./guard.ts";
 import { acceptAnswer } from "./handlers/awaits.ts";
 import { acceptMessage } from "./handlers/messages.ts";
@@ -39,7 +39,7 @@ export function registerSocket(app: FastifyInstance, shared: Shared): void {
     } catch {
       return socket.close(1013, "too many streams");
     }
-    const caller: Caller = { shared, principal, ...viewOf(shared, principal.tenant), idempotency: undefined };
+    const caller: Caller = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: undefined };
     const remove = shared.streams.add({
       keyId: principal.keyId,
       close(reason) {
