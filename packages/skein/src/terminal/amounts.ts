@@ -1,7 +1,7 @@
 import type { UsageTotals } from "@skein/protocol";
 
 /** Dollars with as many digits as the amount needs to be more than zero. */
-export function dollars(micros: number): string {
+function dollars(micros: number): string {
   return `$${(micros / 1e6).toFixed(micros > 0 && micros < 10_000 ? 6 : 4)}`;
 }
 
