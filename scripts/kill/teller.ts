@@ -41,7 +41,7 @@ export function createTeller(): Teller {
     } catch (error) {
       if (isKnownError(error, ...GONE)) {
         tell({ is: "unknown", op, code: error.code });
-        await sleep(20);
+        await sleep(100);
       } else if (isKnownError(error)) tell({ is: "refused", op, code: error.code });
       else throw error;
       return undefined;
