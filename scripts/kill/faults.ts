@@ -72,6 +72,7 @@ export async function everyFault(
       for (let hit = true; hit; runs++) {
         const outcome = await runWithFault({ store, error, when: `${(call += 1)}${suffix}` });
         violations.push(...outcome.violations);
+        for (const violation of outcome.violations) progress(violation);
         ({ hit } = outcome);
         if (call % 10 === 0) progress(`${store}: ${error} at call ${call}${suffix}`);
       }
