@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader, StatementType } from "@duckdb/node-api";
+import type { LibraryConfig } from "@skein/history";
+import { priceFunction } from "./price-function.ts";
+import { literals, plainPath } from "./quote.ts";
+import { loadNamed } from "./small-files.ts";
+import { SqlError } from "./sql-error.ts";
+import { CLAUDE_TABLES } from "./tables/claude-tables.ts";
+import { SCAN } from "./tables/scan.ts";
+import { SEED_TABLES } from "./tables/seed-tables.ts";
+import { createTranscripts } from "./transcripts.ts";
+import { type Column, type Row, columnsOf, rowsOf } from "./values.ts";
+
+export interface SqlOptions {
+  /** Claude Code's data directories; found by itself if not given. */
+  readonly roots?: readonly string[];
+  /** Skein's own folder for what is known of the files; `null` keeps nothing. Never inside a data directory. */
+  readonly cacheFolder?: string | null;
+  /** What DuckDB may use before it writes to its own temporary folder. */
+  readonly memoryLimit?: string;
+  readonly threads?: number;
+}
+
+/** The answer to one statement. */
+export interface SqlResult {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+}
+
+/** SQL over Claude Code's files. The files are only read. */
+export interface Sql {
+  /** Runs statements, one after the other. Refuses with `SqlError` what DuckDB refuses. */
+  run(sql: string): Promise<readonly SqlResult[]>;
+  close(): void;
+}
+
+/** How often a statement is run again because a file changed while it was read. */
+const ATTEMPTS = 3;
+
+export async function createSql(options: SqlOptions = {}): Promise<Sql> {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  const emptyFile = join(folder, "empty.jsonl");
+  writeFileSync(emptyFile, "");
+  const instance = await DuckDBInstance.create(":memory:", {
+    memory_limit: options.memoryLimit ?? "1GB",
+    temp_directory: join(folder, "spill"),
+    // Extensions would be fetched from the network in the middle of a statement.
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+    ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
+  });
+  const connection = await instance.connect();
+  connection.registerScalarFunction(priceFunction());
+  // A view is bound when it is made, and needs something to read.
+  await connection.run(
+    `SET VARIABLE skein_files = ${literals([plainPath(emptyFile)])}; SET VARIABLE skein_line_bytes = 65536`,
+  );
+  await connection.run(`${SCAN}${SEED_TABLES}${CLAUDE_TABLES}`);
+  const cacheFolder = options.cacheFolder ?? null;
+  const library: LibraryConfig = {
+    ...(options.roots === undefined ? {} : { dataPath: options.roots }),
+    cacheFolder: cacheFolder === null ? null : join(cacheFolder, "history"),
+  };
+  const transcripts = createTranscripts({
+    connection,
+    library,
+    cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
+    emptyFile,
+  });
+
+  return {
+    async run(sql) {
+      await transcripts.refresh();
+      await loadNamed(connection, library, sql);
+      const statements = await extracted(connection, sql);
+      const results: SqlResult[] = [];
+      for (let at = 0; at < statements.count; at += 1) results.push(await runSteady(sql, at));
+      return results;
+    },
+    close() {
+      connection.closeSync();
+      instance.closeSync();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+
+  /**
+   * Lines are numbered by what was counted before: if a file grew or went away meanwhile, once more. Only questions are
+   * repeated, never what changes something.
+   */
+  async function runSteady(sql: string, at: number): Promise<SqlResult> {
+    for (let attempt = 1; ; attempt += 1) {
+      const prepared = await (await extracted(connection, sql)).prepare(at).catch(failed(sql));
+      const repeats = prepared.statementType === StatementType.SELECT && attempt < ATTEMPTS;
+      const reader = await prepared.runAndReadAll().catch(async (error: unknown): Promise<undefined> => {
+        if (repeats && (await transcripts.refresh())) return;
+        return failed(sql)(error);
+      });
+      if (reader && !(repeats && (await transcripts.refresh()))) return resultOf(reader);
+    }
+  }
+}
+
+function resultOf(reader: DuckDBResultReader): SqlResult {
+  const columns = columnsOf(reader);
+  return { columns, rows: rowsOf(reader, columns) };
+}
+
+async function extracted(connection: DuckDBConnection, sql: string) {
+  return await connection.extractStatements(sql).catch(failed(sql));
+}
+
+const failed =
+  (sql: string) =>
+  (error: unknown): never => {
+    throw new SqlError(sql, error instanceof Error ? error.message : String(error));
+  };
