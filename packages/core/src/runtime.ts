@@ -12,6 +12,9 @@ export interface Claimed {
   readonly clock: LeaseClock;
 }
 
+/** Why a drive is aborted whose lease another worker has: it must end at once, where others may finish what is going on. */
+export const LEASE_LOST = "lease lost";
+
 /**
  * What turns prompts into events: the loop, or Claude Code.
  *

@@ -1,5 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Claim, Claimed, Engine, Lease, LeaseClock, Runtime, Store, Timers } from "@skein/core";
+import {
+  type Claim,
+  type Claimed,
+  type Engine,
+  LEASE_LOST,
+  type Lease,
+  type LeaseClock,
+  type Runtime,
+  type Store,
+  type Timers,
+} from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 
 export interface LocalEngineDeps {
@@ -128,7 +138,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     try {
       const lost = new Set(await store.renew(held.map(({ lease }) => lease)));
       for (const { lease, clock, stop } of held)
-        if (lost.has(lease)) stop.abort();
+        if (lost.has(lease)) stop.abort(LEASE_LOST);
         else clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
     } catch (error) {
       if (!isKnownError(error)) report(error);

@@ -1,6 +1,6 @@
 import { type Event, type Fact, type NewEvent, isKnownError } from "@skein/protocol";
 import { fold } from "../fold.ts";
-import type { Claimed, Runtime } from "../runtime.ts";
+import { type Claimed, LEASE_LOST, type Runtime } from "../runtime.ts";
 import type { SessionState } from "../state.ts";
 import type { StateCache } from "../state-cache.ts";
 import type { Store } from "../store.ts";
@@ -29,6 +29,8 @@ export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memo
 const MAX_VALIDATION_FAILURES = 3;
 /** How long a session is left alone by a process that cannot serve it. */
 const ELSEWHERE_MS = 1000;
+/** Long enough for most tools, and well within the time in which a process must end. */
+const GRACE_MS = 5000;
 /** A store that does not answer is asked again until the lease is over. */
 const RETRY_MS = 50;
 
@@ -75,7 +77,15 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
     heard = Math.max(heard, events?.at(-1)?.sequence ?? Number.POSITIVE_INFINITY);
     running.nudge();
   });
-  const stopping = (): void => running.nudge();
+  /** What is going on when it is asked to stop may end within this time; nothing new begins. */
+  let graceUntil = Number.POSITIVE_INFINITY;
+  const stopping = (): void => {
+    graceUntil = deps.now() + GRACE_MS;
+    running.nudge();
+    void deps.timers.sleep(GRACE_MS, over.signal).then(running.nudge);
+  };
+  const over = new AbortController();
+  if (signal.aborted) stopping();
   signal.addEventListener("abort", stopping);
 
   const view = (): View => ({
@@ -94,29 +104,34 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
       const base = state.sequence;
       const batch: NewEvent[] = [...outcomes];
       foldAhead(state, outcomes, deps.now());
-      const decision = settle(state, batch, deps, () => {
-        startedHere = startedIn(batch) ?? startedHere;
-        return view();
-      });
-      const stop = signal.aborted && !decision.sleep ? { ...decision, sleep: { dueAt: deps.now() } } : decision;
+      const mustStop = signal.aborted;
+      const decision = mustStop
+        ? stopped(running.busy() && deps.now() < graceUntil ? null : { dueAt: deps.now() })
+        : settle(state, batch, deps, () => {
+            startedHere = startedIn(batch) ?? startedHere;
+            return view();
+          });
 
-      const stored = await store(batch, { base, decision: stop, claimed, deps });
+      const stored = await store(batch, { base, decision, claimed, deps });
       if (stored === "moved") {
         state = await deps.states.load(sessionId);
         heard = state.sequence;
         continue;
       }
       outcomes = [];
-      if (stop.sleep) {
+      if (decision.sleep) {
         if (stored === "released") deps.states.put(state);
         return;
       }
 
       if (deps.now() > claimed.clock.validUntil) return;
-      running.match(decision.effects);
+      // What was just written down is begun even if the wish to stop came in between: an intent without its effect would
+      // have to be told as unknown.
+      if (!mustStop) running.match(decision.effects);
       for (;;) {
         await running.changed();
         if (failure !== undefined) throw failure;
+        if (signal.reason === LEASE_LOST) return;
         const facts = running.take();
         if (facts) {
           outcomes = facts.map((fact) => ({ ...fact, id: deps.ids() }));
@@ -132,10 +147,16 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
       }
     }
   } finally {
+    over.abort();
     signal.removeEventListener("abort", stopping);
     stopListening();
     running.abortAll();
   }
+}
+
+/** Asked to stop: what has happened is still written down, and nothing is begun. */
+function stopped(sleep: Decision["sleep"]): Decision {
+  return { facts: [], effects: [], sleep };
 }
 
 /** Lets decisions follow each other until something has to run, collecting what they write down. */

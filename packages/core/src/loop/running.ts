@@ -11,6 +11,8 @@ export interface Running {
   changed(): Promise<void>;
   /** Something outside has happened. */
   nudge(): void;
+  /** Whether anything is going on, or has ended and was not taken. */
+  busy(): boolean;
   abortAll(): void;
 }
 
@@ -64,6 +66,7 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
       nudged = true;
       wake();
     },
+    busy: () => running.size > 0,
     abortAll() {
       for (const stop of running.values()) stop.abort();
       running.clear();
