@@ -1,4 +1,5 @@
 /** A session as one HTML file: no scripts, nothing loaded from anywhere, and text of the session is only ever text. */
+import { createHash } from "node:crypto";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { shownMessage, type Part } from "./transcript-parts.ts";
 
@@ -22,7 +23,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${title}</title><style>${style}</style></head><body><main>`;
 }
@@ -34,6 +35,9 @@ const style =
   "pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0;font:.85rem/1.45 ui-monospace,monospace}.text{font:inherit}summary{cursor:pointer;color:#444;font-size:.9rem}.error summary{color:#b00}" +
   "@media(prefers-color-scheme:dark){body{background:#151515;color:#ddd}section{background:#1d1d1d;border-color:#333}.human{background:#1a2433}.system{background:#2a2615}h3,summary{color:#aaa}}" +
   "@media print{details{display:block}}";
+
+/** Only this style sheet may act, so that not even a style of a transcript could. */
+const styleHash = `sha256-${createHash("sha256").update(style).digest("base64")}`;
 
 function factsTable(session: Session): string {
   const facts = {

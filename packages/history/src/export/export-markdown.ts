@@ -83,13 +83,24 @@ function safeMarkdown(text: string): string {
     const isInside = fence !== undefined;
     if (isClosing) fence = undefined;
     else if (mark !== undefined && !isInside) fence = mark;
-    return isInside ? line : line.replaceAll(/<(?=[A-Za-z/!?])/g, "&lt;").replaceAll("![", "!\\[");
+    return isInside ? line : withoutPower(line);
   });
   return fence === undefined ? lines.join("\n") : [...lines, fence].join("\n");
 }
 
+/** A link may lead somewhere, but not run something or be a page of its own. */
+const runningLink = /(\]\(|\]:)\s*(?:<|&lt;)?\s*(javascript|vbscript|data)\s*(?::|&colon;|&#0*58;|&#x0*3a;)/gi;
+
+function withoutPower(line: string): string {
+  return line
+    .replaceAll(/<(?=[A-Za-z/!?])/g, "&lt;")
+    .replaceAll("![", "!\\[")
+    .replaceAll(runningLink, "$1#not-followed-$2-");
+}
+
 function plain(text: string): string {
-  return html(text.replaceAll(/\s+/g, " ")).replaceAll("|", "\\|").replaceAll("![", "!\\[");
+  const line = html(text.replaceAll(/\s+/g, " ")).replaceAll("|", "\\|");
+  return line.replaceAll("![", "!\\[").replaceAll(runningLink, "$1#not-followed-$2-");
 }
 
 function html(text: string): string {

@@ -186,7 +186,7 @@ export interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly hasMore: boolean;
-  /** There are more than `total`: they were not counted, because they cannot be on this page. */
+  /** There may be more than `total`: those that cannot be on this page were not counted. */
   readonly totalIsAtLeast?: true;
 }
 

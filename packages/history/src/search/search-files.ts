@@ -59,22 +59,41 @@ export async function searchFiles(
       });
     }
   };
+  if (!choice) {
+    for (const file of files) {
+      searchFile(file);
+      await breathe();
+    }
+    return { isComplete: true };
+  }
+  const worthIn = createWorth(query, choice);
   let done = 0;
-  while (done < files.length && (choice?.isOpen() ?? true)) {
+  while (done < files.length && choice.isOpen()) {
     const file = files[done];
-    if (file) searchFile(file);
+    if (file) searchFile(file, worthIn(file));
     done += 1;
     await breathe();
   }
-  if (!choice || done === files.length) return { isComplete: true };
   const best = bestScore(query);
-  for (const { file, time } of newestFirst(files.slice(done))) {
+  for (const { file, time } of choice.isOpen() ? [] : newestFirst(files.slice(done))) {
     // Not even the best match in the newest file that is left would be shown.
     if (!choice.isWorth(best, time)) break;
-    searchFile(file, (bytes, start, end) => choice.isWorth(bestScoreIn(bytes, start, end, query), time));
+    searchFile(file, worthIn(file));
     await breathe();
   }
-  return { isComplete: false };
+  return { isComplete: choice.isOpen() };
+}
+
+/** Which lines of a file are worth parsing once not everything is wanted any more. */
+function createWorth(query: Query, choice: Choice): (file: DataFile) => IsWanted {
+  return (file) => {
+    let time: number | undefined;
+    return (bytes, start, end) => {
+      if (choice.isOpen()) return true;
+      time ??= lastActivity(file);
+      return choice.isWorth(bestScoreIn(bytes, start, end, query), time);
+    };
+  };
 }
 
 function newestFirst(files: readonly DataFile[]): readonly { readonly file: DataFile; readonly time: number }[] {

@@ -23,7 +23,8 @@ export function createTop<T>(count: number, compare: (a: T, b: T) => number): To
       if (items.length >= count * 2 + 100) trim();
     },
     worst() {
-      if (items.length > count) trim();
+      // A few items late is good enough: then it is only less strict.
+      if (items.length >= (worst === undefined ? count : count + 20)) trim();
       return worst;
     },
     sorted() {
