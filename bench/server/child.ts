@@ -1,4 +1,9 @@
-/** A server in a process of its own, so that its memory and its time are its own. Ends when its input does. */
+/**
+ * A server in a process of its own, so that its memory and its time are its own. Ends when its input does.
+ *
+ * Every line of its input is a question: what it holds now, after everything that can be forgotten is.
+ */
+import { createInterface } from "node:readline";
 import { defineTool } from "skein";
 import fastify from "fastify";
 import { z } from "zod";
@@ -32,12 +37,23 @@ const server = await startServer({
 // The floor of reads: the same framework, the same objects, from memory and unchecked.
 const bare = fastify();
 let kept: unknown = {};
-bare.put("/", async (request) => ((kept = request.body), { ok: true }));
-bare.get("/", async () => kept);
+bare.put("/", (request, reply) => {
+  kept = request.body;
+  return reply.send({ ok: true });
+});
+bare.get("/", (_, reply) => reply.send(kept));
 const bareUrl = await bare.listen({ port: 0, host: "127.0.0.1" });
 
 console.log(JSON.stringify({ url: server.url, key: server.key.key, bareUrl }));
-process.stdin.resume();
-process.stdin.once("end", () => {
+const input = createInterface(process.stdin);
+input.on("line", () => {
+  globalThis.gc?.();
+  const { rss, heapUsed } = process.memoryUsage();
+  const resources = process.getActiveResourcesInfo();
+  const timers = resources.filter((name) => name === "Timeout").length;
+  const sockets = resources.filter((name) => name === "TCPSocketWrap").length;
+  console.log(JSON.stringify({ rss: rss / 2 ** 20, heap: heapUsed / 2 ** 20, timers, sockets }));
+});
+input.once("close", () => {
   void Promise.all([server.close(), bare.close()]).then(() => process.exit(0));
 });

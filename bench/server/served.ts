@@ -2,6 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+
+/** Per second, in /proc. */
+const TICKS = 100;
 
 /** A server in a process of its own, and how to call it. */
 export interface Served {
@@ -10,8 +15,22 @@ export interface Served {
   readonly key: string;
   /** Megabytes that the process holds. */
   readonly rss: () => number;
+  /** Megabytes that it held when it held the most. */
+  readonly peak: () => number;
+  /** Seconds of a processor that it has used. */
+  readonly cpu: () => number;
+  /** What it holds after everything that can be forgotten is. */
+  readonly holds: () => Promise<Held>;
   readonly call: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
   readonly close: () => Promise<void>;
+}
+
+/** What is left in a process. Sizes in megabytes. */
+export interface Held {
+  readonly rss: number;
+  readonly heap: number;
+  readonly timers: number;
+  readonly sockets: number;
 }
 
 export async function served(storeUrl: string, dataDir: string, modelUrl: string): Promise<Served> {
@@ -20,14 +39,30 @@ export async function served(storeUrl: string, dataDir: string, modelUrl: string
     [...process.execArgv, "--expose-gc", "bench/server/child.ts", storeUrl, dataDir, modelUrl],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
-  const [line] = (await once(child.stdout as NonNullable<ChildProcess["stdout"]>, "data")) as [Buffer];
-  const { url, key, bareUrl } = JSON.parse(String(line)) as { url: string; key: string; bareUrl: string };
+  const lines = createInterface(child.stdout as NonNullable<ChildProcess["stdout"]>);
+  const [line] = (await once(lines, "line")) as [string];
+  const { url, key, bareUrl } = JSON.parse(line) as { url: string; key: string; bareUrl: string };
+  const status = (name: string): number =>
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024;
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   return {
     url,
     key,
     bareUrl,
-    rss: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    rss: () => status("VmRSS"),
+    peak: () => status("VmHWM"),
+    cpu() {
+      const [user = 0, system = 0] = readFileSync(`/proc/${child.pid}/stat`, "utf8")
+        .split(" ")
+        .slice(13, 15)
+        .map(Number);
+      return (user + system) / TICKS;
+    },
+    async holds() {
+      const answer = once(lines, "line") as Promise<[string]>;
+      child.stdin?.write("?\n");
+      return JSON.parse((await answer)[0]) as Held;
+    },
     async call(method, path, body) {
       const text = await exchange(agent, { url: `${url}${path}`, method, key, body });
       return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
@@ -41,7 +76,7 @@ export async function served(storeUrl: string, dataDir: string, modelUrl: string
 }
 
 /** One request over a connection that is kept. */
-export function exchange(
+function exchange(
   agent: Agent,
   { url, method = "GET", key, body }: { url: string; method?: string; key?: string; body?: unknown },
 ): Promise<string> {
@@ -96,22 +131,52 @@ export function stream(
   });
 }
 
-/** Requests per second of a route, with so many at once. */
+/** How fast a route is: requests per second, and milliseconds of the server's processor for each. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly cpuMs: number;
+}
+
+/**
+ * Asks for a route over and over, on so many connections.
+ *
+ * Written on bare sockets: a client that costs more than the server would make every server look the same.
+ */
 export async function rate(
-  options: { url: string; key?: string },
+  { url, key, cpu }: { url: string; key?: string; cpu: () => number },
   { ms, at }: { ms: number; at: number },
-): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: at });
-  const end = performance.now() + ms;
-  let count = 0;
-  const worker = async (): Promise<void> => {
-    while (performance.now() < end) {
-      await exchange(agent, options);
-      count += 1;
-    }
-  };
+): Promise<Rate> {
+  const { port, pathname, search, host } = new URL(url);
+  const headers = `Host: ${host}\r\n${key === undefined ? "" : `X-API-Key: ${key}\r\n`}`;
+  const asked = Buffer.from(`GET ${pathname}${search} HTTP/1.1\r\n${headers}\r\n`);
   const began = performance.now();
-  await Promise.all(Array.from({ length: at }, worker));
-  agent.destroy();
-  return (count / (performance.now() - began)) * 1000;
+  const end = began + ms;
+  const before = cpu();
+  let count = 0;
+  const connection = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(asked));
+      let missing = -1;
+      socket.setNoDelay(true);
+      socket.on("data", (chunk) => {
+        if (missing < 0) {
+          const head = chunk.indexOf("\r\n\r\n");
+          const length = /content-length: (\d+)/i.exec(chunk.toString("latin1", 0, head))?.[1];
+          if (head < 0 || length === undefined || !chunk.toString("latin1", 0, 12).endsWith("200"))
+            return void socket.destroy(new Error(`Expected an answer: ${chunk.toString("latin1", 0, 300)}`));
+          missing = Number(length) + head + 4;
+        }
+        missing -= chunk.length;
+        if (missing > 0) return;
+        missing = -1;
+        count += 1;
+        if (performance.now() < end) socket.write(asked);
+        else socket.destroy();
+      });
+      socket.once("error", reject);
+      socket.once("close", () => resolve());
+    });
+  await Promise.all(Array.from({ length: at }, connection));
+  const seconds = (performance.now() - began) / 1000;
+  return { perSecond: count / seconds, cpuMs: ((cpu() - before) / count) * 1000 };
 }

@@ -12,6 +12,7 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
   if (answer.failure === "hang") return ["no answer within 5 s"];
   if (answer.failure === "broken") return ["the connection broke without a whole answer"];
   const { status } = answer;
+  if (status === 0) return [];
   if (status >= 500) return [`answered ${status}`];
   if (status < 300) return [...mayNot(request, status), ...successProblems(request, answer)];
   if (status === 304) return answer.text === "" ? [] : ["304 with a body"];

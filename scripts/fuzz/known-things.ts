@@ -25,7 +25,13 @@ const SAME: Readonly<Record<string, string>> = { default_model_id: "model_id" };
 
 export function createKnownThings(): KnownThings {
   const sessions: KnownSession[] = [];
-  const all: Record<string, string[]> = { tools: ["add"], cursor: [], tag: ["a", "b"], tags: ["a", "b"] };
+  const all: Record<string, string[]> = {
+    tools: ["add"],
+    cursor: [],
+    tag: ["a", "b"],
+    tags: ["a", "b"],
+    url: ["http://127.0.0.1:9/told"],
+  };
   let file: unknown;
 
   function keep(lists: Record<string, string[]>, name: string, value: unknown): void {
@@ -48,6 +54,7 @@ export function createKnownThings(): KnownThings {
       if (sessions.length > LIMIT) sessions.shift();
     }
     if (/\/agents(\/[^/]+)?$/.test(path)) keep(all, "agent_id", id);
+    if (path.endsWith("/webhooks")) keep(all, "webhook_id", id);
     if (path.endsWith("/models")) keep(all, "model_id", id);
     const session = sessions.find(({ session_id }) => path.includes(session_id));
     for (const lists of session ? [session.lists, all] : [all]) {

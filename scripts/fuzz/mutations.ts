@@ -47,14 +47,19 @@ function once(value: unknown, random: Random): unknown {
       put(holder, Array.isArray(value) ? String(keys.length) : random.pick(KEYS), other(1, random));
       return value;
     case 2:
-      if (Array.isArray(value) && value.length > 0)
-        return Array.from({ length: random.pick([51, 201, 1001, 20_000]) }, () => value[0] as unknown);
+      if (Array.isArray(value) && value.length > 0) return many(value[0], random.pick([51, 201, 1001, 20_000]));
       put(holder, random.pick(naughtyText), random.pick(naughtyText));
       return value;
     default:
       put(holder, key, other(holder[key], random));
       return value;
   }
+}
+
+/** The same over and over, as far as it stays within a few megabytes. */
+function many(item: unknown, count: number): unknown[] {
+  const size = (JSON.stringify(item) ?? "").length;
+  return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => item);
 }
 
 /** Also under `__proto__`, which an assignment would not keep. */

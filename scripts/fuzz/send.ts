@@ -18,6 +18,7 @@ export interface Sending {
 }
 
 const HANG_MS = 5000;
+const BREATH_MS = 250;
 /** How long a stream is listened to, from its first byte on. */
 const STREAM_MS = 30;
 
@@ -45,10 +46,12 @@ export function createSending(url: string, keys: ServedKeys): Sending {
           });
         };
         const sent = httpRequest({ hostname, port, method, path, headers, agent });
-        const timer = setTimeout(() => {
+        // Once more after a breath: if it was this process that stood still, the answer is there already.
+        const hang = (): void => {
           done("hang");
           sent.destroy();
-        }, HANG_MS);
+        };
+        let timer = setTimeout(() => (timer = setTimeout(hang, BREATH_MS)), HANG_MS);
         sent.once("response", (response) => {
           answer = response;
           response.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -61,11 +64,19 @@ export function createSending(url: string, keys: ServedKeys): Sending {
             }, STREAM_MS);
         });
         // A refusal may come before the whole body was sent: then the answer counts, and not the broken pipe.
-        sent.once("error", () => setTimeout(() => done(answer ? undefined : "broken"), 20));
+        sent.once("error", () => setTimeout(() => done(answer || isRefusedUnread(body) ? undefined : "broken"), 20));
         sent.end(body);
       }),
     close: () => agent.destroy(),
   };
+}
+
+/**
+ * Whether a broken connection is how TCP says no: a body over every limit is refused while it is still being sent, and
+ * the system may then throw the answer away before it is read.
+ */
+function isRefusedUnread(body: FuzzRequest["body"]): boolean {
+  return body !== undefined && Buffer.byteLength(body) > 1024 * 1024;
 }
 
 function keyHeader({ sender }: FuzzRequest, keys: ServedKeys): Record<string, string> {

@@ -26,7 +26,11 @@ const keys = await makeKeys();
 // The model comes from the task, and nothing from the environment of whoever runs this.
 const settings = serveSettings(
   { port: "0", host: "127.0.0.1", store: storeUrl, data: dataDir },
-  readConfig({ ...(modelUrl !== undefined && { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: modelUrl }) }),
+  readConfig({
+    // What is told about is told to nobody: the port of "discard" on this machine.
+    SKEIN_ALLOWED_WEBHOOK_ADDRESSES: "127.0.0.1",
+    ...(modelUrl !== undefined && { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: modelUrl }),
+  }),
   dataDir,
 );
 const server = await startServer({
@@ -37,6 +41,7 @@ const server = await startServer({
     if (line["level"] === "error") console.error(JSON.stringify(line));
   },
 });
+watchForStalls();
 console.log(JSON.stringify({ url: server.url, keys: { admin: server.key.key, ...keys } }));
 process.stdin.resume().once("end", () => void server.close().then(() => process.exit(0)));
 
@@ -53,4 +58,20 @@ async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   } finally {
     await store.close();
   }
+}
+
+/** Complains when this process answered nobody for a while, and says how much of that it was working itself. */
+function watchForStalls(): void {
+  let last = performance.now();
+  let used = process.cpuUsage();
+  setInterval(() => {
+    const gap = performance.now() - last - 100;
+    const { user, system } = process.cpuUsage(used);
+    if (gap > 1000)
+      console.error(
+        `Stalled for ${gap.toFixed(0)} ms, and worked for ${((user + system) / 1000).toFixed(0)} ms of it.`,
+      );
+    last = performance.now();
+    used = process.cpuUsage();
+  }, 100).unref();
 }
