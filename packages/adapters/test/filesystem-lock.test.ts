@@ -97,7 +97,7 @@ describe("a lock", () => {
     await script.create();
     await store.close();
     const [name] = readdirSync(join(folder, "lock"));
-    writeFileSync(join(folder, "lock", String(name)), text);
+    writeFileSync(join(folder, "lock", name ?? ""), text);
     const began = performance.now();
     store = await opened(folder);
     expect(performance.now() - began).toBeLessThan(2000);
@@ -116,7 +116,7 @@ describe("a lock", () => {
     for (const path of Object.keys(written)) writeFileSync(join(folder, path), "");
     const [name] = readdirSync(join(folder, "lock"));
     const holder = { pid: process.pid, boot: "other", started: "1", released: false };
-    writeFileSync(join(folder, "lock", String(name)), JSON.stringify(holder));
+    writeFileSync(join(folder, "lock", name ?? ""), JSON.stringify(holder));
     await (await createFilesystemStore({ folder })).close();
     expect(documentsOf(folder)).toEqual(written);
   });

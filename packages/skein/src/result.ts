@@ -81,12 +81,7 @@ async function resultOf(
     ),
   );
   const history = state.transcript.filter(({ id }) => ids.has(id));
-  const {
-    input_tokens = 0,
-    output_tokens = 0,
-    cache_creation_input_tokens = 0,
-    cache_read_input_tokens = 0,
-  } = run?.add ?? NO_USAGE;
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = run?.add ?? NO_USAGE;
   const usage = { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens };
   const session = after === 0 ? undefined : await host.sessions.get(sessionId);
   return {

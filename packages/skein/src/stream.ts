@@ -17,7 +17,7 @@ export async function* streamFrames(watched: Watched): AsyncGenerator<Event | Li
   const following = followRun(watched, stop);
   const queue: (Event | LiveFrame)[] = [];
   let over = false;
-  let failure: unknown;
+  let failure: Error | undefined;
   let wake = (): void => {};
   const push = (item: Event | LiveFrame): void => {
     queue.push(item);
@@ -31,7 +31,9 @@ export async function* streamFrames(watched: Watched): AsyncGenerator<Event | Li
       push(event);
     }
   })()
-    .catch((error: unknown) => (failure = error))
+    .catch((error: unknown) => {
+      failure = error instanceof Error ? error : new Error(String(error));
+    })
     .finally(() => {
       over = true;
       wake();
