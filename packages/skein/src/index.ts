@@ -2,6 +2,9 @@ export { type Agent, type AgentOptions, type Answer, type RunOptions, createAgen
 export { main } from "./main.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult } from "./result.ts";
+export type { SkeinConfig } from "./serve/config-file.ts";
+export { type ServerOptions, createServer } from "./serve/create-server.ts";
+export type { RunningServer } from "./serve/server.ts";
 export { connectMcpServer, standardTools } from "./tools.ts";
 export { type Tool, type ToolContext, defineTool } from "@skein/core";
 export { KnownError, isKnownError } from "@skein/protocol";

@@ -1,7 +1,7 @@
-import { defineTool } from "skein";
+import { createAgent, createServer, defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { folder, frames, say, scripted, session, settled, testServer } from "./world.ts";
+import { caller, folder, frames, say, scripted, session, settled, testServer } from "./world.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 /** The types that seed 004 names; Skein has more. */
@@ -194,4 +194,19 @@ test("an archived agent takes no new session, and a session keeps the version it
     body: { error: { code: "archived" } },
   });
   expect((await call("GET", "/v1/agents?status=active")).body.data).toEqual([]);
+});
+
+test("the server runs inside another program, with its agents", async () => {
+  const log: unknown[] = [];
+  const server = await createServer({
+    port: 0,
+    store: "memory:",
+    data: folder(),
+    agents: [createAgent({ name: "Adder", tools: [add] })],
+    log: (line) => log.push(line),
+  });
+  const { body } = await caller(server.url, server.key.key)("GET", "/v1/agents");
+  expect(body.data).toMatchObject([{ name: "Adder", config: { tool_schemas: [{ name: "add" }] } }]);
+  expect(log).toMatchObject([{ method: "GET", route: "/v1/agents", status: 200, tenant: "default" }]);
+  await server.close();
 });

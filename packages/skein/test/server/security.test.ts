@@ -325,7 +325,7 @@ test("raw HTTP that is broken is refused and does not stop the server", async ()
   expect(await raw("GET / HTTP/1.1\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/);
   expect(await raw("GET /health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1\.1 403/);
   expect(await raw(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(1_000_000)}\r\n\r\n`)).toMatch(
-    /^HTTP\/1\.1 431/,
+    /^HTTP\/1\.1 413/,
   );
   expect(await raw("nonsense\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/);
   const two = `GET /v1/agents HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer b\r\n\r\n`;

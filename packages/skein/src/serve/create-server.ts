@@ -1,0 +1,29 @@
+import type { Limits } from "@skein/server";
+import { readConfig } from "../config.ts";
+import { type SkeinConfig, codeOf } from "./config-file.ts";
+import { type RunningServer, startServer } from "./server.ts";
+import { serveSettings } from "./settings.ts";
+
+export interface ServerOptions extends SkeinConfig {
+  /** 7433 unless told; 0 takes a free one. */
+  readonly port?: number;
+  readonly host?: string;
+  /** `sqlite:FILE`, `file:FOLDER`, `postgres://…` or `memory:`; a sqlite file in the data folder unless told. */
+  readonly store?: string;
+  readonly data?: string;
+  readonly limits?: Partial<Limits>;
+  /** One line per request and per bug, without secrets. */
+  readonly log?: (line: Readonly<Record<string, unknown>>) => void;
+}
+
+/** The server of `skein serve` inside another program. What is not told comes from the environment. */
+export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const { port, host, store, data, limits, log, agents = [], tools = [] } = options;
+  const flags = { host, store, data, ...(port !== undefined && { port: String(port) }) };
+  return startServer({
+    ...serveSettings(flags, readConfig()),
+    code: codeOf({ agents, tools }),
+    ...(limits && { limits }),
+    ...(log && { log }),
+  });
+}
