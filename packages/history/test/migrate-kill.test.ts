@@ -83,24 +83,24 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
 }
 
 test("a move that is killed at any call leaves each session whole, and running it again finishes", async () => {
-  const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(4));
+  const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(5));
   expect(points).toBeGreaterThan(15);
 });
 
 test("a copy that is killed leaves each session whole, and running it again finishes", async () => {
-  expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(9))).toBeGreaterThan(10);
+  expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(12))).toBeGreaterThan(10);
 });
 
 test("a move that rewrites in place survives being killed", async () => {
-  expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(9))).toBeGreaterThan(10);
+  expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(12))).toBeGreaterThan(10);
 });
 
 test("a disk that is full from any call on leaves each session whole, and running it again with space finishes", async () => {
-  expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(9))).toBeGreaterThan(15);
+  expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(12))).toBeGreaterThan(15);
 });
 
 test("one call that fails is survived, wherever it is", async () => {
-  expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(7))).toBeGreaterThan(15);
+  expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(10))).toBeGreaterThan(15);
 });
 
 test.each(["move", "copy"] as const)(
@@ -117,7 +117,7 @@ test.each(["move", "copy"] as const)(
     fill(first, 2);
     const before = snapshot(first.root);
     const { calls } = await withFault(0, "once", async () => undoMigration(undefined, options(await prepared())));
-    for (let at = 1; at <= calls; at += every(11)) {
+    for (let at = 1; at <= calls; at += every(13)) {
       const data = await prepared();
       await withFault(at, "killed", () => undoMigration(undefined, options(data)));
       await undoMigration(undefined, options(data)).catch((error: unknown) =>

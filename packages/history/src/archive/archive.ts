@@ -39,7 +39,7 @@ export async function archive(options: ArchiveOptions = {}): Promise<ArchiveResu
   throw new ArchiveBusyError();
 }
 
-export class ArchiveBusyError extends Error {
+class ArchiveBusyError extends Error {
   override readonly name = "ArchiveBusyError";
   readonly code = "EBUSY";
   readonly syscall = "lock";
@@ -88,7 +88,7 @@ function keptFiles(root: string): readonly string[] {
   return existsSync(history) ? [...plain, history] : plain;
 }
 
-export function rootFolder(archiveFolder: string, root: string): string {
+function rootFolder(archiveFolder: string, root: string): string {
   return join(archiveFolder, createHash("sha256").update(root).digest("hex").slice(0, 16));
 }
 

@@ -35,7 +35,7 @@ function chainOf(pieces: readonly Piece[]): readonly Piece[] {
   }
 }
 
-const pieceBytes = 32 * 1024 * 1024;
+const pieceBytes = 8 * 1024 * 1024;
 const mostSmallPieces = 16;
 
 /** Keeps what is new in a file and answers how many bytes that were. */

@@ -3,21 +3,23 @@ import { createHash, type Hash } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { openPlainFile } from "../scan/read-file.ts";
 import type { PathMapping } from "./path-mapping.ts";
-import { rewriteJson, rewriteLine, type Splice } from "./rewrite-line.ts";
+import { rewriteJson, rewriteLine } from "./rewrite-line.ts";
+import { collectSplices, splicesIn, type Splice, type SpliceList } from "./splices.ts";
 
 /** What happens to the bytes of a file on their way. */
 export type Change =
   | { readonly kind: "none" }
   | { readonly kind: "lines"; readonly mappings: readonly PathMapping[] }
   | { readonly kind: "json"; readonly mappings: readonly PathMapping[] }
-  | { readonly kind: "back"; readonly splices: readonly Splice[] };
+  | { readonly kind: "back"; readonly splices: SpliceList };
 
 export interface Copied {
   readonly sourceHash: string;
   readonly hash: string;
   readonly bytes: number;
   /** What was replaced, with places in the new file. */
-  readonly splices: readonly Splice[];
+  readonly splices: SpliceList;
+  readonly replacedCount: number;
 }
 
 /** Writes to `target`, which must not exist, and flushes it; without a target only says what would be written. */
@@ -28,17 +30,19 @@ export function copyChanged(source: string, target: string | undefined, change: 
     to = target === undefined ? undefined : openSync(target, "wx", 0o600);
     const written = createHash("sha256");
     const read = createHash("sha256");
-    const splices: Splice[] = [];
+    const splices = collectSplices();
     let bytes = 0;
+    const output = createOutput(to, written);
     const write = (piece: Buffer): void => {
-      written.update(piece);
-      if (to !== undefined) writeWhole(to, piece);
+      output.write(piece);
       bytes += piece.length;
     };
-    const change_ = changer(change, write, (splice) => splices.push({ ...splice, at: bytes + splice.at }));
+    const change_ = changer(change, write, (splice) => splices.add({ ...splice, at: bytes + splice.at }));
     readPieces(from, read, change.kind === "json", change_);
+    output.flush();
     if (to !== undefined) fsyncSync(to);
-    return { sourceHash: read.digest("hex"), hash: written.digest("hex"), bytes, splices };
+    const hashes = { sourceHash: read.digest("hex"), hash: written.digest("hex") };
+    return { ...hashes, bytes, splices: splices.list(), replacedCount: splices.count };
   } finally {
     closeSync(from);
     if (to !== undefined) closeSync(to);
@@ -79,19 +83,42 @@ function changer(change: Change, write: (piece: Buffer) => void, onSplice: (spli
 }
 
 /** Puts back what was replaced. Pieces are whole lines, and a splice never goes over the end of one. */
-function takeBack(splices: readonly Splice[], write: (piece: Buffer) => void): OnPiece {
-  let next = 0;
+function takeBack(list: SpliceList, write: (piece: Buffer) => void): OnPiece {
+  const splices = splicesIn(list);
+  let next: Splice | undefined = splices.next().value;
   let offset = 0;
   return (piece) => {
     let from = 0;
-    for (let splice = splices[next]; splice && splice.at < offset + piece.length; splice = splices[next]) {
-      write(piece.subarray(from, splice.at - offset));
-      write(splice.old);
-      from = splice.at - offset + splice.length;
-      next += 1;
+    while (next && next.at < offset + piece.length) {
+      write(piece.subarray(from, next.at - offset));
+      write(next.old);
+      from = next.at - offset + next.length;
+      next = splices.next().value;
     }
     write(piece.subarray(from));
     offset += piece.length;
+  };
+}
+
+/** Writes and hashes in large pieces: a call of the system for each line would take most of the time. */
+function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer): void; flush(): void } {
+  const pending = Buffer.allocUnsafe(1024 * 1024);
+  let filled = 0;
+  const put = (bytes: Buffer): void => {
+    hash.update(bytes);
+    if (fd !== undefined) writeWhole(fd, bytes);
+  };
+  const flush = (): void => {
+    if (filled > 0) put(pending.subarray(0, filled));
+    filled = 0;
+  };
+  return {
+    write(piece) {
+      if (filled + piece.length > pending.length) flush();
+      if (piece.length > pending.length) put(piece);
+      else filled += piece.copy(pending, filled);
+    },
+    flush,
   };
 }
 

@@ -8,7 +8,7 @@ import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } 
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { codeOf, exists, makeFolder, syncFolder } from "./durable.ts";
-import type { Splice } from "./rewrite-line.ts";
+import type { SpliceList } from "./splices.ts";
 import type { SessionMove } from "./shared-edits.ts";
 import type { MigrateMode } from "./types.ts";
 
@@ -76,7 +76,7 @@ export interface Journal {
   readonly folder: string;
   add(entry: JournalEntry): void;
   /** Keeps the replaced bytes of a file and answers their name. */
-  keep(splices: readonly Splice[]): string;
+  keep(splices: SpliceList): string;
 }
 
 export function openJournal(journals: string, id: string): Journal {
@@ -104,7 +104,7 @@ export function openJournal(journals: string, id: string): Journal {
       const name = `replaced-${kept}.zst`;
       const fd = openSync(join(folder, name), "wx", 0o600);
       try {
-        writeWhole(fd, packSplices(splices));
+        writeWhole(fd, zstdCompressSync(Buffer.from(JSON.stringify(splices))));
         fsyncSync(fd);
       } finally {
         closeSync(fd);
@@ -147,37 +147,8 @@ export function journalIds(journals: string): readonly string[] {
   }
 }
 
-export function readReplaced(journals: string, id: string, name: string): readonly Splice[] {
-  const { old, places } = JSON.parse(zstdDecompressSync(readFileSync(join(journals, id, name))).toString()) as {
-    old: string[];
-    places: number[];
-  };
-  const bytes = old.map((text) => Buffer.from(text, "base64"));
-  const splices: Splice[] = [];
-  let at = 0;
-  for (let i = 0; i < places.length; i += 3) {
-    at += places[i] ?? 0;
-    splices.push({ at, length: places[i + 1] ?? 0, old: bytes[places[i + 2] ?? 0] ?? Buffer.alloc(0) });
-  }
-  return splices;
-}
-
-/** The same few beginnings of paths are replaced again and again: each is kept once, places as distances. */
-function packSplices(splices: readonly Splice[]): Buffer {
-  const indexes = new Map<string, number>();
-  const places: number[] = [];
-  let last = 0;
-  for (const { at, length, old } of splices) {
-    const text = old.toString("base64");
-    let index = indexes.get(text);
-    if (index === undefined) {
-      index = indexes.size;
-      indexes.set(text, index);
-    }
-    places.push(at - last, length, index);
-    last = at;
-  }
-  return zstdCompressSync(Buffer.from(JSON.stringify({ old: [...indexes.keys()], places })));
+export function readReplaced(journals: string, id: string, name: string): SpliceList {
+  return JSON.parse(zstdDecompressSync(readFileSync(join(journals, id, name))).toString()) as SpliceList;
 }
 
 function endsWithLineFeed(path: string): boolean {

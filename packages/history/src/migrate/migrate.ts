@@ -279,8 +279,8 @@ function rehearse(
   let rewrittenPaths = 0;
   const files = plan.files.map((file) => {
     if (file.link !== null) return { bytes: 0 };
-    const { hash, bytes, splices } = copyChanged(file.from, undefined, file.change);
-    rewrittenPaths += splices.length;
+    const { hash, bytes, replacedCount } = copyChanged(file.from, undefined, file.change);
+    rewrittenPaths += replacedCount;
     if (file.from === file.to && mode === "copy") throw samePlace();
     if (file.from !== file.to && exists(file.to) && hashOf(file.to) !== hash) {
       throw new MigrateRefusedError("exists", `${file.to} is there already and is not the same.`);
@@ -291,7 +291,7 @@ function rehearse(
 }
 
 /** The same place, and a place inside of the source, would make a path that grows with every run. */
-export function refusePlaces(source: string, destination: string): void {
+function refusePlaces(source: string, destination: string): void {
   const to = withoutTrailingSeparator(destination);
   if (to === "") throw new MigrateRefusedError("same-place", "The destination is empty.");
   if (source === "") return;

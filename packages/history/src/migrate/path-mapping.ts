@@ -4,7 +4,7 @@ export interface PathMapping {
   readonly to: string;
 }
 
-export function isWindowsPath(path: string): boolean {
+function isWindowsPath(path: string): boolean {
   return /^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\\\");
 }
 

@@ -14,7 +14,7 @@ export interface UnitState {
   readonly files: readonly MovedFile[];
 }
 
-export type Indexing = Extract<JournalEntry, { step: "indexing" }>;
+type Indexing = Extract<JournalEntry, { step: "indexing" }>;
 
 export interface MigrationState {
   readonly begin: Extract<JournalEntry, { step: "begin" }> | undefined;

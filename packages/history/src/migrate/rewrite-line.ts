@@ -6,13 +6,7 @@ import { knownBlockTypes } from "../format/content-blocks.ts";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../format/json-scan.ts";
 import { knownLineTypes } from "../format/lines.ts";
 import { mapPath, type PathMapping } from "./path-mapping.ts";
-
-/** A place where bytes were replaced: where and how long the new ones are, and what was there. */
-export interface Splice {
-  readonly at: number;
-  readonly length: number;
-  readonly old: Buffer;
-}
+import type { Splice } from "./splices.ts";
 
 export interface Rewritten {
   readonly bytes: Buffer;

@@ -150,7 +150,7 @@ function replaceFile(path: string, change: (bytes: Buffer) => Buffer): void {
 }
 
 /** Where the settings by project lie for a data directory: inside of it, or beside it for the usual one. */
-export function settingsFile(root: string): string | undefined {
+function settingsFile(root: string): string | undefined {
   const inside = join(root, ".claude.json");
   if (exists(inside)) return inside;
   const beside = join(dirname(root), ".claude.json");

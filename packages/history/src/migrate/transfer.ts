@@ -133,11 +133,11 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
   const present = from === to || !exists(to) ? undefined : copyChanged(from, undefined, file.change);
   if (present) {
     isTaken(file, () => lstatSync(to).isFile() && hashOf(to) === present.hash);
-    const { splices: replacedThere, ...hashes } = present;
-    const replaced = replacedThere.length === 0 ? null : journal.keep(replacedThere);
-    return { moved: { ...base, ...hashes, wasPresent: true, replaced }, replacedCount: replacedThere.length };
+    const { splices, replacedCount, ...hashes } = present;
+    const replaced = replacedCount === 0 ? null : journal.keep(splices);
+    return { moved: { ...base, ...hashes, wasPresent: true, replaced }, replacedCount };
   }
-  const { splices, ...hashes } = copyChanged(from, staged, file.change);
+  const { splices, replacedCount, ...hashes } = copyChanged(from, staged, file.change);
   if (file.expectedHash !== undefined && file.expectedHash !== hashes.hash) {
     throw new MigrateRefusedError("io", `${from} cannot be turned back into what ${to} was.`);
   }
@@ -147,8 +147,8 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
   const fd = openSync(staged, "r");
   fsyncSync(fd);
   closeSync(fd);
-  const replaced = splices.length === 0 ? null : journal.keep(splices);
-  return { moved: { ...base, ...hashes, wasPresent: false, replaced }, replacedCount: splices.length };
+  const replaced = replacedCount === 0 ? null : journal.keep(splices);
+  return { moved: { ...base, ...hashes, wasPresent: false, replaced }, replacedCount };
 }
 
 /** True if the same thing is there already; an error if something else is. */

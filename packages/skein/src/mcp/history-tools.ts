@@ -26,7 +26,7 @@ export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
 }
 
 /** About 8,000 tokens: a page that fits beside the work it is read for. */
-export const mostCharacters = 24_000;
+const mostCharacters = 24_000;
 
 /** `config` is asked anew for each call, because the archive may have grown. */
 export function historyTools(config: () => Promise<LibraryConfig>): readonly HistoryTool[] {

@@ -45,7 +45,7 @@ export const exportCommand = defineCommand({
     ["skein history export --all --format json -o backup", "Every session, a file each"],
   ],
   async run({ screen, values, words, library }) {
-    const format = oneOf("format", values.format ?? "markdown", formats);
+    const format = oneOf("format", values.format ?? (values.json ? "json" : "markdown"), formats);
     const options: ExportOptions = {
       ...library,
       includeAgents: values.agents === true,

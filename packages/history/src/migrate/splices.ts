@@ -1,0 +1,55 @@
+/** A place where bytes were replaced: where and how long the new ones are, and what was there. */
+export interface Splice {
+  readonly at: number;
+  readonly length: number;
+  readonly old: Buffer;
+}
+
+/**
+ * Many splices in little memory, in the order of their places. The same few beginnings of paths are replaced again and
+ * again: each is kept once. It is what undo needs, and is kept as it is.
+ */
+export interface SpliceList {
+  /** The replaced bytes, in base64. */
+  readonly old: readonly string[];
+  /** Three numbers each: the distance from the splice before, the length, the index in `old`. */
+  readonly places: readonly number[];
+}
+
+export interface SpliceCollector {
+  add(splice: Splice): void;
+  readonly count: number;
+  list(): SpliceList;
+}
+
+export function collectSplices(): SpliceCollector {
+  const indexes = new Map<string, number>();
+  const places: number[] = [];
+  let last = 0;
+  return {
+    add({ at, length, old }) {
+      const text = old.toString("base64");
+      let index = indexes.get(text);
+      if (index === undefined) {
+        index = indexes.size;
+        indexes.set(text, index);
+      }
+      places.push(at - last, length, index);
+      last = at;
+    },
+    get count() {
+      return places.length / 3;
+    },
+    list: () => ({ old: [...indexes.keys()], places }),
+  };
+}
+
+export function* splicesIn({ old, places }: SpliceList): Generator<Splice, undefined> {
+  const bytes = old.map((text) => Buffer.from(text, "base64"));
+  let at = 0;
+  for (let i = 0; i < places.length; i += 3) {
+    at += places[i] ?? 0;
+    yield { at, length: places[i + 1] ?? 0, old: bytes[places[i + 2] ?? 0] ?? Buffer.alloc(0) };
+  }
+  return undefined;
+}
