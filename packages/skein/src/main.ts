@@ -52,6 +52,11 @@ const COMMANDS: readonly Command[] = [
     run: async (args) => (await import("./commands/history.ts")).history(args),
   },
   {
+    name: "sql",
+    summary: "Ask Claude Code's data in SQL: tables, examples, Parquet",
+    run: async (args) => (await import("./commands/sql.ts")).sql(args),
+  },
+  {
     name: "mcp",
     summary: "Let Claude Code look into its own past, over MCP",
     run: async (args) => (await import("./commands/mcp.ts")).mcp(args),

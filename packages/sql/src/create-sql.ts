@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader, StatementType } from "@duckdb/node-api";
 import type { LibraryConfig } from "@skein/history";
+import { TABLE_DOCS, columnDoc } from "./catalog.ts";
 import { priceFunction } from "./price-function.ts";
 import { literals, plainPath } from "./quote.ts";
 import { loadNamed } from "./small-files.ts";
@@ -33,7 +34,16 @@ export interface SqlResult {
 export interface Sql {
   /** Runs statements, one after the other. Refuses with `SqlError` what DuckDB refuses. */
   run(sql: string): Promise<readonly SqlResult[]>;
+  /** Every table with its columns and what they mean. */
+  tables(): Promise<readonly Table[]>;
   close(): void;
+}
+
+export interface Table {
+  /** With its schema: `claude.responses`; the seed's five stand without one. */
+  readonly name: string;
+  readonly about: string;
+  readonly columns: readonly (Column & { readonly about: string })[];
 }
 
 /** How often a statement is run again because a file changed while it was read. */
@@ -78,6 +88,23 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       const results: SqlResult[] = [];
       for (let at = 0; at < statements.count; at += 1) results.push(await runSteady(sql, at));
       return results;
+    },
+    async tables() {
+      const reader = await connection.runAndReadAll(
+        "SELECT schema_name || '.' || table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY table_oid, column_index",
+      );
+      const columns = (reader.getRows() as [string, string, string][]).map(([table, name, type]) => ({
+        table,
+        name,
+        type,
+      }));
+      return Object.entries(TABLE_DOCS).map(([table, about]) => ({
+        name: table.replace(/^main\./, ""),
+        about,
+        columns: columns
+          .filter((column) => column.table === table)
+          .map(({ name, type }) => ({ name, type, about: columnDoc(table, name) ?? "" })),
+      }));
     },
     close() {
       connection.closeSync();

@@ -1,4 +1,6 @@
 /** `@skein/sql`: questions in SQL, over Claude Code's files and over the platform's sessions. */
-export { createSql, type Sql, type SqlOptions, type SqlResult } from "./create-sql.ts";
+export { createSql, type Sql, type SqlOptions, type SqlResult, type Table } from "./create-sql.ts";
+export { EXAMPLES, type Example } from "./examples.ts";
+export { exportTables } from "./export-tables.ts";
 export { SqlError } from "./sql-error.ts";
 export type { Column, Row, Value } from "./values.ts";

@@ -90,6 +90,6 @@ SELECT c.response_id, c.request_id, f.session_id, f.project_path, f.agent_id, c.
   c.input AS input_tokens, c.output AS output_tokens, c.cache_write AS cache_creation_input_tokens,
   c.write_1h AS cache_creation_1h_input_tokens, c.cache_read AS cache_read_input_tokens, c.searches AS web_search_requests,
   c.fast AS is_fast, c.is_side AS is_sidechain, c.calls::INTEGER AS calls, c.lines, c.cost_micros,
-  c.cost_micros / 1000000.0 AS cost_usd, f.file, c.line
+  (c.cost_micros * 0.000001)::DECIMAL(18, 6) AS cost_usd, f.file, c.line
 FROM calls c JOIN skein.files f USING (file_id);
 `;

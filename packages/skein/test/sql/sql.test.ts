@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { dataFolder, skein } from "../cli/skein.ts";
+
+const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
+
+/** A home with one session, whose prompt is what a test wants to see printed. */
+function home(prompt: string): string {
+  const folder = dataFolder();
+  const project = join(folder, ".claude", "projects", "p");
+  mkdirSync(project, { recursive: true });
+  const line = {
+    type: "user",
+    uuid: "u1",
+    timestamp: "2026-10-01T10:00:00Z",
+    message: { role: "user", content: prompt },
+  };
+  writeFileSync(join(project, `${SESSION}.jsonl`), `${JSON.stringify(line)}\n`);
+  return folder;
+}
+
+const PROMPTS = "SELECT content, line AS n FROM claude_conversations";
+
+describe("skein sql", () => {
+  test.each([
+    ["--json", '[{"content":"a|b","n":1}]\n'],
+    ["--jsonl", '{"content":"a|b","n":1}\n'],
+    ["--csv", "content,n\r\na|b,1\r\n"],
+    ["--markdown", "| content | n |\n| --- | ---: |\n| a\\|b | 1 |\n"],
+    ["--table", "content  n\na|b      1\n"],
+    ["--box", "┌─────────┬───┐\n│ content │ n │\n├─────────┼───┤\n│ a|b     │ 1 │\n└─────────┴───┘\n"],
+  ])("writes an answer as %s", async (option, expected) => {
+    expect(await skein(home("a|b"), "sql", PROMPTS, option)).toEqual({ code: 0, out: expected, err: "" });
+  });
+
+  test("a cell that a spreadsheet would run is defused, and what would move a cursor is shown", async () => {
+    const { out } = await skein(home("=1+1\u001B[2J"), "sql", PROMPTS, "--csv");
+    expect(out).toBe("content,n\r\n'=1+1\\x1b[2J,1\r\n");
+  });
+
+  test("an error marks the place and ends with 1; a wrong call with 2; a directory that is not there with 3", async () => {
+    const folder = home("x");
+    const wrong = await skein(folder, "sql", "SELECT contnt FROM claude_conversations");
+    expect(wrong).toMatchObject({ code: 1, out: "" });
+    expect(wrong.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
+    expect(await skein(folder, "sql", "SELECT", "1")).toMatchObject({ code: 2 });
+    expect(await skein(folder, "sql", "SELECT 1", "--json", "--csv")).toMatchObject({ code: 2 });
+    expect(await skein(folder, "sql", "SELECT 1", "--root", join(folder, "missing"))).toMatchObject({ code: 3 });
+  });
+
+  test("statements come from a file, examples by their names, the schema with what it means", async () => {
+    const folder = home("about a test");
+    const file = join(folder, "q.sql");
+    writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
+    expect(await skein(folder, "sql", "-f", file, "--jsonl")).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
+    expect((await skein(folder, "sql", "examples")).out).toContain("failing-tools");
+    expect((await skein(folder, "sql", "examples", "asked-about")).out).toContain("about a test");
+    expect(await skein(folder, "sql", "examples", "nothing")).toMatchObject({ code: 2 });
+    expect((await skein(folder, "sql", "--schema")).out).toMatch(
+      /token_usage +JSON +The usage as written\. Not summable/,
+    );
+  });
+
+  test("every table is exported as Parquet", async () => {
+    const folder = home("x");
+    const { code, out } = await skein(folder, "sql", "export", join(folder, "out"));
+    expect(code).toBe(0);
+    expect(out).toContain("claude.responses.parquet");
+    expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
+  });
+});

@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { EXAMPLES, createSql, exportTables } from "@skein/sql";
+import { writeCorpus } from "@skein/history/testing";
+import { expect, test } from "vitest";
+import { ask, folder, open } from "./sql.ts";
+
+test("every table and column has its documentation, and no documentation is about nothing", async () => {
+  const sql = await open(folder());
+  const tables = await sql.tables();
+  const found = await ask(
+    sql,
+    "SELECT DISTINCT if(schema_name = 'main', '', schema_name || '.') || table_name AS t FROM duckdb_columns() WHERE NOT internal AND schema_name <> 'skein'",
+  );
+  expect(new Set(tables.map(({ name }) => name))).toEqual(new Set(found.map(({ t }) => t)));
+  for (const { name, about, columns } of tables) {
+    expect(about, name).not.toBe("");
+    expect(columns, name).not.toEqual([]);
+    for (const column of columns) expect(column.about, `${name}.${column.name}`).not.toBe("");
+  }
+});
+
+test.each(EXAMPLES)("$question", async ({ sql: statement }) => {
+  const root = folder();
+  writeCorpus({ folder: root, files: 6, bytes: 300_000 });
+  await expect(ask(await open(root), statement)).resolves.toBeInstanceOf(Array);
+});
+
+test("an export has the rows of every table, as Parquet and as a database, and writes over nothing", async () => {
+  const root = folder();
+  writeCorpus({ folder: root, files: 4, bytes: 100_000 });
+  const sql = await open(root);
+  const count = "SELECT count(*) AS n, sum(cost_micros) AS micros FROM";
+  const [expected] = await ask(sql, `${count} claude.responses`);
+  const target = join(folder(), "it's here");
+  const paths = await exportTables(sql, target);
+  expect(paths.every(existsSync)).toBe(true);
+  const quoted = join(target, "claude.responses.parquet").replaceAll("'", "''");
+  expect(await ask(sql, `${count} '${quoted}'`)).toEqual([expected]);
+  await expect(exportTables(sql, target)).rejects.toThrow("exists");
+  const database = join(folder(), "all.duckdb");
+  await exportTables(sql, database);
+  const other = await createSql({ roots: [folder()] });
+  await other.run(`ATTACH '${database}' AS exported (READ_ONLY)`);
+  expect(await ask(other, `${count} exported.claude.responses`)).toEqual([expected]);
+  other.close();
+});
+
+test("what DuckDB refuses comes with its words and the place", async () => {
+  const sql = await open(folder());
+  await expect(sql.run("SELECT mesage FROM claude.messages")).rejects.toMatchObject({
+    name: "SqlError",
+    message: expect.stringMatching(/mesage[^]*LINE 1:[^]*\^/) as string,
+  });
+  await expect(sql.run("SELEC 1")).rejects.toMatchObject({ name: "SqlError" });
+});
