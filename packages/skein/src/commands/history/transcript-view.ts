@@ -30,9 +30,9 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
       yield options.paint.dim(t`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
       speaker = "";
     }
-    // What one speaker goes on to say needs no new heading.
+    // What Claude goes on to say needs no new heading; two prompts are two.
     const { heading } = shown;
-    if (heading !== undefined && heading.text !== speaker) {
+    if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
       yield t``;
       yield t`${heading}  ${options.paint.dim(clock(message.timestamp))}`;
     }
