@@ -21,6 +21,7 @@ import type { Keys, Principal } from "./keys.ts";
 import type { Limits, Meter } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Streams } from "./streams.ts";
+import type { Tracing } from "./tracing.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** What all requests of a server share. */
@@ -32,6 +33,7 @@ export interface Shared {
   readonly streams: Streams;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
+  readonly tracing: Tracing;
   readonly ids: Ids;
   readonly viewOf: (tenant: string) => View;
   readonly now: () => number;

@@ -28,6 +28,8 @@ export interface ServerDeps {
   readonly webhookSender?: WebhookSender;
   /** When a webhook that failed is tried again. */
   readonly webhookRetryMs?: readonly number[];
+  /** Where spans of runs are sent (OTLP over HTTP); without one nothing is traced. */
+  readonly traceEndpoint?: string | undefined;
   /** One line per request and per bug, without secrets. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly now?: () => number;

@@ -21,6 +21,7 @@ import { createMetrics } from "./metrics.ts";
 import { checkScope, registerRoutes } from "./register.ts";
 import { createStreams } from "./streams.ts";
 import { registerSocket, socketOptions } from "./socket.ts";
+import { createTracing } from "./tracing.ts";
 import { type WebhookSender, createWebhooks } from "./webhooks.ts";
 import { answerBadAddress, createUnreadableAnswer } from "./unreadable-request.ts";
 import { withoutSecrets } from "./without-secrets.ts";
@@ -68,6 +69,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     report,
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
+  const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
   const shared: Shared = {
     deps,
     limits,
@@ -76,6 +78,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     streams,
     metrics: createMetrics(),
     webhooks,
+    tracing,
     viewOf: createViews({ store: deps.store, ids, now }),
     ids,
     now,
@@ -119,6 +122,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       closing = true;
       streams.stop();
       webhooks.stop();
+      tracing.stop();
       streams.closeAll();
       await app.close();
     },

@@ -14,6 +14,8 @@ export interface Config {
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
   readonly engine: string | undefined;
+  /** Where OpenTelemetry spans go. */
+  readonly traceEndpoint: string | undefined;
   /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
@@ -31,6 +33,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
     engine: env["SKEIN_ENGINE"] || undefined,
+    traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),

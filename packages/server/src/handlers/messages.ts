@@ -7,7 +7,11 @@ import { modelNamed } from "./agents.ts";
 
 /** What is said in a session. */
 export const messageHandlers = {
-  postMessage: ({ params, body }, call) => acceptMessage(call, params, body),
+  async postMessage({ params, body }, call) {
+    const accepted = await acceptMessage(call, params, body);
+    call.shared.tracing.remember(accepted.run_id, call.request.headers["traceparent"]);
+    return accepted;
+  },
   async listMessages({ params, query: { format, limit, cursor } }, call) {
     const { id } = await sessionIn(call, params);
     if (format === "blocks") return blocks(call, id, { limit: limit ?? 50, cursor });

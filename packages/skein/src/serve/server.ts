@@ -20,7 +20,8 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export interface StartOptions extends Omit<ServeSettings, "configFile"> {
+export interface StartOptions extends Omit<ServeSettings, "configFile" | "traceEndpoint"> {
+  readonly traceEndpoint?: string | undefined;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
@@ -57,6 +58,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       description: { version: version(), store: storeUrl.split(":")[0] ?? "", model: description },
       webhookSender: createWebhookSender({ allowedAddresses: options.allowedWebhookAddresses }),
       ...(options.webhookRetryMs && { webhookRetryMs: options.webhookRetryMs }),
+      traceEndpoint: options.traceEndpoint,
       allowedHosts: options.allowedHosts,
       allowedOrigins: options.allowedOrigins,
       log,

@@ -15,6 +15,7 @@ export interface ServeSettings {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
+  readonly traceEndpoint: string | undefined;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
 }
@@ -52,6 +53,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
         "invalid",
         `SKEIN_ALLOWED_ORIGINS has "${origin}". An origin looks like https://example.com.`,
       );
+  if (config.traceEndpoint !== undefined && !/^https?:$/.test(URL.parse(config.traceEndpoint)?.protocol ?? ""))
+    throw new KnownError("invalid", "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address.");
   for (const address of config.allowedWebhookAddresses)
     if (isIP(address) === 0)
       throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
@@ -68,6 +71,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     ),
     allowedOrigins: config.allowedOrigins,
     allowedWebhookAddresses: config.allowedWebhookAddresses,
+    traceEndpoint: config.traceEndpoint,
     anthropicApiKey: config.anthropicApiKey,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });

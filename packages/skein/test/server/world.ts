@@ -71,6 +71,7 @@ export async function testServer(
     allowedOrigins?: string[];
     webhookAddresses?: string[];
     webhookRetryMs?: number[];
+    traceEndpoint?: string;
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -84,6 +85,7 @@ export async function testServer(
     allowedOrigins: options.allowedOrigins ?? [],
     allowedWebhookAddresses: options.webhookAddresses ?? [],
     webhookRetryMs: options.webhookRetryMs ?? [20, 20],
+    traceEndpoint: options.traceEndpoint,
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),
