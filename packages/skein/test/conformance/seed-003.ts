@@ -1,6 +1,6 @@
-import { type Entry, type Seed, departure, open, section, there } from "./line.ts";
+import { type Entry, type Seed, departure, section, there } from "./line.ts";
 
-const SQL = "SQL";
+const SQL_TESTS = "packages/sql/test/seed-columns.test.ts";
 const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
 const KEPT = "Kept as it is and not looked at: every object of the format is open.";
@@ -18,11 +18,17 @@ function fields(
 const pattern = (what: string, schema: string, value: string): Entry =>
   there(what, { check: "format", schema, field: "", values: [value] });
 
-const all = (issue: string, text: string): readonly Entry[] =>
+/** Columns of a table in DuckDB, one per line, as its test has them. A primary key is a departure, with its reason. */
+const columns = (table: string, text: string, key: string): readonly Entry[] =>
   text
     .trim()
     .split("\n")
-    .map((line) => open(line.trim(), issue));
+    .map((line) => {
+      const what = line.trim();
+      const column = /^\w+ \w+/.exec(what)?.[0] ?? "";
+      const check = { check: "test", file: SQL_TESTS, name: `${table}: ${column}` } as const;
+      return what.endsWith("PRIMARY KEY") && key !== "" ? departure(what, key, check) : there(what, check);
+    });
 
 export const seed003: Seed = {
   number: "003",
@@ -262,8 +268,8 @@ export const seed003: Seed = {
     ]),
     ...section(
       "claude_conversations",
-      all(
-        SQL,
+      columns(
+        "claude_conversations",
         `
         session_id VARCHAR
         project_path VARCHAR
@@ -278,12 +284,13 @@ export const seed003: Seed = {
         slug VARCHAR
         git_branch VARCHAR
         cwd VARCHAR`,
+        "Ids repeat in forks and are missing in many lines: file and line are the key.",
       ),
     ),
     ...section(
       "claude_plans",
-      all(
-        SQL,
+      columns(
+        "claude_plans",
         `
         plan_name VARCHAR PRIMARY KEY
         slug VARCHAR
@@ -291,45 +298,60 @@ export const seed003: Seed = {
         file_size INTEGER
         created_at TIMESTAMP
         modified_at TIMESTAMP`,
+        "Two data directories may have plans of one name: the file tells them apart.",
       ),
     ),
-    ...section(
-      "claude_todos",
-      all(
-        SQL,
+    ...section("claude_todos", [
+      ...columns(
+        "claude_todos",
         `
         session_id VARCHAR
         agent_id VARCHAR
         todo_index INTEGER
         content TEXT
-        status VARCHAR, 'pending', 'in_progress', 'completed'
-        active_form VARCHAR
-        PRIMARY KEY (session_id, agent_id, todo_index)`,
+        status VARCHAR
+        active_form VARCHAR`,
+        "",
       ),
-    ),
+      there("status: 'pending', 'in_progress', 'completed'", {
+        check: "test",
+        file: SQL_TESTS,
+        name: "todo items have the states pending, in_progress and completed",
+      }),
+      departure(
+        "PRIMARY KEY (session_id, agent_id, todo_index)",
+        "Two data directories may have lists of one session: the file tells them apart.",
+      ),
+    ]),
     ...section(
       "claude_history",
-      all(
-        SQL,
+      columns(
+        "claude_history",
         `
         timestamp TIMESTAMP
         project VARCHAR
         session_id VARCHAR
         display TEXT
         pasted_contents JSON`,
+        "",
       ),
     ),
-    ...section(
-      "claude_stats",
-      all(
-        SQL,
+    ...section("claude_stats", [
+      ...columns(
+        "claude_stats",
         `
-        date DATE PRIMARY KEY
+        date DATE
         message_count INTEGER
         session_count INTEGER
         tool_call_count INTEGER`,
+        "",
       ),
-    ),
+      there("date is the PRIMARY KEY", {
+        check: "test",
+        file: SQL_TESTS,
+        name: "a day stands once in claude_stats, whatever the directories say",
+      }),
+    ]),
     ...section("Field value patterns", [
       pattern("UUIDs: be74c085-8d87-49a7-9100-7f0e83f29a10", "Uuid", UUID),
       departure("short agent ids: a[0-9a-f]{6,7}", "Longer ones occur: a and sixteen digits today.", {
