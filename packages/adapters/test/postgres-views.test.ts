@@ -649,9 +649,9 @@ describe("every lookup for which a seed names an index uses one", () => {
     await client.query(`
       insert into skein.heads (session_id, tenant, last_sequence, fact_version, updated_at)
       select md5('s' || i)::uuid, 'many', 20, 1, now() - i * interval '1 minute' from generate_series(1, 2000) i;
-      insert into skein.sessions (id, tenant, agent_id, agent_version, model, tags, created_at, last_run_at, status)
+      insert into skein.sessions (id, tenant, agent_id, agent_version, model, tags, created_at, changed_at, last_run_at, status)
       select md5('s' || i)::uuid, 'many', md5('a' || i % 200)::uuid, 1, 'm', array['t' || i % 100],
-        now() - i * interval '1 minute', now() - i * interval '1 minute', case when i % 50 = 0 then 'running' else 'idle' end
+        now() - i * interval '1 minute', now() - i * interval '1 minute', now() - i * interval '1 minute', case when i % 50 = 0 then 'running' else 'idle' end
       from generate_series(1, 2000) i;
       insert into skein.runs (id, session_id, number, started_at, user_message, first_sequence)
       select md5('r' || i || '.' || n)::uuid, md5('s' || i)::uuid, n, now() - i * interval '1 minute', 'hi', 2
@@ -680,7 +680,7 @@ describe("every lookup for which a seed names an index uses one", () => {
     [
       "idx_agent_config_updated",
       "select agent_uuid from agent.agent_config order by updated_at desc limit 20",
-      ["heads_updated"],
+      ["sessions_changed"],
     ],
     [
       "idx_agent_config_last_run",

@@ -8,13 +8,13 @@ import { jsonText, showableJson } from "../sql/body.ts";
  * columns that people read and loses what a column cannot hold.
  */
 export function changesJson(changes: Changes): string | null {
-  const { updated_at: _, metadata, ...set } = changes.sessionSet;
+  const { updated_at, metadata, ...set } = changes.sessionSet;
   const add = Object.fromEntries(Object.entries(changes.sessionAdd).filter(([, amount]) => amount !== 0));
   const exactMetadata = changes.sessionInsert?.metadata ?? metadata;
   const parts = {
     ...(changes.sessionInsert && { session: { ...changes.sessionInsert, metadata: undefined } }),
     ...(exactMetadata && { metadata: jsonText(exactMetadata) }),
-    ...((Object.keys(set).length > 0 || metadata) && { set }),
+    ...((Object.keys(set).length > 0 || metadata) && { set: { ...set, changed_at: updated_at } }),
     ...(Object.keys(add).length > 0 && { add }),
     ...some("runs", changes.runInserts),
     ...some("run_updates", changes.runUpdates),

@@ -3,8 +3,8 @@ import pg from "pg";
 import { toKnownError } from "./errors.ts";
 
 export interface Statement {
-  /** Prepared once per connection under this name. */
-  readonly name: string;
+  /** Prepared once per connection under this name. Without one it is planned each time, for the values it comes with. */
+  readonly name?: string;
   readonly text: string;
 }
 
@@ -47,7 +47,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
       refuseIfClosed();
       try {
         const result = await pool.query<(string | null)[]>({
-          name,
+          ...(name !== undefined && { name }),
           text,
           values: [...values],
           rowMode: "array",

@@ -32,7 +32,9 @@ export async function listSessions(connections: Connections, query: SessionQuery
   }
   const text = `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id
     where ${where.join(" and ")} order by s.created_at desc, s.id desc limit ${bind(limit + 1)}`;
-  const rows = await connections.query({ name: `skein-list-${used.join("-")}`, text }, values);
+  // How many sessions have a tag differs too much for one plan: a prepared statement settles on one that sorts them all.
+  const name = query.tag === undefined ? { name: `skein-list-${used.join("-")}` } : {};
+  const rows = await connections.query({ ...name, text }, values);
   const items = rows.slice(0, limit).map(sessionOf);
   const last = items.at(-1);
   return { items, cursor: last && rows.length > limit ? `${last.created_at} ${last.id}` : null };

@@ -74,9 +74,9 @@ function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd
   update(db, ["sessions", sessionId], sessionColumns(sessionSet), { ...sessionAdd });
 }
 
-/** When a session changed last stands on its head, which every append writes anyway. */
-function sessionColumns({ updated_at: _, ...row }: Partial<SessionColumns>): Columns {
-  return columns(row);
+/** The time of the last event stands on the head, which every append writes anyway; here it is when this row changed. */
+function sessionColumns({ updated_at, ...row }: Partial<SessionColumns>): Columns {
+  return Object.keys(row).length === 0 ? {} : { ...columns(row), changed_at: updated_at };
 }
 
 function setTags(db: Database, sessionId: string, tags: readonly string[]): void {

@@ -21,7 +21,6 @@ create table heads (
 ) without rowid;
 create index heads_due on heads (due_at) where due_at is not null;
 create index heads_owner on heads (owner) where owner is not null;
-create index heads_updated on heads (updated_at);
 
 -- Bodies over 256 KiB, by the SHA-256 of their text.
 create table blobs (hash text primary key, body text not null) without rowid;
@@ -62,6 +61,8 @@ create table sessions (
   current_step integer not null default 0 check (current_step >= 0),
   container_id text,
   created_at text not null,
+  -- When this row last changed; the time of the last event is on the head, without an index that every append would write.
+  changed_at text not null,
   started_at text,
   finished_at text,
   last_run_at text,
@@ -88,6 +89,7 @@ create index sessions_agent on sessions (tenant, agent_id, created_at, id);
 create index sessions_parent on sessions (parent_session_id, created_at, id) where parent_session_id is not null;
 create index sessions_caller on sessions (subagent_of_session_id, created_at, id) where subagent_of_session_id is not null;
 create index sessions_last_run on sessions (last_run_at);
+create index sessions_changed on sessions (changed_at);
 
 create table session_tags (
   tenant text not null,

@@ -132,7 +132,7 @@ select
     else '[]' end as conversation_history,
   s.title,
   s.created_at,
-  h.updated_at,
+  s.changed_at as updated_at,
   s.last_run_at,
   h.run_count as total_runs
 from sessions s join heads h on h.session_id = s.id

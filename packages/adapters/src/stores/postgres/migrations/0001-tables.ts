@@ -29,7 +29,6 @@ create table skein.heads (
 ) with (fillfactor = 70);
 create index heads_due on skein.heads (due_at) where due_at is not null;
 create index heads_owner on skein.heads (owner) where owner is not null;
-create index heads_updated on skein.heads (updated_at desc);
 
 create table skein.blobs (
   hash bytea primary key check (length(hash) = 32),
@@ -99,8 +98,12 @@ create table skein.sessions (
   cache_creation_input_tokens bigint not null default 0,
   cache_read_input_tokens bigint not null default 0,
   last_known_input_tokens bigint not null default 0,
-  last_known_output_tokens bigint not null default 0
+  last_known_output_tokens bigint not null default 0,
+  -- When this row last changed. Looked up by; the time of the last event is on the head, where an index would make every
+  -- append write one more page.
+  changed_at timestamptz not null
 ) with (fillfactor = 80);
+create index sessions_changed on skein.sessions (changed_at desc);
 create index sessions_created on skein.sessions (tenant, created_at desc, id desc);
 create index sessions_status on skein.sessions (tenant, platform_status, created_at desc, id desc);
 -- Seed 000 looks sessions up by its own words for their status, and by time, without naming a tenant.

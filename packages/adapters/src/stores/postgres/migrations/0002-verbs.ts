@@ -27,12 +27,13 @@ begin
       id, tenant, agent_id, agent_version, title, tags, model, model_id, working_directory, metadata, status, outcome,
       run_id, current_step, container_id, created_at, started_at, finished_at, last_run_at, parent_session_id,
       forked_from_sequence, subagent_of_session_id, subagent_of_tool_use_id, last_known_input_tokens,
-      last_known_output_tokens)
+      last_known_output_tokens, changed_at)
     select
       r.id, r.tenant, r.agent_id, r.agent_version, r.title, r.tags, r.model, r.model_id, r.working_directory,
       (p_changes->>'metadata')::json, r.status, r.outcome, r.run_id, r.current_step, r.container_id, r.created_at,
       r.started_at, r.finished_at, r.last_run_at, r.parent_session_id, r.forked_from_sequence,
-      r.subagent_of_session_id, r.subagent_of_tool_use_id, r.last_known_input_tokens, r.last_known_output_tokens
+      r.subagent_of_session_id, r.subagent_of_tool_use_id, r.last_known_input_tokens, r.last_known_output_tokens,
+      r.created_at
     from jsonb_populate_record(null::skein.sessions, v_part) r;
   end if;
 
@@ -54,7 +55,8 @@ begin
       last_run_at = coalesce((v_part->>'last_run_at')::timestamptz, s.last_run_at),
       last_known_input_tokens = coalesce((v_part->>'last_known_input_tokens')::bigint, s.last_known_input_tokens),
       last_known_output_tokens = coalesce((v_part->>'last_known_output_tokens')::bigint, s.last_known_output_tokens),
-      total_runs = s.total_runs + coalesce(jsonb_array_length(p_changes->'runs'), 0)
+      total_runs = s.total_runs + coalesce(jsonb_array_length(p_changes->'runs'), 0),
+      changed_at = coalesce((v_part->>'changed_at')::timestamptz, s.changed_at)
     where s.id = p_session;
   end if;
 

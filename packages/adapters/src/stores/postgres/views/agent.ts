@@ -59,7 +59,7 @@ select
   case when w.awaiting then skein.run_messages(s.id, s.run_id) else '[]'::jsonb end as conversation_history,
   s.title::varchar(255) as title,
   s.created_at,
-  h.updated_at,
+  s.changed_at as updated_at,
   s.last_run_at,
   s.total_runs
 from skein.sessions s
