@@ -122,11 +122,9 @@ function isIntroduced(state: SessionFacts): boolean {
 function takeNotes(state: SessionFacts, notes: LineNotes): void {
   state.lines += notes.lines;
   state.messageCount += notes.prompts;
-  for (const hash of notes.answers) {
-    if (state.answerIds.has(hash)) continue;
-    state.answerIds.add(hash);
-    state.messageCount += 1;
-  }
+  const known = state.answerIds.size;
+  for (let at = 0; at < notes.answers.length; at += 1) state.answerIds.add(notes.answers[at] ?? 0);
+  state.messageCount += state.answerIds.size - known;
   if (notes.times) {
     noteTime(state, notes.times.first);
     noteTime(state, notes.times.last);

@@ -249,15 +249,22 @@
 
   ;; Below, equal or above zero, like the texts of 24 bytes.
   (func $compareTimes (param $a i32) (param $b i32) (result i32)
-    (local $i i32) (local $difference i32)
+    (local $end i32) (local $difference i64) (local $place i32)
+    (local.set $end (i32.add (local.get $a) (i32.const 24)))
     (loop $next
       (local.set $difference
-        (i32.sub
-          (i32.load8_u (i32.add (local.get $a) (local.get $i)))
-          (i32.load8_u (i32.add (local.get $b) (local.get $i)))))
-      (if (local.get $difference) (then (return (local.get $difference))))
-      (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (br_if $next (i32.lt_u (local.get $i) (i32.const 24))))
+        (i64.xor (i64.load align=1 (local.get $a)) (i64.load align=1 (local.get $b))))
+      (if (i64.ne (local.get $difference) (i64.const 0))
+        (then
+          ;; The first byte that differs is the lowest one.
+          (local.set $place (i32.wrap_i64 (i64.shr_u (i64.ctz (local.get $difference)) (i64.const 3))))
+          (return
+            (i32.sub
+              (i32.load8_u (i32.add (local.get $a) (local.get $place)))
+              (i32.load8_u (i32.add (local.get $b) (local.get $place)))))))
+      (local.set $a (i32.add (local.get $a) (i32.const 8)))
+      (local.set $b (i32.add (local.get $b) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $a) (local.get $end))))
     (i32.const 0))
 
   (func $isKnownCwd (result i32)

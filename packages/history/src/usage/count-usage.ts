@@ -1,0 +1,119 @@
+import { PRICES_VERSION } from "@skein/protocol";
+import type { DataFile } from "../discover/data-file.ts";
+import { discover } from "../discover/discover.ts";
+import { WorkspaceNotFoundError } from "../errors.ts";
+import { foldFiles } from "../facets/fold-files.ts";
+import { isSamePath } from "../list/project-path.ts";
+import { withStore } from "../list/sessions.ts";
+import { createCallLog, toBlocks } from "./blocks.ts";
+import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
+import { createDayOf, localTimeZone } from "./day-of.ts";
+import { usageFacet, type FileUsage } from "./file-usage.ts";
+import type { UsageOptions } from "./get-usage.ts";
+import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
+import { createTallies, createTally, type PricedCall } from "./tally.ts";
+import type { SessionUsage, UsageReport } from "./usage-report.ts";
+
+/** The report that `getUsage` answers. */
+export async function countUsage(options: UsageOptions): Promise<UsageReport> {
+  return await withStore(options, async (store) => {
+    const { files, roots } = discover(options);
+    const { workspace, since, until, signal, onProgress } = options;
+    const timeZone = options.timeZone ?? localTimeZone();
+    const isWhole = workspace === undefined && since === undefined && until === undefined && store.keeps;
+    const check = isWhole ? fingerprint(files, timeZone) : "";
+    const known = isWhole ? loadReport(store, roots, check) : undefined;
+    if (known) return known;
+    const counter = createCallCounter();
+    const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
+    const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
+    const unreadable = failed.map(({ file, error }) => ({ path: file.path, reason: error.message }));
+    const made: UsageReport = { ...report(counter, { ...options, timeZone }), unreadable };
+    if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);
+    return made;
+  });
+}
+
+type Options = UsageOptions & { readonly timeZone: string };
+
+function report(counter: CallCounter, options: Options): Omit<UsageReport, "unreadable"> {
+  const { timeZone } = options;
+  const dayOf = createDayOf(timeZone);
+  const totals = createTally();
+  const days = createTallies<string>();
+  const models = createTallies<string>();
+  const sessions = createTallies<Owner>();
+  const projects = createTallies<string>();
+  const spans = new Map<Owner, { first: number; last: number }>();
+  const unpriced = new Set<string>();
+  const chosen = createCallLog();
+  let count = 0;
+  const isChosen = chooser(options);
+  counter.count((call, owner) => {
+    if (!isChosen(call, owner)) return;
+    chosen.add(call);
+    count += 1;
+    totals.add(call);
+    days.for(dayOf(call.time)).add(call);
+    models.for(call.model).add(call);
+    projects.for(owner.projectPath).add(call);
+    sessions.for(owner).add(call);
+    noteSpan(spans, owner, call.time);
+    if (call.costMicros === undefined) unpriced.add(call.model);
+  });
+  if (options.workspace !== undefined && count === 0) throw new WorkspaceNotFoundError(options.workspace);
+  const bySession = sessions.entries().map(([owner, sum]): SessionUsage => {
+    const span = spans.get(owner) ?? { first: 0, last: 0 };
+    return { ...owner, firstActivityAt: new Date(span.first), lastActivityAt: new Date(span.last), ...sum };
+  });
+  return {
+    totals: totals.totals(),
+    byDay: days
+      .entries()
+      .map(([date, sum]) => ({ date, ...sum }))
+      .sort((a, b) => (a.date < b.date ? -1 : 1)),
+    byModel: models
+      .entries()
+      .map(([model, sum]) => ({ model, isPriced: !unpriced.has(model), ...sum }))
+      .sort(byCost),
+    byProject: projects
+      .entries()
+      .map(([projectPath, sum]) => ({ projectPath, ...sum }))
+      .sort(byCost),
+    bySession: bySession.sort((a, b) => Number(b.lastActivityAt) - Number(a.lastActivityAt)),
+    blocks: toBlocks(chosen.inOrder()),
+    unpricedModels: [...unpriced].sort(),
+    pricesVersion: PRICES_VERSION,
+    timeZone,
+  };
+}
+
+function chooser({ workspace, since, until }: UsageOptions): (call: PricedCall, owner: Owner) => boolean {
+  const first = since === undefined ? Number.NEGATIVE_INFINITY : Number(since);
+  const end = until === undefined ? Number.POSITIVE_INFINITY : Number(until);
+  const known = new Map<string, boolean>();
+  return ({ time }, { projectPath }) => {
+    if (time < first || time >= end) return false;
+    if (workspace === undefined) return true;
+    const isSame = known.get(projectPath) ?? isSamePath(projectPath, workspace);
+    known.set(projectPath, isSame);
+    return isSame;
+  };
+}
+
+function noteSpan(spans: Map<Owner, { first: number; last: number }>, owner: Owner, time: number): void {
+  const span = spans.get(owner);
+  if (!span) {
+    spans.set(owner, { first: time, last: time });
+    return;
+  }
+  if (time < span.first) span.first = time;
+  if (time > span.last) span.last = time;
+}
+
+function byCost(
+  a: { costMicros: number; inputTokens: number },
+  b: { costMicros: number; inputTokens: number },
+): number {
+  return b.costMicros - a.costMicros || b.inputTokens - a.inputTokens;
+}
