@@ -5,7 +5,9 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader, Stateme
 import type { LibraryConfig } from "@skein/history";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
 import { priceFunction } from "./price-function.ts";
+import { loadOriginal } from "./original-tables.ts";
 import { literals, plainPath } from "./quote.ts";
+import { withoutReadCalls } from "./read-calls.ts";
 import { loadNamed } from "./small-files.ts";
 import { SqlError } from "./sql-error.ts";
 import { CLAUDE_TABLES } from "./tables/claude-tables.ts";
@@ -81,8 +83,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   });
 
   return {
-    async run(sql) {
+    async run(given) {
       await transcripts.refresh();
+      const { sql, calls } = withoutReadCalls(given);
+      for (const call of calls) await loadOriginal(connection, call, library);
       await loadNamed(connection, library, sql);
       const statements = await extracted(connection, sql);
       const results: SqlResult[] = [];

@@ -13,6 +13,15 @@ export async function loadRows(
   rows: readonly Row[],
 ): Promise<void> {
   await connection.run(`DELETE FROM ${table}`);
+  await appendRows(connection, table, columns, rows);
+}
+
+export async function appendRows(
+  connection: DuckDBConnection,
+  table: string,
+  columns: Readonly<Record<string, string>>,
+  rows: readonly Row[],
+): Promise<void> {
   const shape = literal(JSON.stringify([columns]));
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
     const json = JSON.stringify(wellFormed(rows.slice(at, at + ROWS_AT_ONCE)));
@@ -24,7 +33,7 @@ export async function loadRows(
 }
 
 /** The same value without halves of surrogate pairs, which DuckDB refuses, in texts and in keys. */
-export function wellFormed(value: unknown): unknown {
+function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (value instanceof Date) return timestamp(value);
   if (Array.isArray(value)) return value.map(wellFormed);

@@ -1,0 +1,200 @@
+/** The rows of the original extension's table functions: its columns, in its words and types. */
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import {
+  type DataFile,
+  type LibraryConfig,
+  discover,
+  isDataNotFoundError,
+  listPlans,
+  listTodos,
+  readHistory,
+  readLines,
+  readStats,
+} from "@skein/history";
+import { appendRows } from "./load-rows.ts";
+import type { ReadCall, ReadFunction } from "./read-calls.ts";
+
+type Row = Record<string, unknown>;
+
+const texts = (...names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, "VARCHAR"]));
+const numbers = (...names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, "BIGINT"]));
+
+const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> = {
+  read_conversations: {
+    ...texts("source", "session_id", "project_path", "project_dir", "file_name"),
+    is_agent: "BOOLEAN",
+    ...numbers("line_number"),
+    ...texts("message_type", "uuid", "parent_uuid", "timestamp", "message_role", "message_content", "model"),
+    ...texts("tool_name", "tool_use_id", "tool_input"),
+    ...numbers("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens", "reasoning_tokens"),
+    ...texts("slug", "git_branch", "cwd", "version", "stop_reason", "reasoning_effort", "repository"),
+  },
+  read_plans: {
+    ...texts("source", "session_id", "plan_name", "file_name", "file_path", "content"),
+    ...numbers("file_size"),
+  },
+  read_todos: {
+    ...texts("source", "session_id", "agent_id", "file_name"),
+    ...numbers("item_index"),
+    ...texts("content", "status", "active_form"),
+  },
+  read_history: {
+    ...texts("source"),
+    ...numbers("line_number", "timestamp_ms"),
+    ...texts("project", "session_id", "display", "pasted_contents"),
+  },
+  read_stats: { ...texts("source", "date"), ...numbers("message_count", "session_count", "tool_call_count") },
+};
+
+/** Sources of the original that are not read here: they have no rows. Any other name means detection, as there. */
+const OTHER_SOURCES: ReadonlySet<string> = new Set(["claude-desktop", "copilot", "cursor", "codex", "gemini", "grok"]);
+
+/** Makes the table of a call. A path that does not exist gives no rows. */
+export async function loadOriginal(
+  connection: DuckDBConnection,
+  call: ReadCall,
+  defaults: LibraryConfig,
+): Promise<void> {
+  const { name, path, source, table } = call;
+  const columns = COLUMNS[name];
+  const list = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  await connection.run(`CREATE OR REPLACE TABLE ${table} (${list.join(", ")})`);
+  const library = path === undefined ? defaults : { dataPath: expanded(path), cacheFolder: null };
+  if (OTHER_SOURCES.has(source ?? "")) return;
+  if (path !== undefined && !statSync(expanded(path), { throwIfNoEntry: false })?.isDirectory()) return;
+  try {
+    for await (const rows of rowsOf(name, library))
+      await appendRows(
+        connection,
+        table,
+        columns,
+        rows.map((row) => ({ source: "claude", ...row })),
+      );
+  } catch (error) {
+    if (!isDataNotFoundError(error)) throw error;
+  }
+}
+
+function expanded(path: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(path);
+}
+
+async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerator<readonly Row[]> {
+  switch (name) {
+    case "read_conversations":
+      // File by file, so that a large directory is never in memory as a whole.
+      for (const file of discover(library).files) yield conversation(file);
+      return;
+    case "read_plans":
+      yield (await listPlans(library)).map((plan) => ({
+        plan_name: plan.name,
+        file_name: basename(plan.path),
+        file_path: plan.path,
+        content: plan.content,
+        file_size: plan.sizeBytes,
+      }));
+      return;
+    case "read_todos":
+      yield (await listTodos(library)).flatMap(({ sessionId, agentId, path, items, problem }) => {
+        const list = { session_id: sessionId, agent_id: agentId, file_name: basename(path) };
+        if (problem !== null) return [{ ...list, item_index: -1, content: problem, status: "_parse_error" }];
+        return items.map(({ content, status, activeForm }, at) => ({
+          ...list,
+          item_index: at,
+          content,
+          status,
+          active_form: activeForm,
+        }));
+      });
+      return;
+    case "read_history": {
+      const { data, damage } = await readHistory({ ...library, limit: Number.POSITIVE_INFINITY });
+      yield data.map((item) => ({
+        line_number: item.line,
+        timestamp_ms: Number(item.timestamp),
+        project: item.project,
+        session_id: item.sessionId,
+        display: item.display,
+        pasted_contents: JSON.stringify(item.pastedContents),
+      }));
+      yield damage.map(({ line, message }) => ({ line_number: line, display: `Parse error: ${message}` }));
+      return;
+    }
+    case "read_stats":
+      yield (await readStats(library)).flatMap(({ stats }) =>
+        stats.dailyActivity.map(({ date, messageCount, sessionCount, toolCallCount }) => ({
+          date,
+          message_count: messageCount,
+          session_count: sessionCount,
+          tool_call_count: toolCallCount,
+        })),
+      );
+  }
+}
+
+function conversation(file: DataFile): readonly Row[] {
+  const rows: Row[] = [];
+  let projectPath: unknown;
+  const place = { project_dir: file.encodedPath, file_name: basename(file.path), is_agent: file.kind === "agent" };
+  readLines(file.path, {
+    line: ({ line, value }) => {
+      projectPath ??= value["cwd"];
+      rows.push({ ...place, line_number: line, session_id: file.sessionId ?? value["sessionId"], ...fieldsOf(value) });
+    },
+    damage: ({ line, kind, message }) => {
+      // What is glued, or has a byte that is not UTF-8, is still read.
+      if (kind === "glued" || kind === "invalid-utf8" || kind === "nul-bytes") return;
+      rows.push({
+        ...place,
+        line_number: line,
+        session_id: file.sessionId,
+        message_type: "_parse_error",
+        message_content: message,
+      });
+    },
+  });
+  return rows.map((row) => ({ ...row, project_path: projectPath ?? file.encodedPath }));
+}
+
+function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
+  const message = record(value["message"]);
+  const usage = record(message["usage"]);
+  const content = message["content"] ?? value["content"] ?? value["summary"];
+  const blocks = Array.isArray(content) ? content.map(record) : [];
+  const tool = blocks.find((block) => block["type"] === "tool_use");
+  const said = blocks.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+  return {
+    message_type: text(value["type"]),
+    uuid: text(value["uuid"]),
+    parent_uuid: text(value["parentUuid"]),
+    timestamp: text(value["timestamp"]),
+    message_role: text(message["role"]),
+    message_content: typeof content === "string" ? content : said,
+    model: text(message["model"]),
+    tool_name: text(tool?.["name"]),
+    tool_use_id: text(tool?.["id"]),
+    tool_input: tool === undefined ? null : JSON.stringify(tool["input"] ?? null),
+    input_tokens: count(usage["input_tokens"]),
+    output_tokens: count(usage["output_tokens"]),
+    cache_creation_tokens: count(usage["cache_creation_input_tokens"]),
+    cache_read_tokens: count(usage["cache_read_input_tokens"]),
+    slug: text(value["slug"]),
+    git_branch: text(value["gitBranch"]),
+    cwd: text(value["cwd"]),
+    version: text(value["version"]),
+    stop_reason: text(message["stop_reason"]),
+    reasoning_effort: text(value["effort"]),
+  };
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const count = (value: unknown): number | null => (typeof value === "number" ? Math.trunc(value) : null);
