@@ -14,7 +14,7 @@ import type { ServerDeps } from "./deps.ts";
 import { checkCaller, keyIn } from "./guard.ts";
 import { handlers } from "./handlers/index.ts";
 import { createIdempotency } from "./idempotency.ts";
-import { checkDepth } from "./json-body.ts";
+import { checkShape } from "./json-body.ts";
 import { createKeys } from "./keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
 import { createMetrics } from "./metrics.ts";
@@ -134,7 +134,7 @@ function acceptOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     try {
-      checkDepth(body as string);
+      checkShape(body as string);
     } catch (error) {
       return done(error as Error);
     }

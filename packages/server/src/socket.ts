@@ -8,7 +8,7 @@ import { SOCKET_PROTOCOL } from "./guard.ts";
 import { acceptAnswer } from "./handlers/awaits.ts";
 import { acceptMessage } from "./handlers/messages.ts";
 import { requestCancel } from "./handlers/sessions.ts";
-import { checkDepth } from "./json-body.ts";
+import { checkShape } from "./json-body.ts";
 import { allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
 import { type FrameSink, streamSession } from "./session-stream.ts";
@@ -83,7 +83,7 @@ function createConnection(socket: WebSocket, caller: Caller) {
     let id: string | null = null;
     try {
       shared.meter.request(principal.keyId);
-      checkDepth(text);
+      checkShape(text);
       const given = jsonOf(text);
       id = referenceOf(given);
       const result = await perform(parsed(SocketCommand, given));

@@ -1,3 +1,4 @@
+import { defineTool } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
 import type { z } from "zod";
@@ -122,6 +123,9 @@ function checkRuntime({ shared }: Call, runtime: AgentInput["runtime"]): void {
 
 /** The schemas of code tools, by name, and of the tools that the caller runs. */
 function toolSchemas(call: Call, names: readonly string[], frontend: readonly Tool[]): Tool[] {
+  // As the engine reads them: an agent that it cannot make tools of would take prompts and never run.
+  for (const { name, description, input_schema } of frontend)
+    defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {
     const schema = call.shared.deps.toolNamed?.(name);
     if (!schema) throw new KnownError("invalid", `tools: This server has no tool "${name}".`);
