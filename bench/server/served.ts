@@ -26,7 +26,7 @@ export interface Served {
 }
 
 /** What is left in a process. Sizes in megabytes. */
-export interface Held {
+interface Held {
   readonly rss: number;
   readonly heap: number;
   readonly timers: number;

@@ -22,7 +22,7 @@ export interface CampaignOptions {
 }
 
 /** One answer that is wrong, with the request to send again. */
-export interface Failure {
+interface Failure {
   readonly index: number;
   readonly operation: string;
   readonly problem: string;

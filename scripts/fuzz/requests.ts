@@ -7,7 +7,7 @@ import { uuid, valueOf } from "./schema-values.ts";
 import type { ServedKeys } from "./served.ts";
 
 /** Who sends a request. */
-export type Sender = keyof ServedKeys | "nobody" | "stranger";
+type Sender = keyof ServedKeys | "nobody" | "stranger";
 
 /** One generated request. */
 export interface FuzzRequest {
