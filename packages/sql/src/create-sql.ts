@@ -2,15 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader, StatementType } from "@duckdb/node-api";
+import type { Store } from "@skein/core";
 import type { LibraryConfig } from "@skein/history";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
 import { priceFunction } from "./price-function.ts";
 import { loadOriginal } from "./original-tables.ts";
+import { loadPlatform, namesPlatform } from "./platform.ts";
 import { literals, plainPath } from "./quote.ts";
 import { withoutReadCalls } from "./read-calls.ts";
 import { loadNamed } from "./small-files.ts";
 import { SqlError } from "./sql-error.ts";
 import { CLAUDE_TABLES } from "./tables/claude-tables.ts";
+import { PLATFORM_TABLES } from "./tables/platform-tables.ts";
 import { SCAN } from "./tables/scan.ts";
 import { SEED_TABLES } from "./tables/seed-tables.ts";
 import { createTranscripts } from "./transcripts.ts";
@@ -19,6 +22,8 @@ import { type Column, type Row, columnsOf, rowsOf } from "./values.ts";
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */
   readonly roots?: readonly string[];
+  /** The platform's sessions; without one their tables are empty. It stays open. */
+  readonly store?: Store;
   /** Skein's own folder for what is known of the files; `null` keeps nothing. Never inside a data directory. */
   readonly cacheFolder?: string | null;
   /** What DuckDB may use before it writes to its own temporary folder. */
@@ -32,7 +37,7 @@ export interface SqlResult {
   readonly rows: readonly Row[];
 }
 
-/** SQL over Claude Code's files. The files are only read. */
+/** SQL over Claude Code's files and a store's sessions. Both are only read. */
 export interface Sql {
   /** Runs statements, one after the other. Refuses with `SqlError` what DuckDB refuses. */
   run(sql: string): Promise<readonly SqlResult[]>;
@@ -69,7 +74,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   await connection.run(
     `SET VARIABLE skein_files = ${literals([plainPath(emptyFile)])}; SET VARIABLE skein_line_bytes = 65536`,
   );
-  await connection.run(`${SCAN}${SEED_TABLES}${CLAUDE_TABLES}`);
+  await connection.run(`${SCAN}${SEED_TABLES}${CLAUDE_TABLES}${PLATFORM_TABLES}`);
   const cacheFolder = options.cacheFolder ?? null;
   const library: LibraryConfig = {
     ...(options.roots === undefined ? {} : { dataPath: options.roots }),
@@ -86,6 +91,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async run(given) {
       await transcripts.refresh();
       const { sql, calls } = withoutReadCalls(given);
+      if (options.store && namesPlatform(sql)) await loadPlatform(connection, options.store);
       for (const call of calls) await loadOriginal(connection, call, library);
       await loadNamed(connection, library, sql);
       const statements = await extracted(connection, sql);

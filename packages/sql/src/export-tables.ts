@@ -11,7 +11,8 @@ export async function exportTables(sql: Sql, target: string): Promise<readonly s
   const tables = (await sql.tables()).map(({ name }) => name);
   if (target.endsWith(".duckdb")) {
     if (existsSync(target)) throw new Error(`${target} exists. Name a file that does not.`);
-    await sql.run(`ATTACH ${literal(target)} AS exported; CREATE SCHEMA exported.claude`);
+    const schemas = ["claude", "platform", "agent", "api"].map((schema) => `CREATE SCHEMA exported.${schema}`);
+    await sql.run(`ATTACH ${literal(target)} AS exported; ${schemas.join("; ")}`);
     for (const table of tables) {
       const name = table.includes(".") ? table : `main.${table}`;
       await sql.run(`CREATE TABLE exported.${name} AS SELECT * FROM ${name}`);

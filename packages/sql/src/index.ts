@@ -2,5 +2,6 @@
 export { createSql, type Sql, type SqlOptions, type SqlResult, type Table } from "./create-sql.ts";
 export { EXAMPLES, type Example } from "./examples.ts";
 export { exportTables } from "./export-tables.ts";
+export { namesPlatform } from "./platform.ts";
 export { SqlError } from "./sql-error.ts";
 export type { Column, Row, Value } from "./values.ts";

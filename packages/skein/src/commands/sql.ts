@@ -1,15 +1,17 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { isDataNotFoundError } from "@skein/history";
-import { EXAMPLES, type Sql, SqlError, createSql, exportTables } from "@skein/sql";
+import { EXAMPLES, type Sql, SqlError, createSql, exportTables, namesPlatform } from "@skein/sql";
+import { readConfig } from "../config.ts";
+import { openStore } from "../open-store.ts";
 import { EXIT, UsageError, failureOf } from "../terminal/exit.ts";
 import { type Screen, createScreen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { FORMATS, type Format, formatted } from "./sql/formats.ts";
 
-const HELP = `skein sql: ask Claude Code's data in SQL (DuckDB)
+const HELP = `skein sql: ask Claude Code's data and the platform's sessions in SQL (DuckDB)
 
 Usage: skein sql "SELECT …" [options]
        skein sql -f FILE [options]
@@ -20,6 +22,7 @@ Options:
   -f, --file FILE    Read the statements from a file
   --schema           Every table and column, and what they mean
   --root DIR         A Claude Code data directory; may be given several times
+  --store URL        The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)
   --json             A JSON array of row objects      --jsonl     One object per line
   --csv              CSV; formulas are defused        --markdown  A Markdown table
   --box              A table with lines               --table     A table (the default)
@@ -68,21 +71,27 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     for (const { name: each, question } of EXAMPLES) screen.out(`${each.padEnd(width)}  ${question}\n`);
     return EXIT.completed;
   }
+  const statement = values.schema === true || word === "export" ? undefined : statementOf(values.file, positionals);
+  const wantsStore = statement === undefined ? word === "export" : namesPlatform(statement);
+  const storeUrl = wantsStore ? storeUrlOf(values.store) : undefined;
+  const store = storeUrl === undefined ? undefined : await openStore(storeUrl);
   const database = await createSql({
+    ...(store && { store }),
     ...(values.root === undefined ? {} : { roots: values.root }),
     cacheFolder: values.cache ? cacheFolder(process.env) : null,
   });
   const done = screen.progress("Asking");
   try {
     if (values.schema === true) return await printSchema(database, screen);
-    if (word === "export") return await exported(database, name, screen);
-    const results = await database.run(statementOf(values.file, positionals)).finally(done);
+    if (statement === undefined) return await exported(database, name, screen);
+    const results = await database.run(statement).finally(done);
     const format = formatOf(values);
     for (const result of results) if (result.columns.length > 0) screen.out(formatted(result, format, screen.columns));
     return EXIT.completed;
   } finally {
     done();
     database.close();
+    await store?.close();
   }
 }
 
@@ -130,6 +139,7 @@ function parsed(args: readonly string[]) {
       options: {
         file: { type: "string", short: "f" },
         schema: { type: "boolean" },
+        store: { type: "string" },
         root: { type: "string", multiple: true },
         table: { type: "boolean" },
         box: { type: "boolean" },
@@ -152,6 +162,13 @@ function formatOf(values: Readonly<Record<string, unknown>>): Format {
   const given = FORMATS.filter((format) => values[format] === true);
   if (given.length > 1) throw new UsageError(`--${given.join(" and --")} at once: choose one.`);
   return given[0] ?? "table";
+}
+
+/** The store that was named, or the one in the data folder if there is one: a question makes no store. */
+function storeUrlOf(given: string | undefined): string | undefined {
+  const { storeUrl, dataDir } = readConfig();
+  const file = join(dataDir, "skein.db");
+  return given ?? storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
 }
 
 function cacheFolder(env: NodeJS.ProcessEnv): string {

@@ -1,0 +1,128 @@
+/**
+ * The platform's sessions, in one schema per seed, as the stores' own views have them. Their rows come through the store's
+ * port, so that every driver has them: DuckDB's own readers of SQLite and PostgreSQL need a download.
+ */
+export const PLATFORM_COLUMNS = {
+  "platform.agents": {
+    id: "VARCHAR",
+    name: "VARCHAR",
+    description: "VARCHAR",
+    system_prompt: "VARCHAR",
+    default_model_id: "VARCHAR",
+    tags: "JSON",
+    status: "VARCHAR",
+    created_at: "TIMESTAMP",
+    updated_at: "TIMESTAMP",
+  },
+  "platform.sessions": {
+    id: "VARCHAR",
+    agent_id: "VARCHAR",
+    title: "VARCHAR",
+    tags: "JSON",
+    model_id: "VARCHAR",
+    status: "VARCHAR",
+    created_at: "TIMESTAMP",
+    started_at: "TIMESTAMP",
+    finished_at: "TIMESTAMP",
+  },
+  "platform.messages": {
+    id: "VARCHAR",
+    session_id: "VARCHAR",
+    sequence: "BIGINT",
+    role: "VARCHAR",
+    content: "JSON",
+    tool_call_id: "VARCHAR",
+    created_at: "TIMESTAMP",
+  },
+  "platform.events": {
+    id: "VARCHAR",
+    session_id: "VARCHAR",
+    sequence: "BIGINT",
+    event_type: "VARCHAR",
+    data: "JSON",
+    created_at: "TIMESTAMP",
+  },
+  "agent.conversation_history": {
+    conversation_id: "VARCHAR",
+    agent_uuid: "VARCHAR",
+    run_id: "VARCHAR",
+    started_at: "TIMESTAMP",
+    completed_at: "TIMESTAMP",
+    user_message: "VARCHAR",
+    final_response: "VARCHAR",
+    stop_reason: "VARCHAR",
+    total_steps: "INTEGER",
+    usage: "JSON",
+    generated_files: "JSON",
+    cost: "JSON",
+    sequence_number: "INTEGER",
+  },
+  "api.sessions": {
+    id: "VARCHAR",
+    created_at: "TIMESTAMP",
+    updated_at: "TIMESTAMP",
+    status: "VARCHAR",
+    model: "VARCHAR",
+    working_directory: "VARCHAR",
+    total_turns: "INTEGER",
+    total_cost_usd: "DECIMAL(18, 6)",
+    parent_session_id: "VARCHAR",
+    metadata: "JSON",
+  },
+  "api.checkpoints": {
+    id: "VARCHAR",
+    session_id: "VARCHAR",
+    user_message_uuid: "VARCHAR",
+    created_at: "TIMESTAMP",
+    files_modified: "JSON",
+  },
+  "skein.runs": {
+    id: "VARCHAR",
+    session_id: "VARCHAR",
+    model: "VARCHAR",
+    working_directory: "VARCHAR",
+    started_at: "TIMESTAMP",
+    usage: "JSON",
+    cost_micros: "BIGINT",
+    unpriced_calls: "INTEGER",
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const tables = Object.entries(PLATFORM_COLUMNS).map(
+  ([table, columns]) =>
+    `CREATE TABLE ${table} (${Object.entries(columns)
+      .map(([name, type]) => `${name} ${type}`)
+      .join(", ")});`,
+);
+
+const tokens = (name: string): string => `CAST(json_extract_string(usage, '$.${name}') AS BIGINT)`;
+
+export const PLATFORM_TABLES = `
+CREATE SCHEMA platform; CREATE SCHEMA agent; CREATE SCHEMA api;
+${tables.join("\n")}
+
+CREATE VIEW main.all_sessions AS
+SELECT 'claude-code' AS source, session_id, title, project_path, started_at, last_activity_at, message_count FROM claude.sessions
+UNION ALL
+SELECT 'skein', s.id, p.title, s.working_directory, s.created_at, s.updated_at,
+  (SELECT count(*) FROM platform.messages m WHERE m.session_id = s.id AND m.role IN ('user', 'assistant'))::INTEGER
+FROM api.sessions s JOIN platform.sessions p USING (id);
+
+CREATE VIEW main.all_messages AS
+SELECT 'claude-code' AS source, session_id, role, text, timestamp FROM claude.messages
+UNION ALL
+-- A message has its text as such, or in blocks.
+SELECT 'skein', session_id, role, coalesce(json_extract_string(content, '$.text'), skein.text_of(json_extract(content, '$.content'))), created_at
+FROM platform.messages;
+
+-- A row is a model call in Claude Code and a run on the platform: both can be summed.
+CREATE VIEW main.all_usage AS
+SELECT 'claude-code' AS source, session_id, project_path, timestamp, model, input_tokens, output_tokens,
+  cache_creation_input_tokens, cache_read_input_tokens, cost_micros, cost_usd FROM claude.responses
+UNION ALL
+SELECT 'skein', session_id, working_directory, started_at, model, ${tokens("input_tokens")}, ${tokens("output_tokens")},
+  ${tokens("cache_creation_input_tokens")}, ${tokens("cache_read_input_tokens")},
+  -- Never a figure that is too low.
+  if(unpriced_calls = 0, cost_micros, NULL), if(unpriced_calls = 0, (cost_micros * 0.000001)::DECIMAL(18, 6), NULL)
+FROM skein.runs;
+`;
