@@ -69,7 +69,7 @@ export interface Raw {
 /** The handler has taken the connection over. */
 export const TAKEN_OVER = Symbol("taken over");
 
-export type Handler<Name extends RouteName> = (
+type Handler<Name extends RouteName> = (
   input: ParsedRequest<Name>,
   call: Call,
 ) => Promise<RouteOutput<Name> | Raw | typeof TAKEN_OVER>;

@@ -12,6 +12,7 @@ import { checkShape } from "./json-body.ts";
 import { allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
 import { type FrameSink, streamSession } from "./session-stream.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 /** Sessions that one connection may follow. */
 const SUBSCRIPTIONS = 100;
@@ -90,7 +91,7 @@ function createConnection(socket: WebSocket, caller: Caller) {
       say(socket, { type: "ack", id, result });
     } catch (error) {
       const { body, isBug } = errorAnswer(error, shared.ids());
-      if (isBug) shared.deps.log?.({ level: "error", route: "/v1/ws", message: String(error) });
+      if (isBug) shared.deps.log?.({ level: "error", route: "/v1/ws", message: withoutSecrets(String(error)) });
       say(socket, { type: "error", id, error: body.error });
     }
   }

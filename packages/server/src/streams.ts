@@ -1,7 +1,7 @@
 import type { Keys } from "./keys.ts";
 
 /** A connection that stays open: an SSE stream or a WebSocket. */
-export interface OpenStream {
+interface OpenStream {
   readonly keyId: string;
   /** Says why, and ends. */
   close(reason: StreamEnd): void;

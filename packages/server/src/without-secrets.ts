@@ -9,7 +9,7 @@ const SECRETS: readonly RegExp[] = [
   /\bAKIA[0-9A-Z]{16}\b/g,
   /\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /(?<=\b(?:authorization|x-api-key|api[-_]?key|token|secret|password|passwd)["']?\s*[:=]\s*["']?(?:bearer\s+)?)[^\s"',;&]{4,}/gi,
+  /(?<=(?<![a-z])(?:authorization|x-api-key|api[-_]?key|token|secret|password|passwd)["']?\s*[:=]\s*["']?(?:bearer\s+)?)[^\s"',;&]{4,}/gi,
   /(?<=:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}(?=@)/g,
 ];
 

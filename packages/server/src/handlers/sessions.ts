@@ -79,7 +79,7 @@ export async function requestCancel(
 }
 
 /** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
-export function wire(session: Session): ApiSession {
+function wire(session: Session): ApiSession {
   return { ...session, status: platformStatus(session), activity: session.status };
 }
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolderFileStore } from "@skein/adapters/files/folder";
-import { type Limits, createKeys, createServer as createHttpServer } from "@skein/server";
+import { type Limits, createKeys, createServer as createHttpServer, withoutSecrets } from "@skein/server";
 import { createHost } from "../host.ts";
 import { modelFrom } from "../model-from.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
@@ -38,7 +38,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   chmodSync(dataDir, 0o700);
   const store = await openStore(storeUrl);
   const report = (error: unknown): void =>
-    log({ level: "error", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    log({
+      level: "error",
+      message: withoutSecrets(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    });
   try {
     const key = await firstKey(createKeys({ records: store.records }), options);
     await storeAgents(code.agents, store.records);
