@@ -1,6 +1,5 @@
-import { type Entry, type Seed, departure, open, section, there } from "./line.ts";
+import { type Entry, type Seed, departure, section, there } from "./line.ts";
 
-const SERVER = "the platform API";
 const V7 = "UUID v7 for ids of ours; an id that comes from elsewhere is kept as it is.";
 const AT = "timestamptz, to the millisecond in which the writer wrote.";
 
@@ -182,7 +181,11 @@ export const seed004: Seed = {
       ),
     ]),
     ...section("Flow example", [
-      open("POST /v1/agents/{id}/sessions/{id}/messages", SERVER),
+      there("POST /v1/agents/{id}/sessions/{id}/messages", {
+        check: "test",
+        file: "packages/skein/test/server/flow.test.ts",
+        name: "the flow of seed 004 happens in its order",
+      }),
       there("a user's message is kept with { text }", {
         check: "json",
         query: "select content from platform.messages where role = 'user'",
@@ -216,7 +219,11 @@ export const seed004: Seed = {
         check: "query",
         query: "select id from platform.sessions where status = 'completed' and finished_at is not null",
       }),
-      open("the stream of events over SSE", SERVER),
+      there("the stream of events over SSE", {
+        check: "test",
+        file: "packages/skein/test/server/flow.test.ts",
+        name: "the flow of seed 004 happens in its order",
+      }),
     ]),
     ...section("Design decisions", [
       departure("the Messages table stores the conversation", "The log does; see Message."),
