@@ -40,7 +40,7 @@ export function valueOf(schema: JsonSchema, name: string, options: ValueOptions)
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices) return valueOf(random.pick(choices), name, options);
   if (schema.allOf) return Object.assign({}, ...schema.allOf.map((part) => valueOf(part, name, options) as object));
-  const usual = random.chance(0.85) ? known(name) : undefined;
+  const usual = random.chance(0.97) ? known(name) : undefined;
   switch (schema.type) {
     case "object":
       return objectOf(schema, options);
@@ -58,7 +58,7 @@ export function valueOf(schema: JsonSchema, name: string, options: ValueOptions)
     case "null":
       return null;
     default:
-      return usual ?? block(random);
+      return usual ?? (random.chance(0.6) ? { type: "text", text: "Hello" } : block(random));
   }
 }
 
