@@ -44,7 +44,7 @@ describe("counting", () => {
       return [user("q"), answer("a")];
     };
     const at = (day: number): string => `2026-11-0${day}T10:00:00.000Z`;
-    const worktreeSession = { originalCwd: "/work/main", worktreePath: "/work/tree" };
+    const worktreeSession = { originalCwd: "/work/origin", worktreePath: "/work/tree" };
     data.session(sessionId(1), [...talk(at(1)), { type: "relocated", relocatedCwd: "/work/new" }]);
     data.session(sessionId(2), [...talk(at(2)), { type: "worktree-state", worktreeSession }]);
     data.session(sessionId(3), [
@@ -55,7 +55,7 @@ describe("counting", () => {
     data.session(sessionId(4), [conversation(at(4), { cwd: "/work/first" }).user("q"), ...talk(at(4))]);
     const { data: listed } = await listSessions(data.config);
     const expected = Object.fromEntries(listed.map(({ id, projectPath }) => [id, projectPath]));
-    expect(Object.values(expected).toSorted()).toEqual(["/work/first", "/work/main", "/work/new", "/work/tree"]);
+    expect(Object.values(expected).toSorted()).toEqual(["/work/first", "/work/new", "/work/origin", "/work/tree"]);
     for (const config of [data.config, data.indexed, data.indexed]) {
       const { bySession, byProject } = await getUsage(config);
       expect(Object.fromEntries(bySession.map((usage) => [usage.sessionId, usage.projectPath]))).toEqual(expected);
