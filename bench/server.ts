@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openStore } from "../scripts/kill/open-store.ts";
 import { PROMPT, benchAgent } from "./loop/turns.ts";
-import { type OpenApi, randomFrom, requestsFrom } from "./server/generated-requests.ts";
 import { type Served, rate, served, stream } from "./server/served.ts";
 import { fanOut, leaks, randomCuts, stuckReaders } from "./server/streams.ts";
 import { createPlaces } from "./store/places.ts";
@@ -14,7 +13,7 @@ import { type Result, median, printed } from "./store/results.ts";
 
 export const summary = "turns over HTTP and SSE beside the library; 1,000 readers, stuck readers, cuts, leaks, reads";
 
-const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "start", "generated"] as const;
+const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "start"] as const;
 const HELP = `npm run bench -- server [options]
 
 The server in a process of its own, in front of the simulator without delay. Ends with 1 if a goal was missed.
@@ -74,7 +73,6 @@ export async function run(args: readonly string[]): Promise<boolean> {
     if (wants("leaks")) await withServer("sqlite", (server) => leaks(server, quick));
     if (wants("reads")) await withServer("sqlite", (server) => reads(server, quick));
     if (wants("start")) results.push(await coldStart((await places.fresh("sqlite")).folder));
-    if (wants("generated")) await withServer("sqlite", (server) => generated(server, quick ? 5000 : 50_000));
   } finally {
     await simulator.close();
     await places.cleanup();
@@ -261,59 +259,4 @@ async function coldStart(folder: string): Promise<Result> {
   }
   const value = median(times) / 1000;
   return { what: "cold start to listening, p50", store: "sqlite", value, unit: "s", goal: "≤ 1 s", passed: value <= 1 };
-}
-
-/** Requests made from our own description: none may bring a 5xx, an answer outside the schema or a hang. */
-async function generated(server: Served, count: number): Promise<Result[]> {
-  const agent = await server.call("POST", "/v1/agents", { name: "Bench", max_retries: 0 });
-  const ids: string[] = [];
-  for (let at = 0; at < 20; at++)
-    ids.push(String((await server.call("POST", "/v1/sessions", { agent_id: agent["id"] }))["id"]));
-  const posted = await server.call("POST", `/v1/sessions/${ids[0]}/messages`, {
-    role: "user",
-    content: { text: "Hello." },
-  });
-  const pool = {
-    agent_id: [String(agent["id"])],
-    session_id: ids,
-    run_id: [String(posted["run_id"])],
-    step: ["1"],
-    tool_use_id: ["call_1"],
-    file_id: ["file_1"],
-  };
-  const api = (await server.call("GET", "/openapi.json")) as unknown as OpenApi;
-  const seed = Math.floor(Math.random() * 2 ** 31);
-  const next = requestsFrom(api, { pool, random: randomFrom(seed) });
-  const problems: string[] = [];
-  let left = count;
-  const worker = async (): Promise<void> => {
-    while (left-- > 0) {
-      const { name, method, path, headers, body, problem } = next();
-      try {
-        const response = await fetch(`${server.url}${path}`, {
-          method,
-          headers: { ...headers, "x-api-key": server.key },
-          ...(body !== undefined && { body }),
-          signal: AbortSignal.timeout(5000),
-        });
-        const found = problem(response.status, response.headers.get("content-type") ?? "", await response.text());
-        if (found !== undefined) problems.push(`${name} ${path} ${body ?? ""} → ${found}`);
-      } catch (error) {
-        problems.push(`${name} ${path} ${body ?? ""} → ${String(error)}`);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, worker));
-  for (const problem of problems.slice(0, 10)) console.error(problem.slice(0, 600));
-  return [
-    {
-      what: `${count} generated requests: bad answers`,
-      store: "sqlite",
-      value: problems.length,
-      unit: "",
-      goal: "0",
-      passed: problems.length === 0,
-      note: `seed ${seed}`,
-    },
-  ];
 }
