@@ -9,10 +9,10 @@ SELECT
   parent_uuid,
   type AS message_type,
   TRY_CAST(timestamp_text AS TIMESTAMP) AS timestamp,
-  coalesce(skein.text_of(json_extract(message, '$.content')), skein.text_of(content), summary) AS content,
+  coalesce(skein.text_of(coalesce(body, content)), summary) AS content,
   json_extract_string(message, '$.model') AS model,
   CASE WHEN contains(message::VARCHAR, '"tool_use"')
-    THEN nullif(to_json(skein.blocks(json_extract(message, '$.content'), 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
+    THEN nullif(to_json(skein.blocks(body, 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
   json_extract(message, '$.usage') AS token_usage,
   slug,
   git_branch,
@@ -21,7 +21,8 @@ SELECT
   line,
   coalesce(agent_id, line_agent_id) AS agent_id,
   coalesce(is_sidechain_text = 'true', false) AS is_sidechain
-FROM skein.rows;
+-- Taken out once, below: the text of a message is asked for several times.
+FROM (SELECT *, json_extract(message, '$.content') AS body FROM skein.rows);
 
 CREATE TABLE main.claude_plans (
   plan_name VARCHAR, slug VARCHAR, content VARCHAR, file_size INTEGER, created_at TIMESTAMP, modified_at TIMESTAMP,
