@@ -256,6 +256,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
     ],
     ["steps.exhausted"],
   ],
+  ["an agent that cannot work here fails its run", begun, ["session.failed"], { problem: "no such tool" }],
   [
     "a session that has spent its budget stops",
     [created({ max_cost_micros: 0 }), prompted(), started, entered(PROMPT)],

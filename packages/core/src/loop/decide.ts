@@ -40,6 +40,8 @@ function decideRun(state: SessionState, current: RunState, now: number, view: Vi
     return end(state, current, now, { stopReason: stopReasonOf(current.failure.code), ...current.failure });
   if (current.replyId) return write(entered(state, current.replyId));
   if (Object.hasOwn(state.pending, current.prompt.message_id)) return write(entered(state, current.prompt.message_id));
+  if (view.problem !== undefined)
+    return end(state, current, now, { stopReason: "error", code: "agent_unusable", message: view.problem });
   if (current.calls.length > 0) return decideCalls(state, current, now, view);
   if (current.files.length > 0)
     return run(...current.files.map(({ fileId }): Effect => ({ kind: "store-file", key: `file/${fileId}`, fileId })));

@@ -12,6 +12,8 @@ export interface View {
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
+  /** Why this agent cannot work here: its run fails with this sentence instead of being tried for ever. */
+  readonly problem?: string;
 }
 
 /** Something that should be going on. Its key tells it from others, so that it is started once. */

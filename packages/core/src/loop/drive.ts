@@ -54,7 +54,7 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   let state = await deps.states.take(sessionId, claimed.lastSequence);
   let startedHere: string | null = null;
   // Who the agent is and what code it has is settled when the session is created.
-  const code = deps.codeOf(state);
+  const { code, problem } = codeOf(state, deps);
   if (!code) {
     // Without its tools every call would fail: the session is left to a process that has them.
     deps.states.put(state);
@@ -95,6 +95,7 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
     validates: code.validate !== undefined,
     maxValidationFailures: MAX_VALIDATION_FAILURES,
     remembers: code.memory !== undefined,
+    ...(problem !== undefined && { problem }),
   });
 
   /** What happened and is not stored yet. It survives a conflict: an outcome is never refused. */
@@ -151,6 +152,17 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
     signal.removeEventListener("abort", stopping);
     stopListening();
     running.abortAll();
+  }
+}
+
+/** An agent whose code cannot be put together, for example because of a tool's schema, fails its runs and says why. */
+function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefined; problem?: string } {
+  try {
+    return { code: deps.codeOf(state) };
+  } catch (error) {
+    deps.report(error, state.sessionId);
+    const problem = error instanceof Error ? error.message : String(error);
+    return { code: { tools: new Map(), validate: undefined, memory: undefined }, problem };
   }
 }
 
