@@ -5,7 +5,7 @@ export interface Page {
   readonly text: string;
 }
 
-export interface Element {
+interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
   /** The names of the elements around it. */

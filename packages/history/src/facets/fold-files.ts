@@ -18,12 +18,12 @@ export interface FoldFilesOptions<State> {
 
 const maxUnsavedBytes = 8 * 1024 * 1024;
 
-export interface Folded<State> {
+interface Folded<State> {
   readonly file: DataFile;
   readonly state: State;
 }
 
-export interface FoldedFiles<State> {
+interface FoldedFiles<State> {
   readonly folded: readonly Folded<State>[];
   /** Files that could not be read, and why. They do not stop the others. */
   readonly failed: readonly { readonly file: DataFile; readonly error: Error }[];

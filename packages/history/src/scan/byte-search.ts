@@ -36,7 +36,7 @@ const slack = needleBytes + 16;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
 
-export interface Memory {
+interface Memory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): void;
 }

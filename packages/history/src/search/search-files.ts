@@ -23,7 +23,7 @@ export interface SearchFilesOptions {
   readonly choice?: Choice;
 }
 
-export interface Choice {
+interface Choice {
   /** Everything is still wanted. */
   isOpen(): boolean;
   /** Whether a match of this score and time may be shown. */

@@ -21,7 +21,6 @@ const fields = (text: string): readonly Entry[] =>
     .split("\n")
     .map((line) => open(line.trim(), API));
 
-
 const lookup = (what: string, query: string): Entry => there(what, { check: "index", query });
 
 export const seed000: Seed = {
