@@ -42,6 +42,16 @@ export const runRoutes = {
     status: 200,
     response: z.object({ cost: CostBreakdown.nullable(), cost_micros: z.int(), unpriced_calls: z.int() }),
   },
+  streamRunText: {
+    ...run,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs/{run_id}/text",
+    scope: "read",
+    summary: "The run as text while it happens, in the agent's formatter or another: one `data:` per frame",
+    query: z.strictObject({ format: z.enum(["json", "xml", "raw"]).optional() }),
+    status: 200,
+    produces: ["text/event-stream"],
+  },
   getRunStep: {
     ...run,
     method: "GET",

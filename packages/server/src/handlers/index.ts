@@ -4,6 +4,7 @@ import { awaitHandlers } from "./awaits.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
 import { messageHandlers } from "./messages.ts";
+import { runTextHandlers } from "./run-text.ts";
 import { runHandlers } from "./runs.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { systemHandlers } from "./system.ts";
@@ -19,5 +20,6 @@ export const handlers: Handlers = {
   ...awaitHandlers,
   ...fileHandlers,
   ...runHandlers,
+  ...runTextHandlers,
   ...webhookHandlers,
 };

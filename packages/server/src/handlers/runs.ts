@@ -31,7 +31,7 @@ export const runHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-async function runIn(
+export async function runIn(
   call: Call,
   params: { session_id: string; agent_id?: string | undefined; run_id: string },
 ): Promise<Run> {

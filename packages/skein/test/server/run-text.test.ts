@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { say, scripted, session, settled, testServer } from "./world.ts";
+
+/** The text of a stream of `data:` frames, read to its end. */
+async function textFrames(url: string, key: string): Promise<readonly string[]> {
+  const response = await fetch(url, { headers: { "x-api-key": key } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toContain("text/event-stream");
+  const frames = (await response.text()).split("\n\n").filter((frame) => frame.startsWith("data: "));
+  return frames.map((frame) => frame.slice(6).replaceAll("\ndata: ", "\n"));
+}
+
+test("a run can be read as text in each of the three forms, live and again afterwards", async () => {
+  const { call, url, key } = await testServer();
+  const { id } = await session(call);
+  const slow = { text: "The answer\nis 4", chunk: 5, chunkDelayMs: 20, delayMs: 100 };
+  const posted = await say(call, `/v1/sessions/${id}`, scripted("How much is 2+2?", [slow]));
+  const { run_id } = posted.body as { run_id: string };
+  const path = `${url}/v1/sessions/${id}/runs/${run_id}/text`;
+  await expect.poll(async () => (await call("GET", `/v1/sessions/${id}/runs/${run_id}`)).status).toBe(200);
+
+  const live = await textFrames(`${path}?format=json`, key);
+  expect(live.at(-1)).toBe("[DONE]");
+  const envelopes = live.slice(0, -1).map((frame) => JSON.parse(frame) as { type: string; delta?: string });
+  const text = envelopes.filter(({ type }) => type === "text").map(({ delta }) => delta ?? "");
+  expect(text.join("")).toBe("The answer\nis 4");
+  expect(text.length).toBeGreaterThan(1);
+
+  await settled(call, `/v1/sessions/${id}`);
+  expect((await textFrames(path, key)).at(-1)).toBe("[DONE]");
+  expect((await textFrames(`${path}?format=xml`, key)).join("")).toContain("The answer\nis 4");
+  const raw = (await textFrames(`${path}?format=raw`, key)).map(
+    (frame) => (JSON.parse(frame) as { type: string }).type,
+  );
+  expect(raw).toContain("message_stop");
+});
+
+test("a run that is not there, and a form that is none, are refused", async () => {
+  const { call } = await testServer();
+  const { id } = await session(call);
+  const path = `/v1/sessions/${id}/runs/01890000-0000-7000-8000-000000000000/text`;
+  expect((await call("GET", path)).status).toBe(404);
+  expect((await call("GET", `${path}?format=yaml`)).status).toBe(422);
+});
