@@ -49,6 +49,16 @@ interface Block {
   json?: string;
 }
 
+/** The same breakpoint for the cache that the loop sets: it costs the one that answers, and so both. */
+function withBreakpoint(messages: readonly unknown[]): readonly unknown[] {
+  const last = messages.at(-1) as { role: string; content: string | Block[] };
+  const blocks = typeof last.content === "string" ? [{ type: "text", text: last.content }] : last.content;
+  const marked = blocks.map((block, i) =>
+    i === blocks.length - 1 ? { ...block, cache_control: { type: "ephemeral" } } : block,
+  );
+  return [...messages.slice(0, -1), { ...last, content: marked }];
+}
+
 async function bareCall(baseUrl: string, messages: readonly unknown[]): Promise<Block[]> {
   const response = await fetch(`${baseUrl}/v1/messages`, {
     method: "POST",
@@ -57,7 +67,7 @@ async function bareCall(baseUrl: string, messages: readonly unknown[]): Promise<
       model: MODEL,
       max_tokens: 2048,
       stream: true,
-      messages,
+      messages: withBreakpoint(messages),
       tools: [{ name: TOOL.name, description: TOOL.description, input_schema: { type: "object" } }],
     }),
   });

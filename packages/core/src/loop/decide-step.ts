@@ -1,7 +1,6 @@
-import { type Fact, type JsonObject, priceCall } from "@skein/protocol";
+import { type Fact, priceCall } from "@skein/protocol";
 import { type RunState, type SessionState, contextOf } from "../state.ts";
 import { type Decision, run, write } from "./decision.ts";
-import { repaired } from "./doctor.ts";
 import { modelOf, outputLimit } from "./request.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
@@ -10,10 +9,6 @@ type Purpose = "step" | "summary" | "title" | "compaction";
 export function stepToRun(state: SessionState, current: RunState): "step" | "summary" {
   const next = current.stepDone ? current.step + 1 : current.step;
   return next > (state.agent?.max_steps ?? 50) ? "summary" : "step";
-}
-
-export function brokenPairs(state: SessionState): readonly JsonObject[] {
-  return repaired(contextOf(state)).repairs;
 }
 
 /** The summarising compactor asks the model, so its work is a call like any other. */

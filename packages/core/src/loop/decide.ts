@@ -1,9 +1,9 @@
 import { type Fact, KnownError, type Message, type StopReason, textOf } from "@skein/protocol";
-import type { RunState, SessionState } from "../state.ts";
-import { brokenPairs, needsSummary, spentOut, startStep, stepToRun } from "./decide-step.ts";
+import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { needsSummary, spentOut, startStep, stepToRun } from "./decide-step.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
-import { hasResults } from "./doctor.ts";
+import { brokenPairs, hasResults } from "./doctor.ts";
 import { abandoned, completed, entered, failed } from "./facts.ts";
 
 /** Five times taken up without getting any further: the run itself must be what kills its workers. */
@@ -122,7 +122,7 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
       event_type: "steps.exhausted",
       data: { run_id: current.runId, step: current.step, max_steps: state.agent?.max_steps ?? 0 },
     });
-  const repairs = current.repaired ? [] : brokenPairs(state);
+  const repairs = current.repaired ? [] : brokenPairs(contextOf(state));
   if (repairs.length > 0)
     return write({
       event_type: "transcript.repaired",

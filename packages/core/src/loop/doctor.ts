@@ -29,6 +29,20 @@ export function repaired(messages: readonly Turn[]): {
   return repairs.length === 0 ? { messages, repairs } : { messages: mended, repairs };
 }
 
+/** How far a transcript was found whole. It only grows, so what was whole stays so. */
+const wholeUntil = new WeakMap<readonly Turn[], number>();
+
+/** What would have to be mended in a conversation. Looks only at what has been added since it last found nothing. */
+export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
+  let from = wholeUntil.get(messages) ?? 0;
+  // Results are looked at together with the calls before them.
+  while (from > 0 && hasResults(messages[from] as Turn)) from -= 1;
+  const { repairs } = repaired(from === 0 ? messages : messages.slice(from));
+  // The last message may still wait for the results of its calls.
+  if (repairs.length === 0) wholeUntil.set(messages, messages.length - 1);
+  return repairs;
+}
+
 /** The message with exactly one result per call before it, results first, in the order of the calls. */
 function withResults(message: Turn, calls: readonly string[], repairs: JsonObject[]): Turn {
   const blocks = blocksOf(message.content);

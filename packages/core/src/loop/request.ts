@@ -10,7 +10,7 @@ import {
 import { foldAll } from "../fold.ts";
 import type { ModelRequest } from "../model.ts";
 import { type SessionState, contextOf } from "../state.ts";
-import { repaired } from "./doctor.ts";
+import { brokenPairs, repaired } from "./doctor.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
 
@@ -28,7 +28,8 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   const model = modelOf(state);
   if (purpose === "title") return titleRequest(state, model);
   const shown = contextOf(state).map((message) => withMemories(message, state.recalled));
-  const messages = repaired(shown).messages.flatMap(withoutNothing);
+  const whole = brokenPairs(contextOf(state)).length === 0 ? shown : repaired(shown).messages;
+  const messages = whole.flatMap(withoutNothing);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
   const tools = [...agent.tool_schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];

@@ -15,7 +15,7 @@ test("a run can be read as text in each of the three forms, live and again after
   const { id } = await session(call);
   const slow = { text: "The answer\nis 4", chunk: 5, chunkDelayMs: 20, delayMs: 100 };
   const posted = await say(call, `/v1/sessions/${id}`, scripted("How much is 2+2?", [slow]));
-  const { run_id } = posted.body as { run_id: string };
+  const run_id = String(posted.body["run_id"]);
   const path = `${url}/v1/sessions/${id}/runs/${run_id}/text`;
   await expect.poll(async () => (await call("GET", `/v1/sessions/${id}/runs/${run_id}`)).status).toBe(200);
 
