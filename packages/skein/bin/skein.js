@@ -20,5 +20,6 @@ if (inClone && !process.execArgv.includes("--conditions=source")) {
 }
 
 (await import("node:module")).enableCompileCache?.();
-const { main } = await import("skein");
+// Not the package's own entry: that would load the server and every client before a command has been chosen.
+const { main } = await import(inClone ? "../src/main.ts" : "../dist/main.js");
 process.exitCode = await main(process.argv.slice(2));
