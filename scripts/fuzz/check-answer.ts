@@ -76,7 +76,8 @@ function streamProblems(text: string): readonly string[] {
         .find((line) => line.startsWith(`${name}: `))
         ?.slice(name.length + 2);
     const [id, data] = [field("id"), field("data")];
-    if (data === undefined) continue;
+    // A run as text has frames without a name, in the form that was asked for.
+    if (data === undefined || field("event") === undefined) continue;
     const value = json(data);
     if (value === undefined) return [`a frame that is no JSON: ${frame.slice(0, 200)}`];
     if (id === undefined) continue;
