@@ -15,7 +15,8 @@ export function humanPrompt(line: Value): string | undefined {
   return isObject(message) ? typedText(message["content"]) : undefined;
 }
 
-const wrappers = [
+/** What Claude Code itself puts into user lines: the names of the tags at their beginning. */
+export const machineTags: readonly string[] = [
   "command-name",
   "command-message",
   "command-args",
@@ -35,8 +36,8 @@ const wrappers = [
   "tick",
   "goal",
   "user-memory-input",
-].join("|");
-const wrapper = new RegExp(`^\\s*<(${wrappers})(?:\\s[^>]*)?>`);
+];
+const wrapper = new RegExp(`^\\s*<(${machineTags.join("|")})(?:\\s[^>]*)?>`);
 const machineText = /^\s*(\[Request interrupted by user[^\]]*\]\s*$|Caveat: )/;
 
 /** The text without what is wrapped around it, or undefined if nothing is left that a person wrote. */

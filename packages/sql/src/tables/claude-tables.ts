@@ -1,28 +1,8 @@
 /** The tables that people need of Claude Code's data, besides those of the seed. */
+import { machineTags } from "@skein/history/format";
 import { RESPONSES } from "./responses.ts";
 
-/** What Claude Code itself puts into user lines, in tags at the beginning. */
-const WRAPPERS = [
-  "command-name",
-  "command-message",
-  "command-args",
-  "local-command-stdout",
-  "local-command-stderr",
-  "local-command-caveat",
-  "bash-input",
-  "bash-stdout",
-  "bash-stderr",
-  "task-notification",
-  "teammate-message",
-  "system-reminder",
-  "ide_opened_file",
-  "ide_selection",
-  "ide_diagnostics",
-  "session-start-hook",
-  "tick",
-  "goal",
-  "user-memory-input",
-].join("|");
+const WRAPPERS = machineTags.join("|");
 
 export const CLAUDE_TABLES = `
 CREATE VIEW claude.lines AS
