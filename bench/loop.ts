@@ -1,11 +1,10 @@
 /** `npm run bench -- loop`: what a turn of the loop costs beside bare `fetch` making the same calls, on durable stores. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { openStore } from "../scripts/kill/open-store.ts";
 import { counted } from "./loop/counted-store.ts";
+import { startSimulator } from "./loop/simulator.ts";
 import { PROMPT, bareTurn, benchAgent } from "./loop/turns.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
 import { createPlaces } from "./store/places.ts";
@@ -65,24 +64,6 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
   console.log(values.json ? JSON.stringify(results) : printed(results));
   return results.every(({ passed }) => passed !== false);
-}
-
-async function startSimulator(): Promise<{ url: string; close: () => Promise<void> }> {
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, "packages/simulator/src/main.ts", "--port", "0", "--until-stdin-closes"],
-    { stdio: ["pipe", "pipe", "inherit"] },
-  );
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line.toString())?.[0];
-  if (!url) throw new Error(`The simulator did not say where it listens: ${line.toString()}`);
-  return {
-    url,
-    async close() {
-      child.stdin.end();
-      await once(child, "exit");
-    },
-  };
 }
 
 type OpenStore = () => ReturnType<typeof openStore>;

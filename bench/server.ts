@@ -5,6 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openStore } from "../scripts/kill/open-store.ts";
+import { startSimulator } from "./loop/simulator.ts";
 import { PROMPT, benchAgent } from "./loop/turns.ts";
 import { type Served, rate, served, stream } from "./server/served.ts";
 import { fanOut, leaks, randomCuts, stuckReaders } from "./server/streams.ts";
@@ -79,23 +80,6 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
   console.log(values.json ? JSON.stringify(results) : printed(results));
   return results.every(({ passed }) => passed !== false);
-}
-
-async function startSimulator(): Promise<{ url: string; close: () => Promise<void> }> {
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, "packages/simulator/src/main.ts", "--port", "0", "--until-stdin-closes"],
-    { stdio: ["pipe", "pipe", "inherit"] },
-  );
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(String(line))?.[0] ?? "";
-  return {
-    url,
-    async close() {
-      child.stdin.end();
-      await once(child, "exit");
-    },
-  };
 }
 
 /** The same turn through the library, in this process: what HTTP comes on top of. */
