@@ -18,6 +18,9 @@ export type RunEvent = Exclude<
       | "session.failed"
       | "transcript.appended"
       | "checkpoint.created"
+      | "control.requested"
+      | "rewind.requested"
+      | "rewind.completed"
       | "await.answered";
   }
 >;
@@ -150,6 +153,12 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "file.failed":
       run.files = run.files.filter(({ fileId }) => fileId !== event.data.file_id);
       return;
+    case "subagent.messaged":
+      if (event.data.usage) countCall(state, run, { usage: event.data.usage, cost: event.data.cost });
+      return;
+    case "runtime.started":
+    case "runtime.noticed":
+    case "hook.called":
     case "memory.saved":
     case "memory.restored":
     case "file.generated":

@@ -5,7 +5,7 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "./store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 2;
+export const FOLD_VERSION = 3;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
@@ -107,6 +107,18 @@ function apply(state: SessionState, event: Event): void {
       return;
     case "transcript.appended":
       state.transcriptEntries += event.data.entries.length;
+      return;
+    case "control.requested": {
+      const { permission_mode, model } = event.data;
+      if (permission_mode !== null) state.control.permissionMode = permission_mode;
+      if (model !== null) state.control.model = model;
+      return;
+    }
+    case "rewind.requested":
+      state.rewinds.push(event.data);
+      return;
+    case "rewind.completed":
+      state.rewinds = state.rewinds.filter(({ rewind_id }) => rewind_id !== event.data.rewind_id);
       return;
     case "checkpoint.created":
       return;

@@ -267,6 +267,19 @@ function projectEvent(draft: Draft, event: Event): void {
       draft.fileInserts.push({ ...file, session_id, created_at });
       return;
     }
+    case "subagent.messaged": {
+      const { usage, cost, run_id } = event.data;
+      if (usage) count(draft, { run_id, usage, cost });
+      return;
+    }
+    case "control.requested":
+      if (event.data.model !== null) draft.sessionSet.model = event.data.model;
+      return;
+    case "runtime.started":
+    case "runtime.noticed":
+    case "hook.called":
+    case "rewind.requested":
+    case "rewind.completed":
     case "cancel.requested":
     case "run.resumed":
     case "steps.exhausted":
@@ -363,7 +376,7 @@ function endRun(
 }
 
 /** Usage and money are added once per answered model call. */
-function count(draft: Draft, call: Of<"step.generated">["data"] | Of<"step.abandoned">["data"]): void {
+function count(draft: Draft, call: Pick<Of<"step.abandoned">["data"], "run_id" | "usage" | "cost">): void {
   const { usage, cost } = call;
   const added: RunCounters = {
     cost_micros: cost?.total_micros ?? 0,

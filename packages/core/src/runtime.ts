@@ -1,4 +1,6 @@
-import type { Lease } from "./store.ts";
+import type { AgentConfig } from "@skein/protocol";
+import type { StateCache } from "./state-cache.ts";
+import type { Lease, Store } from "./store.ts";
 
 /** Until when a lease is known to be held, on this process's own clock. Nothing with an effect begins after that. */
 export interface LeaseClock {
@@ -10,6 +12,8 @@ export interface Claimed {
   readonly lease: Lease;
   readonly lastSequence: number;
   readonly clock: LeaseClock;
+  /** Holds the session longer at a time from here on, for a runtime whose effects cannot be fenced. Answers the lease to write with. */
+  prolong(leaseMs: number): Promise<Lease>;
 }
 
 /** Why a drive is aborted whose lease another worker has: it must end at once, where others may finish what is going on. */
@@ -23,6 +27,31 @@ export const LEASE_LOST = "lease lost";
  */
 export interface Runtime {
   drive(claimed: Claimed, signal: AbortSignal): Promise<void>;
+}
+
+export interface RuntimesDeps {
+  readonly store: Store;
+  readonly states: StateCache;
+  readonly now: () => number;
+  /** The runtimes that this process has, by the name that an agent has for them. */
+  readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
+}
+
+/** How long a session is left alone by a process that does not have its runtime. */
+const ELSEWHERE_MS = 1000;
+
+/** Hands each session to the runtime that its agent names; one that this process does not have is for another process. */
+export function createRuntimes({ store, states, now, runtimes }: RuntimesDeps): Runtime {
+  return {
+    async drive(claimed, signal) {
+      const { lease, lastSequence } = claimed;
+      const state = await states.take(lease.sessionId, lastSequence);
+      states.put(state);
+      const runtime = runtimes.get(state.agent?.runtime ?? "loop");
+      if (runtime) return runtime.drive(claimed, signal);
+      await store.release(lease, { seen: state.sequence, dueAt: now() + ELSEWHERE_MS });
+    },
+  };
 }
 
 /** Who drives the sessions that are due: this process, or a distributed engine. */

@@ -124,6 +124,10 @@ export interface SessionState {
   files: Record<string, FileEntry>;
   /** Entries of a Claude Code transcript that the log holds. */
   transcriptEntries: number;
+  /** What was asked of the session while it ran and holds from then on. */
+  control: { permissionMode: string | null; model: string | null };
+  /** Rewinds that were asked for and not done yet. */
+  rewinds: FactData<"rewind.requested">[];
 }
 
 /** Seed 002's file_registry entry. */
@@ -168,6 +172,8 @@ export function emptyState(sessionId: string): SessionState {
     unpricedCalls: 0,
     files: {},
     transcriptEntries: 0,
+    control: { permissionMode: null, model: null },
+    rewinds: [],
   };
 }
 

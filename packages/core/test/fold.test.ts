@@ -16,6 +16,10 @@ const usage = { input_tokens: 10, output_tokens: 5 };
 const counted = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const totals = { usage: counted, cost_micros: 0, unpriced_calls: 0, files_generated: 0, duration_ms: 1 };
 const failure = { code: "api_error", message: "it broke" };
+const rewind: Fact = {
+  event_type: "rewind.requested",
+  data: { rewind_id: later, checkpoint_id: later, user_message_uuid: message, dry_run: false },
+};
 const cost = {
   model: scriptedAgent.model,
   input_micros: 3,
@@ -230,9 +234,82 @@ const EFFECTS: Readonly<Record<FactType, Row>> = {
     },
     { run: { step: 0 } },
   ],
+  "control.requested": [
+    [created],
+    { event_type: "control.requested", data: { permission_mode: "plan", model: null } },
+    { control: { permissionMode: "plan", model: null } },
+  ],
+  "rewind.requested": [[created], rewind, { rewinds: [{ rewind_id: later }] }],
+  "rewind.completed": [
+    [created, rewind],
+    {
+      event_type: "rewind.completed",
+      data: {
+        rewind_id: later,
+        checkpoint_id: later,
+        dry_run: false,
+        files_changed: ["/a"],
+        insertions: 1,
+        deletions: 0,
+        error: null,
+      },
+    },
+    { rewinds: [] },
+  ],
+  "runtime.started": [
+    running,
+    { event_type: "runtime.started", data: { run_id: run, info: { tools: ["Bash"] } } },
+    { run: { step: 0 } },
+  ],
+  "runtime.noticed": [
+    running,
+    {
+      event_type: "runtime.noticed",
+      data: { run_id: run, message_id: later, subtype: "compact_boundary", notice: {} },
+    },
+    { run: { step: 0 }, transcript: [] },
+  ],
+  "subagent.messaged": [
+    running,
+    {
+      event_type: "subagent.messaged",
+      data: {
+        run_id: run,
+        message_id: later,
+        parent_tool_use_id: "t1",
+        role: "assistant",
+        content: "Hm.",
+        model: "m",
+        usage,
+        cost,
+      },
+    },
+    { usage: counted, costMicros: 7, transcript: [] },
+  ],
+  "hook.called": [
+    running,
+    {
+      event_type: "hook.called",
+      data: {
+        run_id: run,
+        hook_event: "PreToolUse",
+        tool_use_id: "t1",
+        tool_name: "Bash",
+        decision: "deny",
+        reason: "No.",
+        modified_input: null,
+        error: null,
+        duration_ms: 1,
+      },
+    },
+    { run: { step: 0 } },
+  ],
   "transcript.appended": [
     [created],
-    { event_type: "transcript.appended", data: { entries: [{ type: "user" }, { type: "assistant" }] } },
+    {
+      event_type: "transcript.appended",
+      data: { entries: [{ type: "user" }, { type: "assistant" }], subpath: null },
+    },
     { transcriptEntries: 2, transcript: [] },
   ],
   "step.started": [running, stepStarted, { run: { step: 1, call: { model: "m" }, retryAt: null } }],

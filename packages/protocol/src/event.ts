@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { contextFacts } from "./facts/context-facts.ts";
+import { runtimeFacts } from "./facts/runtime-facts.ts";
 import { sessionFacts } from "./facts/session-facts.ts";
 import { stepFacts } from "./facts/step-facts.ts";
 import { Uuid } from "./ids.ts";
 
 /** The closed list of facts, each with the schema of its data. A new fact breaks the build wherever a decision about it is due. */
-export const FACTS = { ...sessionFacts, ...stepFacts, ...contextFacts };
+export const FACTS = { ...sessionFacts, ...stepFacts, ...contextFacts, ...runtimeFacts };
 export type FactType = keyof typeof FACTS;
 
 export type FactData<Type extends FactType> = z.infer<(typeof FACTS)[Type]>;
@@ -64,6 +65,8 @@ const FROM_OUTSIDE: ReadonlySet<FactType> = new Set<FactType>([
   "prompt.accepted",
   "cancel.requested",
   "await.answered",
+  "control.requested",
+  "rewind.requested",
 ]);
 
 export function needsLease(type: FactType): boolean {

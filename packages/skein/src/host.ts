@@ -7,19 +7,22 @@ import {
   type Live,
   type MemoryStore,
   type Model,
+  type Runtime,
   type SessionAgent,
   type Sessions,
+  type StateCache,
   type Store,
   type Tool,
   type Validate,
   createLoop,
   createMemoryLive,
+  createRuntimes,
   createSessions,
   createStateCache,
   createSubagents,
   defineTool,
 } from "@skein/core";
-import { type AgentConfig, createIds } from "@skein/protocol";
+import { type AgentConfig, type Ids, createIds } from "@skein/protocol";
 
 /** An agent with the code that its data names. */
 export interface RegisteredAgent {
@@ -42,6 +45,18 @@ export interface HostOptions {
   readonly concurrency?: number;
   readonly leaseMs?: number;
   readonly report?: (error: unknown) => void;
+  /** Runtimes besides the loop, made from the parts that all runtimes of this process share. */
+  readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
+}
+
+/** What the runtimes of one process share. */
+export interface RuntimeParts {
+  readonly store: Store;
+  readonly states: StateCache;
+  readonly live: Live;
+  readonly now: () => number;
+  readonly ids: Ids;
+  readonly report: (error: unknown) => void;
 }
 
 /** A process that drives sessions: a store, a model, agents and an engine put together. */
@@ -84,6 +99,7 @@ export function createHost(options: HostOptions): Host {
   const live = createMemoryLive();
   const states = createStateCache({ store });
   const agents = new Map(options.agents.map((registered) => [registered.agent.config.name, registered]));
+  const shared: RuntimeParts = { store, states, live, now, ids, report };
   const loop = createLoop({
     store,
     states,
@@ -106,7 +122,12 @@ export function createHost(options: HostOptions): Host {
   });
   const engine = createLocalEngine({
     store,
-    runtime: loop,
+    runtime: createRuntimes({
+      store,
+      states,
+      now,
+      runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
+    }),
     owner: thisOwner(),
     isDead: isDeadOwner,
     ...(options.concurrency !== undefined && { concurrency: options.concurrency }),

@@ -9,6 +9,7 @@ import {
   type Runtime,
   type Store,
   type Timers,
+  leaseLost,
 } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 
@@ -38,7 +39,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
   const driving = new Map<
     string,
-    { readonly lease: Lease; readonly clock: LeaseClock; readonly stop: AbortController; readonly done: Promise<void> }
+    { lease: Lease; readonly clock: LeaseClock; readonly stop: AbortController; readonly done: Promise<void> }
   >();
   /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
   const hinted = new Set<string>();
@@ -52,7 +53,17 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   function begin({ lease, lastSequence }: Extract<Claim, { kind: "leased" }>, asked: number): void {
     const stop = new AbortController();
     const clock: LeaseClock = { validUntil: asked + lease.leaseMs };
-    const claimed: Claimed = { lease, lastSequence, clock };
+    const prolong = async (leaseMs: number): Promise<Lease> => {
+      const held = driving.get(lease.sessionId);
+      const longer = { ...lease, leaseMs };
+      if (held) held.lease = longer;
+      const asked = now();
+      const lost = await store.renew([longer]);
+      if (lost.length > 0) throw leaseLost(lease);
+      clock.validUntil = Math.max(clock.validUntil, asked + leaseMs);
+      return longer;
+    };
+    const claimed: Claimed = { lease, lastSequence, clock, prolong };
     const done = runtime.drive(claimed, stop.signal).finally(() => {
       driving.delete(lease.sessionId);
       look();

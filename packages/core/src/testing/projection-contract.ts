@@ -349,7 +349,7 @@ async function playEverything(script: Script): Promise<void> {
         files_modified: ["/a", "/b"],
       },
     },
-    { event_type: "transcript.appended", data: { entries: [{ type: "user", uuid: "u" }] } },
+    { event_type: "transcript.appended", data: { entries: [{ type: "user", uuid: "u" }], subpath: null } },
     { event_type: "steps.exhausted", data: { ...step, max_steps: 50 } },
     {
       event_type: "memory.updated",

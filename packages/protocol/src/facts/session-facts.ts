@@ -17,6 +17,9 @@ const runTotals = {
   duration_ms: Count,
 };
 
+/** What the runtime itself said at the end, as it said it. The loop has nothing to add to the totals; Claude Code has. */
+const ownResult = { result: JsonObject.optional() };
+
 /** What happens to a session as a whole, and to the prompts and messages in it. */
 export const sessionFacts = {
   /** The first fact of every log. */
@@ -56,6 +59,8 @@ export const sessionFacts = {
     content: Content,
     model: Line.max(100).nullable(),
     max_cost_micros: Count.nullable(),
+    /** What this run does differently from its session, in the words of the session's runtime (see `claude/options.ts`). */
+    options: JsonObject.optional(),
   }),
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
   /** A run begins: seed 004's notice that the session is processing. */
@@ -89,6 +94,7 @@ export const sessionFacts = {
     stop_reason: StopReason,
     final_response: z.string(),
     ...runTotals,
+    ...ownResult,
   }),
   /** The run failed or was cancelled: seed 004 has one word for both, the outcome tells them apart. */
   "session.failed": z.object({
@@ -98,12 +104,6 @@ export const sessionFacts = {
     stop_reason: StopReason,
     error: Failure,
     ...runTotals,
+    ...ownResult,
   }),
-  "checkpoint.created": z.object({
-    checkpoint_id: Uuid,
-    user_message_uuid: Line.min(1).max(100),
-    files_modified: z.array(z.string().startsWith("/", "Expected an absolute path.")),
-  }),
-  /** Entries of a Claude Code transcript, kept as they are. */
-  "transcript.appended": z.object({ entries: z.array(JsonObject) }),
 };

@@ -97,7 +97,11 @@ async function work({ world, process, dead, found, ...deps }: Work): Promise<voi
       found(claim);
       if (claim.kind === "leased") {
         const held = { over: false };
-        const claimed: Claimed = { ...claim, clock: { validUntil: asked + LEASE_MS } };
+        const claimed: Claimed = {
+          ...claim,
+          clock: { validUntil: asked + LEASE_MS },
+          prolong: () => Promise.resolve(claim.lease),
+        };
         const stop = new AbortController();
         // Now and then a worker is asked to stop in the middle of its work.
         if (world.random.chance(0.05)) stop.abort();
