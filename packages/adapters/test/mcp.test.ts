@@ -90,13 +90,12 @@ describe.each([
 });
 
 test("one that hangs is given up after its time, or at once when the run is cancelled", async () => {
-  const connection = await overStdio("good", { callTimeoutMs: 300 });
-  await expect(call(connection, "hang")).rejects.toThrow(/did not answer/);
+  const impatient = await overStdio("good", { callTimeoutMs: 300 });
+  await expect(call(impatient, "hang")).rejects.toThrow(/did not answer/);
+  const connection = await overStdio("good", { callTimeoutMs: 60_000 });
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 50);
-  const started = performance.now();
   await expect(call(connection, "hang", {}, stop.signal)).rejects.toThrow();
-  expect(performance.now() - started).toBeLessThan(250);
   expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
 });
 
