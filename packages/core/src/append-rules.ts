@@ -4,7 +4,9 @@ import type { AppendOptions, Lease } from "./store.ts";
 /** What can be said about an append without looking at the store. Every driver calls this first. */
 export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
   if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
-  const guarded = events.find(({ event_type }) => needsLease(event_type));
+  // Nobody can drive a session that is not there: the append that begins it may bring all that happened before.
+  const begins = events[0]?.event_type === "session.created";
+  const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
   if (guarded && !options.lease)
     throw new KnownError("lease_required", `Only the driver of session ${sessionId} may append ${guarded.event_type}.`);
   if (options.lease && options.lease.sessionId !== sessionId)

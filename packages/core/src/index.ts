@@ -5,6 +5,7 @@ export * from "./content-problem.ts";
 export * from "./estimate-tokens.ts";
 export * from "./fold.ts";
 export * from "./followers.ts";
+export type { ForkOptions } from "./fork.ts";
 export * from "./formatters/index.ts";
 export * from "./live.ts";
 export * from "./loop/decide.ts";

@@ -22,7 +22,7 @@ import { sessionNotFound } from "./append-rules.ts";
 import { contentProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
-import { forkedMessages } from "./fork.ts";
+import { type ForkOptions, forkFacts } from "./fork.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import type { AppendOptions, Appended, Page, PageOptions, SessionQuery, Store } from "./store.ts";
 
@@ -90,7 +90,7 @@ export interface Sessions {
   cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Event>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
   /** A new session with the transcript up to and including this message. The parent is not touched. */
-  fork(sessionId: string, options?: { messageId?: string; title?: string }): Promise<Session>;
+  fork(sessionId: string, options?: ForkOptions): Promise<Session>;
   delete(sessionId: string): Promise<void>;
 
   get(sessionId: string): Promise<Session>;
@@ -200,35 +200,10 @@ export function createSessions({
     return (await state(sessionId)).queue.some((prompt) => prompt.run_id === runId);
   }
 
-  async function fork(
-    sessionId: string,
-    { messageId, title }: { messageId?: string; title?: string } = {},
-  ): Promise<Session> {
-    const parent = foldAll(sessionId, await store.read(sessionId, { tenant }));
-    if (!parent.agent) throw sessionNotFound(sessionId);
-    const messages = forkedMessages(parent, messageId);
-    const id = ids();
-    const created: Fact = {
-      event_type: "session.created",
-      data: {
-        tenant,
-        agent_id: parent.agentId,
-        agent_version: parent.agentVersion,
-        agent: parent.agent,
-        title: title ?? parent.title,
-        tags: [...parent.tags],
-        model_id: parent.modelId,
-        working_directory: parent.workingDirectory,
-        metadata: parent.metadata,
-        parent: { session_id: sessionId, sequence: parent.sequence },
-        subagent_of: null,
-      },
-    };
-    const copies = messages.map(({ role, content }): Fact => ({
-      event_type: "message.copied",
-      data: { message_id: ids(), role, content },
-    }));
-    await store.append(id, [created, ...copies].map(event), { expect: 0 });
+  async function fork(sessionId: string, options: ForkOptions = {}): Promise<Session> {
+    const log = await store.read(sessionId, { tenant });
+    const { id, facts } = forkFacts(foldAll(sessionId, log), log, options, { now, ids });
+    await store.append(id, facts.map(event), { expect: 0 });
     return get(id);
   }
 

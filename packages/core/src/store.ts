@@ -104,7 +104,7 @@ export interface PageOptions {
  * 2. Ids are minted by the writer. Appending the same ids again returns what is stored, so an append whose answer was
  *    lost can be repeated.
  * 3. Facts of the driver need the current lease; a writer that lost or released its lease is refused, and nothing of
- *    its append is kept.
+ *    its append is kept. The append that begins a session needs none, because nobody can drive what is not there yet.
  * 4. `due_at` is flag, timer and outbox in one: null = asleep, past = ready, future = timer. A session that is due is
  *    claimed by exactly one worker at a time; a wake-up that arrives while it is being put to sleep is not lost.
  * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no

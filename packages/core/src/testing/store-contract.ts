@@ -1,4 +1,4 @@
-import { type Event, createIds } from "@skein/protocol";
+import { type Event, type NewEvent, createIds } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../store.ts";
 import { type Bench, type Exceptions, type StoreUnderTest, withReason } from "./bench.ts";
@@ -183,6 +183,25 @@ function describeAppending(bench: () => Bench): void {
     const { sessionId, event } = await bench().created();
     const title = event({ event_type: "title.generated", data: { title: "t" } });
     await expect(bench().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
+  });
+
+  test("begins a session with what happened before it came here, in one append and only once", async () => {
+    const { store, ids } = bench();
+    const script = await bench().created();
+    const [created] = await store.read(script.sessionId);
+    const facts = (title: string): NewEvent[] => [
+      { ...(created as Extract<Event, { event_type: "session.created" }>), id: ids() },
+      script.event({ event_type: "title.generated", data: { title } }),
+      script.event({ event_type: "transcript.appended", data: { entries: [{ type: "user" }], subpath: null } }),
+    ];
+    const sessionId = ids();
+    await store.append(sessionId, facts("Adopted"), { expect: 0 });
+    expect((await store.read(sessionId)).map(({ event_type }) => event_type)).toEqual(
+      facts("").map(({ event_type }) => event_type),
+    );
+    expect(await store.get(sessionId)).toMatchObject({ title: "Adopted" });
+    await expect(store.append(sessionId, facts("Again"), { expect: 0 })).rejects.toMatchObject({ code: "conflict" });
+    expect(await store.read(sessionId)).toHaveLength(3);
   });
 
   test("refuses an empty append, and a release that does not say what it has seen", async () => {
