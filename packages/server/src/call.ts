@@ -66,13 +66,17 @@ export interface Raw {
     readonly headers?: Record<string, string>;
   };
 }
+/** An answer that was checked before, as text: what does not change is made once. */
+export interface Checked {
+  readonly checked: string;
+}
 /** The handler has taken the connection over. */
 export const TAKEN_OVER = Symbol("taken over");
 
 type Handler<Name extends RouteName> = (
   input: ParsedRequest<Name>,
   call: Call,
-) => Promise<RouteOutput<Name> | Raw | typeof TAKEN_OVER>;
+) => Promise<RouteOutput<Name> | Raw | Checked | typeof TAKEN_OVER>;
 
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
 

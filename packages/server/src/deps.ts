@@ -31,6 +31,8 @@ export interface ServerDeps {
   /** Where spans of runs are sent (OTLP over HTTP); without one nothing is traced. */
   readonly traceEndpoint?: string | undefined;
   /** One line per request and per bug, without secrets. */
-  readonly log?: (line: Readonly<Record<string, unknown>>) => void;
+  readonly log?: ((line: Readonly<Record<string, unknown>>) => void) | undefined;
+  /** False for bugs alone. */
+  readonly logRequests?: boolean | undefined;
   readonly now?: () => number;
 }

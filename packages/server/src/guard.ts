@@ -36,14 +36,20 @@ const KEY_PROTOCOL = "skein-key.";
 /** The key of a request. Two ways to send one, never two keys. */
 export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
   let given = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (/^(?:authorization|x-api-key)$/i.test(rawHeaders[at] ?? "")) given += 1;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isKeyHeader(rawHeaders[at] ?? "")) given += 1;
   if (given > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];
   if (typeof header === "string") return header;
   // Browsers cannot set headers on a WebSocket; the list of protocols is the one thing they can.
-  const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim()) ?? [];
-  const inProtocol = offered.find((name) => name.startsWith(KEY_PROTOCOL));
+  const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim());
+  const inProtocol = offered?.find((name) => name.startsWith(KEY_PROTOCOL));
   if (inProtocol !== undefined) return inProtocol.slice(KEY_PROTOCOL.length);
   return /^Bearer ([\x21-\x7e]{1,500})$/i.exec(headers.authorization ?? "")?.[1];
+}
+
+/** Most headers have another length, and are not looked at further. */
+function isKeyHeader(name: string): boolean {
+  if (name.length !== "x-api-key".length && name.length !== "authorization".length) return false;
+  const lower = name.toLowerCase();
+  return lower === "x-api-key" || lower === "authorization";
 }

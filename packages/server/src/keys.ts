@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Records, StoredRecord } from "@skein/core";
 import { KnownError, Line } from "@skein/protocol";
 import { z } from "zod";
@@ -38,8 +38,8 @@ export interface Keys {
   list(): Promise<readonly KeyInfo[]>;
   /** Revokes by the first characters of the id, or by name. */
   revoke(idOrName: string): Promise<KeyInfo>;
-  /** Whose key this is; nobody's if it is unknown or revoked. */
-  recognise(key: string): Promise<Principal | undefined>;
+  /** Whose key this is; nobody's if it is unknown or revoked. At once for a key that was recognised a moment ago. */
+  recognise(key: string): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a key that was recognised before still is one. */
   isValid(keyId: string): Promise<boolean>;
 }
@@ -63,9 +63,12 @@ export function allows(principal: Principal, scope: KeyScope): boolean {
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly principal: Principal | undefined; readonly until: number }>();
 
-  async function find(keyId: string): Promise<Principal | undefined> {
+  function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
-    if (remembered && remembered.until > now()) return remembered.principal;
+    return remembered && remembered.until > now() ? remembered.principal : lookUp(keyId);
+  }
+
+  async function lookUp(keyId: string): Promise<Principal | undefined> {
     const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
     const principal = record && principalOf(record, keyId);
     // Bounded, because anybody can send keys that nobody knows.
@@ -122,5 +125,5 @@ function principalOf(record: StoredRecord, keyId: string): Principal | undefined
 
 /** Keys have 256 bits of randomness of their own, so a plain hash keeps them. */
 function hashOf(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
+  return hash("sha256", key, "hex");
 }

@@ -7,37 +7,49 @@ export interface Metrics {
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** The answers of one route to one method. */
 interface Series {
+  readonly labels: string;
+  readonly statuses: Map<number, number>;
   count: number;
   sum: number;
+  /** How many were as fast as this limit and slower than the one before. */
   readonly buckets: number[];
 }
 
 export function createMetrics(): Metrics {
-  const requests = new Map<string, number>();
-  const durations = new Map<string, Series>();
+  const byRoute = new Map<string, Map<string, Series>>();
   let cuts = 0;
+
+  function seriesOf(route: string, method: string): Series {
+    const methods = byRoute.get(route) ?? new Map<string, Series>();
+    byRoute.set(route, methods);
+    const labels = `route="${route}",method="${method}"`;
+    const series = { labels, statuses: new Map<number, number>(), count: 0, sum: 0, buckets: BUCKETS.map(() => 0) };
+    methods.set(method, series);
+    return series;
+  }
 
   return {
     answered(route, method, status, seconds) {
-      const labels = `route="${route}",method="${method}"`;
-      const key = `${labels},status="${status}"`;
-      requests.set(key, (requests.get(key) ?? 0) + 1);
-      const series = durations.get(labels) ?? { count: 0, sum: 0, buckets: BUCKETS.map(() => 0) };
-      durations.set(labels, series);
+      const series = byRoute.get(route)?.get(method) ?? seriesOf(route, method);
+      series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);
       series.count += 1;
       series.sum += seconds;
-      for (const [index, limit] of BUCKETS.entries())
-        if (seconds <= limit) series.buckets[index] = (series.buckets[index] ?? 0) + 1;
+      const bucket = BUCKETS.findIndex((limit) => seconds <= limit);
+      if (bucket >= 0) series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
     },
     cut: () => void (cuts += 1),
     text({ streams }) {
       const { heapUsed, rss } = process.memoryUsage();
+      const all = [...byRoute.values()].flatMap((methods) => [...methods.values()]);
       return [
         "# TYPE skein_http_requests_total counter",
-        ...[...requests].map(([labels, count]) => `skein_http_requests_total{${labels}} ${count}`),
+        ...all.flatMap(({ labels, statuses }) =>
+          [...statuses].map(([status, count]) => `skein_http_requests_total{${labels},status="${status}"} ${count}`),
+        ),
         "# TYPE skein_http_request_duration_seconds histogram",
-        ...[...durations].flatMap(([labels, series]) => histogram(labels, series)),
+        ...all.flatMap(histogram),
         "# TYPE skein_streams_open gauge",
         `skein_streams_open ${streams}`,
         "# TYPE skein_streams_cut_total counter",
@@ -52,10 +64,11 @@ export function createMetrics(): Metrics {
   };
 }
 
-function histogram(labels: string, { count, sum, buckets }: Series): readonly string[] {
+function histogram({ labels, count, sum, buckets }: Series): readonly string[] {
   const name = "skein_http_request_duration_seconds";
+  let upTo = 0;
   return [
-    ...BUCKETS.map((limit, index) => `${name}_bucket{${labels},le="${limit}"} ${buckets[index] ?? 0}`),
+    ...BUCKETS.map((limit, index) => `${name}_bucket{${labels},le="${limit}"} ${(upTo += buckets[index] ?? 0)}`),
     `${name}_bucket{${labels},le="+Inf"} ${count}`,
     `${name}_sum{${labels}} ${sum}`,
     `${name}_count{${labels}} ${count}`,

@@ -2,8 +2,8 @@ import { type ParsedRequest, ROUTES, type Route, type RouteName, pathsOf } from 
 import { parsed } from "@skein/core";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "./api-error.ts";
-import { type Call, type Handlers, type Raw, type Shared, TAKEN_OVER } from "./call.ts";
-import { type Idempotency, type StoredAnswer, idempotencyKey } from "./idempotency.ts";
+import { type Call, type Checked, type Handlers, type Raw, type Shared, TAKEN_OVER } from "./call.ts";
+import { type Idempotency, idempotencyKey } from "./idempotency.ts";
 import { type Principal, allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
 
@@ -84,11 +84,11 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   const call: Call = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: key, request, reply };
   // The table pairs each name with its handler; the type of the pair is lost in the loop over names.
   const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: Call) => Promise<unknown>;
-  const work = async (): Promise<StoredAnswer> => ({
-    status: route.status,
-    body: checked(route, name, await handle(input as ParsedRequest<RouteName>, call)),
-  });
-  const { status, body, replayed } = key ? await idempotency.run(key, work) : { ...(await work()), replayed: false };
+  const work = async (): Promise<unknown> =>
+    checked(route, name, await handle(input as ParsedRequest<RouteName>, call));
+  const { status, body, replayed } = key
+    ? await idempotency.run(key, async () => ({ status: route.status, body: await work() }))
+    : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
   if (isRaw(body))
     return reply
@@ -101,7 +101,10 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   const tag = reply.getHeader("etag");
   if (route.method === "GET" && tag !== undefined && request.headers["if-none-match"] === tag)
     return reply.code(304).send();
-  return reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
+  return reply
+    .code(status)
+    .type("application/json; charset=utf-8")
+    .send(isChecked(body) ? body.checked : JSON.stringify(body));
 }
 
 function parsedPart(schema: Route["body"], value: unknown): unknown {
@@ -117,7 +120,7 @@ function noQuery(query: unknown): undefined {
 
 /** An answer that does not fit its schema is a bug, and is not sent. */
 function checked(route: Route, name: RouteName, body: unknown): unknown {
-  if (body === TAKEN_OVER || isRaw(body) || !route.response) return body;
+  if (body === TAKEN_OVER || isRaw(body) || isChecked(body) || !route.response) return body;
   const result = route.response.safeParse(body);
   if (result.success) return result.data;
   throw new Error(`The answer of ${name} does not fit its schema: ${JSON.stringify(result.error.issues.slice(0, 3))}`);
@@ -125,4 +128,8 @@ function checked(route: Route, name: RouteName, body: unknown): unknown {
 
 function isRaw(body: unknown): body is Raw {
   return typeof body === "object" && body !== null && "raw" in body;
+}
+
+function isChecked(body: unknown): body is Checked {
+  return typeof body === "object" && body !== null && "checked" in body;
 }

@@ -15,7 +15,7 @@ import { checkCaller, keyIn } from "./guard.ts";
 import { handlers } from "./handlers/index.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { checkShape } from "./json-body.ts";
-import { createKeys } from "./keys.ts";
+import { type Principal, createKeys } from "./keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
 import { createMetrics } from "./metrics.ts";
 import { checkScope, registerRoutes } from "./register.ts";
@@ -172,36 +172,55 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
   const { deps, keys, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);
-  app.addHook("onRequest", async (request, reply) => {
-    reply.headers(HEADERS).header("x-request-id", request.id);
-    const origin = checkCaller(request.headers, guard);
-    if (origin !== null) reply.headers(corsHeaders(origin));
-    if (origin !== null && request.method === "OPTIONS") return reply.code(204).send();
-    const key = keyIn(request.headers, request.raw.rawHeaders);
-    request.principal = key === undefined || key === "" ? undefined : await keys.recognise(key);
-    checkScope(request.routeOptions.config.route, request.principal);
+  const admit = (request: FastifyRequest, principal: Principal | undefined): void => {
+    request.principal = principal;
+    checkScope(request.routeOptions.config.route, principal);
     if (shared.isClosing()) throw new ApiError("closed", "The server is stopping. Try again later.");
-    if (request.principal) meter.request(request.principal.keyId);
-    return undefined;
+    if (principal) meter.request(principal.keyId);
+  };
+  // With `done` and without a promise where nothing has to be waited for: this runs for every request.
+  app.addHook("onRequest", (request, reply, done) => {
+    try {
+      reply.headers(HEADERS).header("x-request-id", request.id);
+      const origin = checkCaller(request.headers, guard);
+      if (origin !== null) reply.headers(corsHeaders(origin));
+      if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
+      const key = keyIn(request.headers, request.raw.rawHeaders);
+      const principal = key === undefined || key === "" ? undefined : keys.recognise(key);
+      if (principal instanceof Promise)
+        return void principal.then((found) => admit(request, found)).then(() => done(), done);
+      admit(request, principal);
+    } catch (error) {
+      return done(error as Error);
+    }
+    return done();
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     // A refused upgrade is no connection of the HTTP server any more: nobody else would close it.
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
-    const route = request.routeOptions.url ?? "(none)";
-    metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime / 1000);
-    deps.log?.({
-      level: "info",
-      time: new Date(now()).toISOString(),
-      request_id: request.id,
-      method: request.method,
-      // The pattern and not the address, which may carry what callers should not have put there.
-      route,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      key: request.principal?.name ?? null,
-      tenant: request.principal?.tenant ?? null,
-    });
+    metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
+    if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
+    done();
   });
+}
+
+function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): Record<string, unknown> {
+  return {
+    level: "info",
+    time: new Date(at).toISOString(),
+    request_id: request.id,
+    method: request.method,
+    // The pattern and not the address, which may carry what callers should not have put there.
+    route: routeOf(request),
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
+    key: request.principal?.name ?? null,
+    tenant: request.principal?.tenant ?? null,
+  };
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? "(none)";
 }
 
 function corsHeaders(origin: string): Record<string, string> {

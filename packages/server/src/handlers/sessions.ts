@@ -1,5 +1,5 @@
 import { type SessionAgent, platformStatus } from "@skein/core";
-import { type ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
+import { ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
 import { type Call, type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 import { importLog } from "../import-log.ts";
@@ -23,7 +23,7 @@ export const sessionHandlers = {
     return listed(call, query, params.agent_id);
   },
   async getSession({ params }, call) {
-    return wire(await sessionIn(call, params));
+    return { checked: textOf(await sessionIn(call, params)) };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
     const { id } = await sessionIn(call, params);
@@ -78,6 +78,17 @@ export async function requestCancel(
   return { run_id: event.data.run_id, event_sequence: event.sequence };
 }
 
+/** Sessions as text. A store answers with the same object while nothing changed, and it is checked and written once. */
+const texts = new WeakMap<Session, string>();
+
+function textOf(session: Session): string {
+  const known = texts.get(session);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(ApiSession.parse(wire(session)));
+  texts.set(session, text);
+  return text;
+}
+
 /** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
 function wire(session: Session): ApiSession {
   return { ...session, status: platformStatus(session), activity: session.status };
@@ -112,5 +123,6 @@ async function listed(
     ...(tag !== undefined && { tag }),
     ...(agentId !== undefined && { agentId }),
   });
-  return { data: page.items.map(wire), next_cursor: cursorOf(page.cursor) };
+  const next = JSON.stringify(cursorOf(page.cursor));
+  return { checked: `{"data":[${page.items.map(textOf).join(",")}],"next_cursor":${next}}` };
 }

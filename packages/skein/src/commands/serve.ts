@@ -50,10 +50,8 @@ export async function serve(args: readonly string[]): Promise<number> {
 async function started(settings: ServeSettings, logRequests: boolean): Promise<RunningServer | undefined> {
   try {
     const code = await loadCode(settings.configFile);
-    const log = (line: Readonly<Record<string, unknown>>): void => {
-      if (logRequests || line["level"] === "error") console.error(JSON.stringify(line));
-    };
-    return await startServer({ ...settings, code, log, demoDelayMs: DEMO_DELAY_MS });
+    const log = (line: Readonly<Record<string, unknown>>): void => console.error(JSON.stringify(line));
+    return await startServer({ ...settings, code, log, logRequests, demoDelayMs: DEMO_DELAY_MS });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const { port, host } = settings;

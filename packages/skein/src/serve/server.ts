@@ -25,6 +25,7 @@ export interface StartOptions extends Omit<ServeSettings, "configFile" | "traceE
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
+  readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
   readonly webhookRetryMs?: readonly number[];
 }
@@ -64,7 +65,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       traceEndpoint: options.traceEndpoint,
       allowedHosts: options.allowedHosts,
       allowedOrigins: options.allowedOrigins,
-      log,
+      log: options.log,
+      logRequests: options.logRequests,
       ...(options.limits && { limits: options.limits }),
     });
     const stop = async (): Promise<void> => {

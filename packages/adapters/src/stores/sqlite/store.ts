@@ -13,7 +13,8 @@ import { FACT_VERSION, type Session } from "@skein/protocol";
 import { type Database, openDatabase } from "./database.ts";
 import { type Head, createLog } from "./log.ts";
 import { createSqliteRecords } from "./records.ts";
-import { toAwait, toCheckpoint, toMessageRow, toRun, toSession } from "./rows.ts";
+import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
+import { type SessionCache, createSessionCache } from "./session-cache.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
 export interface SqliteStoreOptions {
@@ -37,10 +38,15 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;
-  const db = openDatabase({ file, busyMs, committed: () => wakeFile?.touch() });
+  const committed = (): void => {
+    cache.wrote();
+    wakeFile?.touch();
+  };
+  const db = openDatabase({ file, busyMs, committed });
   const log = createLog({ db, now });
   const followers = createFollowers({ read: async (sessionId, after, limit) => readChecked(sessionId, after, limit) });
   const leases = createLeases(db, now);
+  const cache = createSessionCache(db);
 
   // Only another connection's commits change this number, so our own wake-ups cost one comparison.
   const dataVersion = (): unknown => db.get("pragma data_version")?.["data_version"];
@@ -53,6 +59,11 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     const events = log.read(sessionId, after, limit);
     if (events.length === 0) log.head(sessionId);
     return events;
+  }
+
+  function readSession(sessionId: string): Session | undefined {
+    const row = db.get(`${SESSIONS} where s.id = ?`, sessionId);
+    return row && cache.keep(row);
   }
 
   /** Looks for what other processes wrote since the last look. */
@@ -72,7 +83,10 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
 
   return {
     async append(sessionId, events, options = {}) {
-      const appended = await db.write(() => log.append(sessionId, events, options));
+      const appended = await db.write(() => {
+        cache.forget(sessionId);
+        return log.append(sessionId, events, options);
+      });
       if (!appended.repeated) followers.deliver(sessionId, appended.events);
       return appended;
     },
@@ -106,10 +120,10 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     onNews: (listener) => followers.onNews(listener),
 
     async get(sessionId, { tenant } = {}) {
-      const row = db.get(`${SESSIONS} where s.id = ?`, sessionId);
-      return row && (tenant === undefined || row["tenant"] === tenant) ? toSession(row) : undefined;
+      const session = cache.get([sessionId])?.[0] ?? readSession(sessionId);
+      return tenant === undefined || session?.tenant === tenant ? session : undefined;
     },
-    list: async (query) => listSessions(db, query),
+    list: async (query) => listSessions({ db, cache }, query),
     async messages(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor = "0" } = {}) {
       log.head(sessionId, tenant);
       const rows = db.all(
@@ -168,7 +182,10 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       }),
 
     async delete(sessionId, { tenant } = {}) {
-      await db.write(() => log.delete(sessionId, tenant));
+      await db.write(() => {
+        cache.forget(sessionId);
+        log.delete(sessionId, tenant);
+      });
       followers.end(sessionId);
     },
 
@@ -186,7 +203,10 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
 const SESSIONS =
   "select s.*, h.updated_at, h.run_count as total_runs from sessions s join heads h on h.session_id = s.id";
 
-function listSessions(db: Database, query: SessionQuery): { items: readonly Session[]; cursor: string | null } {
+function listSessions(
+  { db, cache }: { readonly db: Database; readonly cache: SessionCache },
+  query: SessionQuery,
+): { items: readonly Session[]; cursor: string | null } {
   const where: string[] = [];
   const params: (string | number)[] = [];
   const add = (condition: string, ...values: readonly (string | undefined)[]): void => {
@@ -209,15 +229,15 @@ function listSessions(db: Database, query: SessionQuery): { items: readonly Sess
   const tagParams = query.tag === undefined ? [] : [query.tenant, query.tag];
   const order = query.tag === undefined ? "s.created_at desc, s.id desc" : "t.created_at desc, t.session_id desc";
   const limit = query.limit ?? DEFAULT_LIMIT;
-  const rows = db.all(
-    `${SESSIONS} ${tagged} where ${where.join(" and ")} order by ${order} limit ?`,
-    ...tagParams,
-    ...params,
-    limit + 1,
-  );
-  const items = rows.slice(0, limit).map(toSession);
+  const found = `${tagged} where ${where.join(" and ")} order by ${order} limit ?`;
+  const values = [...tagParams, ...params, limit + 1];
+  // Which ones costs little: an index has it, and it comes as one text. The rows are read if one of them is not known.
+  const sql = `select group_concat(id, ' ') as ids from (select s.id from sessions s ${found})`;
+  const ids = ((db.get(sql, ...values)?.["ids"] as string | null) ?? "").split(" ");
+  const known = cache.get(ids.slice(0, limit));
+  const items = known ?? db.all(`${SESSIONS} ${found}`, ...values.with(-1, limit)).map(cache.keep);
   const last = items.at(-1);
-  return { items, cursor: rows.length > limit && last ? `${last.created_at} ${last.id}` : null };
+  return { items, cursor: ids.length > limit && last ? `${last.created_at} ${last.id}` : null };
 }
 
 /** Who drives which session. Every method runs inside a write. */

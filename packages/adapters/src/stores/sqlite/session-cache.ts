@@ -1,0 +1,68 @@
+import type { Session } from "@skein/protocol";
+import type { Database } from "./database.ts";
+import { toSession } from "./rows.ts";
+
+/**
+ * Sessions as they were last read. A row is the same object until something is written to it, so that whoever reads it
+ * again can keep what it made of it.
+ */
+export interface SessionCache {
+  /** All of these, or nothing if one of them has to be read. */
+  get(ids: readonly string[]): readonly Session[] | undefined;
+  /** The session of a row that was just read. */
+  keep(row: Readonly<Record<string, unknown>>): Session;
+  /** This store changes the session. */
+  forget(sessionId: string): void;
+  /** This store has written: another one of this process looks again, even in the same turn of the event loop. */
+  wrote(): void;
+}
+
+/** Rises with every write of this process and with every turn of the event loop in which something was read. */
+let turn = 0;
+
+const KEPT = 2000;
+/** Rows with longer metadata are not kept: they would fill the memory. */
+const METADATA_LENGTH = 4000;
+
+export function createSessionCache(db: Database): SessionCache {
+  const kept = new Map<string, Session>();
+  let seen: unknown;
+  let looked = -1;
+
+  /**
+   * Forgets everything if another process has written. Asked once in each turn of the event loop: who asks later in the
+   * same turn had sent the question before it began, and cannot know of what was written since.
+   */
+  function look(): void {
+    if (looked === turn) return;
+    looked = turn;
+    setImmediate(() => (turn += 1));
+    // Only another connection's commits change this number. Which rows they changed is not asked.
+    const version = db.get("pragma data_version")?.["data_version"];
+    if (version !== seen) kept.clear();
+    seen = version;
+  }
+
+  return {
+    get(ids) {
+      look();
+      const found: Session[] = [];
+      for (const id of ids) {
+        const session = kept.get(id);
+        if (!session) return undefined;
+        found.push(session);
+      }
+      return found;
+    },
+    keep(row) {
+      const session = toSession(row);
+      if ((row["metadata"] as string).length > METADATA_LENGTH) return session;
+      const oldest = kept.size >= KEPT ? kept.keys().next().value : undefined;
+      if (oldest !== undefined) kept.delete(oldest);
+      kept.set(session.id, Object.freeze(session));
+      return session;
+    },
+    forget: (sessionId) => void kept.delete(sessionId),
+    wrote: () => void (turn += 1),
+  };
+}
