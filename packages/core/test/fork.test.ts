@@ -153,7 +153,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     const [, , first, second, closing] = entries;
     expect(second?.["parentUuid"]).toBe(first?.["uuid"]);
     expect(closing).toMatchObject({ type: "user", parentUuid: second?.["uuid"], cwd: "/work" });
-    const { content } = closing?.["message"] as { content: { tool_use_id: string; is_error: boolean }[] };
+    const { content } = (closing as JsonObject)["message"] as { content: { tool_use_id: string; is_error: boolean }[] };
     expect(content.map(({ tool_use_id, is_error }) => [tool_use_id, is_error])).toEqual([
       ["toolu_a", true],
       ["toolu_b", true],
@@ -167,7 +167,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     const second = await sessions.fork(fork.id, { messageId: answer?.id ?? "" });
     const copies = entriesOf(await sessions.events(second.id)).filter(({ forkedFrom }) => forkedFrom);
     expect(copies).toHaveLength(7);
-    expect((copies.at(-1)?.["message"] as JsonObject)["id"]).toBe("msg_2");
+    expect(copies.at(-1)).toMatchObject({ message: { id: "msg_2" } });
     expect(copies.at(-1)).toMatchObject({ forkedFrom: { sessionId: fork.id } });
   });
 });
