@@ -187,8 +187,8 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
       if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
       const key = keyIn(request.headers, request.raw.rawHeaders);
       const principal = key === undefined || key === "" ? undefined : keys.recognise(key);
-      if (principal instanceof Promise)
-        return void principal.then((found) => admit(request, found)).then(() => done(), done);
+      // A promise is waited for instead of `done`.
+      if (principal instanceof Promise) return principal.then((found) => admit(request, found));
       admit(request, principal);
     } catch (error) {
       return done(error as Error);

@@ -230,12 +230,12 @@ function listSessions(
   const order = query.tag === undefined ? "s.created_at desc, s.id desc" : "t.created_at desc, t.session_id desc";
   const limit = query.limit ?? DEFAULT_LIMIT;
   const found = `${tagged} where ${where.join(" and ")} order by ${order} limit ?`;
-  const values = [...tagParams, ...params, limit + 1];
+  const values = [...tagParams, ...params];
   // Which ones costs little: an index has it, and it comes as one text. The rows are read if one of them is not known.
   const sql = `select group_concat(id, ' ') as ids from (select s.id from sessions s ${found})`;
-  const ids = ((db.get(sql, ...values)?.["ids"] as string | null) ?? "").split(" ");
+  const ids = ((db.get(sql, ...values, limit + 1)?.["ids"] as string | null) ?? "").split(" ");
   const known = cache.get(ids.slice(0, limit));
-  const items = known ?? db.all(`${SESSIONS} ${found}`, ...values.with(-1, limit)).map(cache.keep);
+  const items = known ?? db.all(`${SESSIONS} ${found}`, ...values, limit).map(cache.keep);
   const last = items.at(-1);
   return { items, cursor: ids.length > limit && last ? `${last.created_at} ${last.id}` : null };
 }
