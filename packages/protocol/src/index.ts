@@ -1,6 +1,6 @@
 export * from "./agent.ts";
 export * from "./api/index.ts";
-export * from "./claude/options.ts";
+export * from "./claude/index.ts";
 export * from "./content.ts";
 export * from "./dialects.ts";
 export * from "./draft.ts";

@@ -20,6 +20,8 @@ export interface Route {
   readonly response?: z.ZodType;
   /** Other content that the route can answer with, as it is. */
   readonly produces?: readonly string[];
+  /** One event of the stream that the route answers with. Such an answer is not kept for a request that is sent again. */
+  readonly stream?: z.ZodType;
 }
 
 export const inAgent = z.object({ agent_id: Uuid });

@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+/** Seed 000's codes for its own conditions. `/api/v1` answers with them where the rest of the server has a word of its own. */
+export const ClaudeErrorCode = z.enum([
+  "AUTHENTICATION_ERROR",
+  "RATE_LIMIT_EXCEEDED",
+  "VALIDATION_ERROR",
+  "SESSION_NOT_FOUND",
+  /** Another run of the session is under way. */
+  "SESSION_LOCKED",
+  "ALREADY_EXISTS",
+  "CHECKPOINT_NOT_FOUND",
+  /** The checkpoint is there, and its files cannot be brought back. */
+  "INVALID_CHECKPOINT",
+  /** The run ended without the output that its format asked for. */
+  "STRUCTURED_OUTPUT_VALIDATION_ERROR",
+  "DATABASE_ERROR",
+  "DATABASE_UNAVAILABLE",
+  /** The answer takes longer than this request may wait. What it asked for goes on. */
+  "REQUEST_TIMEOUT",
+  /** The server stops, or does not have what this needs. */
+  "SERVICE_UNAVAILABLE",
+]);
+export type ClaudeErrorCode = z.infer<typeof ClaudeErrorCode>;
+
+export const CLAUDE_ERROR_STATUS: Readonly<Record<ClaudeErrorCode, number>> = {
+  AUTHENTICATION_ERROR: 401,
+  RATE_LIMIT_EXCEEDED: 429,
+  VALIDATION_ERROR: 422,
+  SESSION_NOT_FOUND: 404,
+  SESSION_LOCKED: 409,
+  ALREADY_EXISTS: 409,
+  CHECKPOINT_NOT_FOUND: 404,
+  INVALID_CHECKPOINT: 400,
+  STRUCTURED_OUTPUT_VALIDATION_ERROR: 422,
+  DATABASE_ERROR: 500,
+  DATABASE_UNAVAILABLE: 503,
+  REQUEST_TIMEOUT: 504,
+  SERVICE_UNAVAILABLE: 503,
+};
+
+/** What a code of ours is called under `/api/v1`. The others keep their names there. */
+export const CLAUDE_ERROR_NAMES: Readonly<Record<string, ClaudeErrorCode>> = {
+  unauthorized: "AUTHENTICATION_ERROR",
+  rate_limited: "RATE_LIMIT_EXCEEDED",
+  invalid: "VALIDATION_ERROR",
+  already_exists: "ALREADY_EXISTS",
+  store_corrupt: "DATABASE_ERROR",
+  store_too_new: "DATABASE_ERROR",
+  unreadable: "DATABASE_ERROR",
+  store_unavailable: "DATABASE_UNAVAILABLE",
+  store_locked: "DATABASE_UNAVAILABLE",
+  read_only: "DATABASE_UNAVAILABLE",
+  closed: "SERVICE_UNAVAILABLE",
+};
