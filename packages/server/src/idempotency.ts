@@ -24,9 +24,17 @@ export interface Idempotency {
     key: { readonly id: string; readonly fingerprint: string },
     work: () => Promise<StoredAnswer>,
   ): Promise<StoredAnswer & { readonly replayed: boolean }>;
+  /** Removes answers of days that are over for good: each is kept for 24 hours at least and 48 at most. */
+  sweep(): Promise<void>;
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
+/** Until which day answers were removed, so that a server that was off for weeks misses none. */
+const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
+const Swept = z.object({ day: z.iso.date() });
+const DAY_MS = 24 * 3600 * 1000;
+/** How far back a store is looked through that was never swept. */
+const FIRST_SWEEP_MS = 30 * DAY_MS;
 /** After that long, a request of another process counts as lost with it. */
 const LOST_MS = 30_000;
 
@@ -36,7 +44,6 @@ export function createIdempotency({ records, now }: { records: Records; now: () 
 
   async function claim(id: string, fingerprint: string): Promise<StoredAnswer | undefined> {
     const fresh: Entry = { fingerprint, owner, since: now(), answer: null };
-    const fields = { day: new Date(now()).toISOString().slice(0, 10) };
     const found = await records.get(PLACE.tenant, PLACE.kind, id);
     if (found) {
       const entry = Entry.parse(found.value);
@@ -47,7 +54,7 @@ export function createIdempotency({ records, now }: { records: Records; now: () 
       if (!lost) throw busy();
     }
     try {
-      await records.put([{ ...PLACE, id, value: fresh, fields, expect: found?.version ?? 0 }]);
+      await records.put([{ ...PLACE, id, value: fresh, fields: { day: dayOf(now()) }, expect: found?.version ?? 0 }]);
     } catch (error) {
       if (isKnownError(error, "conflict", "already_exists")) throw busy();
       throw error;
@@ -70,7 +77,7 @@ export function createIdempotency({ records, now }: { records: Records; now: () 
             since: now(),
             answer: { status: answer.status, body: answer.body },
           };
-          await records.put([{ ...PLACE, id, value, fields: { day: new Date(now()).toISOString().slice(0, 10) } }]);
+          await records.put([{ ...PLACE, id, value, fields: { day: dayOf(now()) } }]);
           return { ...answer, replayed: false };
         } catch (error) {
           // Nothing came of it: the same key may be used again.
@@ -81,7 +88,28 @@ export function createIdempotency({ records, now }: { records: Records; now: () 
         running.delete(id);
       }
     },
+    async sweep() {
+      const last = now() - 2 * DAY_MS;
+      const swept = await records.get(SWEPT.tenant, SWEPT.kind, SWEPT.id);
+      const first = swept ? Date.parse(Swept.parse(swept.value).day) + DAY_MS : last - FIRST_SWEEP_MS;
+      for (let day = first; day <= last; day += DAY_MS) await removeDay(records, dayOf(day));
+      if (first <= last) await records.put([{ ...SWEPT, value: { day: dayOf(last) } }]);
+    },
   };
+}
+
+async function removeDay(records: Records, day: string): Promise<void> {
+  const field = { name: "day", value: day };
+  for (;;) {
+    const { items } = await records.list({ ...PLACE, field, limit: 200 });
+    if (items.length === 0) return;
+    await Promise.all(items.map(({ id }) => records.delete(PLACE.tenant, PLACE.kind, id)));
+  }
+}
+
+/** The day (UTC) of a time. */
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
 }
 
 async function reusedOrBusy(records: Records, id: string, fingerprint: string): Promise<ApiError> {

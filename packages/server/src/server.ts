@@ -48,6 +48,9 @@ const HEADERS = {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
+/** How often it is looked for what is no longer kept. */
+const SWEEP_MS = 3600 * 1000;
+
 const NO_SENDER: WebhookSender = {
   problemWith: () => undefined,
   send: () => Promise.reject(new Error("This server sends no webhooks.")),
@@ -105,9 +108,13 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   addErrors(app, log);
   addGuards(app, shared);
   await app.register(websocket, { options: socketOptions(limits) });
-  registerRoutes(app, { handlers, shared, idempotency: createIdempotency({ records: deps.store.records, now }) });
+  const idempotency = createIdempotency({ records: deps.store.records, now });
+  registerRoutes(app, { handlers, shared, idempotency });
   registerSocket(app, shared);
   await app.ready();
+  const sweep = (): void => void idempotency.sweep().catch((error: unknown) => closing || report(error));
+  const sweeping = setInterval(sweep, SWEEP_MS).unref();
+  sweep();
 
   return {
     async listen({ port, host }) {
@@ -120,6 +127,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     openStreams: () => streams.size,
     async close() {
       closing = true;
+      clearInterval(sweeping);
       streams.stop();
       webhooks.stop();
       tracing.stop();
