@@ -8,6 +8,7 @@ import fastify, {
   type InjectOptions,
   type LightMyRequestResponse,
 } from "fastify";
+import { allowedMethods } from "./allowed-methods.ts";
 import { ApiError, errorAnswer, problemOf } from "./api-error.ts";
 import { type Shared, createViews } from "./call.ts";
 import type { ServerDeps } from "./deps.ts";
@@ -105,7 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     for (const one of [method].flat()) routes.push({ method: one, path: url });
   });
   acceptOnlyJson(app);
-  addErrors(app, log);
+  addErrors(app, { log, routes });
   addGuards(app, shared);
   await app.register(websocket, { options: socketOptions(limits) });
   const idempotency = createIdempotency({ records: deps.store.records, now });
@@ -150,7 +151,10 @@ function acceptOnlyJson(app: FastifyInstance): void {
   });
 }
 
-function addErrors(app: FastifyInstance, log: NonNullable<ServerDeps["log"]>): void {
+function addErrors(
+  app: FastifyInstance,
+  { log, routes }: { log: NonNullable<ServerDeps["log"]>; routes: Server["routes"] },
+): void {
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): unknown => {
     const { status, body, headers, isBug } = errorAnswer(error, request.id);
     if (isBug) {
@@ -170,9 +174,12 @@ function addErrors(app: FastifyInstance, log: NonNullable<ServerDeps["log"]>): v
       .send(JSON.stringify(asProblem ? problemOf(body) : body));
   };
   app.setErrorHandler(answer);
-  app.setNotFoundHandler((request, reply) =>
-    answer(new ApiError("not_found", "There is no such route."), request, reply),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    const allow = allowedMethods(routes, request.url).join(", ");
+    if (allow === "") return answer(new ApiError("not_found", "There is no such route."), request, reply);
+    const message = `This address answers ${allow} and not ${request.method}.`;
+    return answer(new ApiError("method_not_allowed", message, { headers: { allow } }), request, reply);
+  });
 }
 
 /** Before routing and parsing: who calls, from where, and whether it may. */

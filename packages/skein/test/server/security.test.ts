@@ -249,6 +249,21 @@ test("no GET starts anything", async () => {
   expect((await inject("GET", "/sse?transportType=stdio&command=id", mine.admin)).statusCode).toBe(404);
 });
 
+test("a wrong method is 405 with the right ones, for those who have a key; a wrong address stays 404", async () => {
+  const { inject, mine, sessionId } = await twoTenants();
+  const asked = async (method: string, url: string, key: string | undefined) => {
+    const { statusCode, headers } = await inject(method, url, key);
+    return [statusCode, headers["allow"]];
+  };
+  expect(await asked("PUT", `/v1/sessions/${sessionId}`, mine.read)).toEqual([405, "GET, PATCH, DELETE"]);
+  expect(await asked("DELETE", "/v1/agents?limit=1", mine.admin)).toEqual([405, "POST, GET"]);
+  for (const method of ["HEAD", "OPTIONS"])
+    expect(await asked(method, `/v1/sessions/${sessionId}/events`, mine.read)).toEqual([405, "GET"]);
+  expect(await asked("PUT", `/v1/sessions/${sessionId}`, undefined)).toEqual([401, undefined]);
+  expect(await asked("PUT", "/v1/nothing", mine.read)).toEqual([404, undefined]);
+  expect(await asked("PUT", "/v1/sessions/", mine.read)).toEqual([404, undefined]);
+});
+
 test("over the limit of requests, streams or sessions a key gets 429 with when to come again, and others are not touched", async () => {
   const { call, url, key } = await testServer({
     limits: { requestBurst: 30, requestsPerSecond: 1, streams: 2, sessionsPerMinute: 2 },
