@@ -12,13 +12,13 @@ const ids = createIds();
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 
 const CREATE_UNDER_A_KEY = `
-  select code, session_id from skein.append(
+  select skein.append(
     $1, null, true, date_trunc('milliseconds', now()), 1::smallint,
     array[gen_random_uuid()], array['session.created'], array[null]::uuid[], array['{}'], null, null,
-    0, null, null, 'tenant', 'key', 'fingerprint', null, false, null,
+    0, null, null, 'tenant', 'key', 'fingerprint', null, false, null, 0, 0, null, null, null, null, null,
     jsonb_build_object('metadata', '{}', 'session', jsonb_build_object(
-      'id', $1::uuid, 'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
-      'status', 'idle', 'current_step', 0, 'created_at', now(), 'last_known_input_tokens', 0, 'last_known_output_tokens', 0)))`;
+      'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
+      'created_at', now()))) as answer`;
 
 // One database for the whole contract, emptied after each test: making one takes longer than most tests.
 let shared: Database;
@@ -42,7 +42,7 @@ describeStore("postgres", async () => {
       const client = new pg.Client(shared.url);
       await client.connect();
       await client.query(
-        "delete from skein.events; delete from skein.heads; delete from skein.blobs; delete from skein.records",
+        "delete from skein.events; delete from skein.messages; delete from skein.heads; delete from skein.blobs; delete from skein.records",
       );
       await client.end();
     },
@@ -255,11 +255,11 @@ describe("postgres: what can go wrong", () => {
       (await client.query({ text: CREATE_UNDER_A_KEY, values: [sessionId] })).rows[0];
     const [mine, theirs] = [ids(), ids()];
     await first.query("begin");
-    expect(await create(first, mine)).toEqual({ code: "written", session_id: mine });
+    expect(await create(first, mine)).toEqual({ answer: `written ${mine} 1 1` });
     const waiting = create(second, theirs);
     await sleep(100);
     await first.query("commit");
-    expect(await waiting).toEqual({ code: "repeated", session_id: mine });
+    expect(await waiting).toEqual({ answer: `repeated ${mine} 1 1` });
   });
 
   test("a claim passes over a session that is being claimed, and a claim by name waits and finds it busy", async () => {

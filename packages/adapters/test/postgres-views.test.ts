@@ -577,8 +577,8 @@ describe("every constraint is a refused write", () => {
   test.each([
     ["a status that no seed has", "update skein.sessions set status = 'paused' where id = $1", "23514"],
     ["an outcome that no seed has", "update skein.sessions set outcome = 'great' where id = $1", "23514"],
-    ["turns below 0", "update skein.sessions set total_turns = -1 where id = $1", "23514"],
-    ["money below 0", "update skein.sessions set cost_micros = -1 where id = $1", "23514"],
+    ["turns below 0", "update skein.heads set total_turns = -1 where session_id = $1", "23514"],
+    ["money below 0", "update skein.heads set cost_micros = -1 where session_id = $1", "23514"],
     ["a title that is too long", "update skein.sessions set title = repeat('x', 256) where id = $1", "23514"],
     [
       "a folder that is too long",
@@ -600,9 +600,9 @@ describe("every constraint is a refused write", () => {
       "22P02",
     ],
     [
-      "a message of no session",
-      `insert into skein.messages (id, session_id, message_id, part, role, content, sequence, created_at)
-      select gen_random_uuid(), gen_random_uuid(), $1, 0, 'user', '{}', 1, now()`,
+      "a run of no session",
+      `insert into skein.runs (id, session_id, number, started_at, user_message, first_sequence)
+      select $1, gen_random_uuid(), 1, now(), '', 1`,
       "23503",
     ],
     [

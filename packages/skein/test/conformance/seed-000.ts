@@ -94,7 +94,7 @@ export const seed000: Seed = {
       }),
       there("total_turns >= 0", {
         check: "refused",
-        write: "update skein.sessions set total_turns = -1",
+        write: "update skein.heads set total_turns = -1",
         code: "23514",
       }),
       departure(
@@ -102,7 +102,7 @@ export const seed000: Seed = {
         "Kept in integer micro-dollars, which cannot be negative, and shown in dollars.",
         {
           check: "refused",
-          write: "update skein.sessions set cost_micros = -1",
+          write: "update skein.heads set cost_micros = -1",
           code: "23514",
         },
       ),

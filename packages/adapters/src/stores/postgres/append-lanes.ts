@@ -1,10 +1,10 @@
 import { isKnownError } from "@skein/protocol";
-import type { Connections, TextRow } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 
 /** How many transactions append at once. What arrives meanwhile shares the next one, and with it one flush of the disk. */
 const LANES = 4;
 const MOST_PER_LANE = 16;
-const PARAMETERS = 21;
+const PARAMETERS = 28;
 
 /** One call of `skein.append`: its parameters, of which the first is the session. */
 export interface AppendCall {
@@ -15,7 +15,7 @@ export interface AppendCall {
 }
 
 interface Waiting extends AppendCall {
-  readonly resolve: (row: TextRow) => void;
+  readonly resolve: (answer: string) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -23,9 +23,10 @@ interface Waiting extends AppendCall {
  * Sends appends, several in one transaction when many come at once.
  *
  * A refused append is an answer and does not disturb its neighbours. If the transaction itself fails, nothing of it was
- * kept, and each append is tried again on its own, so that only the guilty one is refused.
+ * kept, and each append is tried again on its own, so that only the guilty one is refused. One that was there already when
+ * it came to be written is tried once more, and then finds what it is a repetition of.
  */
-export function createAppendLanes({ query }: Connections): (call: AppendCall) => Promise<TextRow> {
+export function createAppendLanes({ query }: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];
   let busy = 0;
 
@@ -48,19 +49,19 @@ export function createAppendLanes({ query }: Connections): (call: AppendCall) =>
     return batch.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : Number(a.sessionId > b.sessionId)));
   }
 
-  async function send(batch: readonly Waiting[]): Promise<void> {
+  async function send(batch: readonly Waiting[], isLast = false): Promise<void> {
     try {
       const rows = await query(
         statement(batch.length),
         batch.flatMap(({ values }) => values),
       );
-      for (const [index, { resolve }] of batch.entries()) resolve(rows[index] ?? []);
+      for (const [index, { resolve }] of batch.entries()) resolve(rows[index]?.[0] ?? "");
     } catch (error) {
       const [only, ...others] = batch;
       if (!only) return;
-      if (others.length === 0 || isKnownError(error, "store_unavailable", "closed"))
-        for (const { reject } of batch) reject(error);
-      else for (const call of batch) await send([call]);
+      const final = others.length === 0 && (isLast || !isKnownError(error, "already_exists"));
+      if (final || isKnownError(error, "store_unavailable", "closed")) for (const { reject } of batch) reject(error);
+      else for (const call of batch) await send([call], others.length === 0);
     }
   }
 
@@ -79,7 +80,7 @@ function statement(count: number): { readonly name: string; readonly text: strin
   if (known) return known;
   const branches = Array.from({ length: count }, (_, index) => {
     const parameters = Array.from({ length: PARAMETERS }, (__, place) => `$${index * PARAMETERS + place + 1}`);
-    return `select code, session_id, first_sequence, last_sequence from skein.append(${parameters.join(", ")})`;
+    return `select skein.append(${parameters.join(", ")})`;
   });
   const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n") };
   statements.set(count, made);

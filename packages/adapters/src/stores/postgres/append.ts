@@ -14,7 +14,7 @@ import { type Event, FACT_VERSION, KnownError, type NewEvent, Uuid } from "@skei
 import { createHash } from "node:crypto";
 import { type Body, bodyOf } from "../sql/body.ts";
 import { createAppendLanes } from "./append-lanes.ts";
-import { changesJson } from "./changes.ts";
+import { changeValues } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 
 export interface AppendDeps {
@@ -41,6 +41,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     const changes = project(relative);
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
 
+    const moved = changeValues(changes);
     const { expect, lease, key, dueAt, release, tenant } = options;
     const withBlobs = bodies.some(({ blob }) => blob !== null);
     const [created] = newEvents;
@@ -66,10 +67,17 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       dueAt ?? null,
       release !== undefined,
       release?.dueAt ?? null,
-      changesJson(changes),
+      moved.entered,
+      moved.started,
+      moved.step,
+      moved.container,
+      moved.knownInput,
+      moved.knownOutput,
+      moved.add,
+      moved.json,
     ];
     const alone = key !== undefined || withBlobs;
-    const [code, where = sessionId, first, last] = await send({ sessionId, values, alone });
+    const [code, where = sessionId, first, last] = (await send({ sessionId, values, alone })).split(" ");
     switch (code) {
       case "written":
         return {
@@ -77,7 +85,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
           repeated: false,
         };
       case "repeated":
-        return { events: await read(where ?? sessionId, Number(first), Number(last)), repeated: true };
+        return { events: await read(where, Number(first), Number(last)), repeated: true };
       case "key_reused":
         throw keyReused(key?.id ?? "");
       case "lease_lost":
@@ -89,7 +97,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       case "not_found":
         throw sessionNotFound(sessionId);
       default:
-        throw new Error(`skein.append answered ${String(code)}.`);
+        throw new Error(`skein.append answered ${code}.`);
     }
   };
 }

@@ -1,23 +1,78 @@
-import { type Changes, displayText } from "@skein/core";
+import { type Changes, type RunCounters, displayText } from "@skein/core";
 import { jsonText, showableJson } from "../sql/body.ts";
 
+/** The row operations of an append as `skein.append` takes them: what moves on the head as values, the rest as JSON. */
+export interface ChangeValues {
+  /** How many messages and runs are numbered. */
+  readonly entered: number;
+  readonly started: number;
+  /** What the head is set to; null leaves it as it is. */
+  readonly step: number | null;
+  readonly container: string | null;
+  readonly knownInput: number | null;
+  readonly knownOutput: number | null;
+  /** What the counters of the head grow by, or null for nothing. */
+  readonly add: readonly number[] | null;
+  /** Everything else, or null if there is nothing. */
+  readonly json: string | null;
+}
+
+const SESSION_COUNTERS = [
+  "total_turns",
+  "cost_micros",
+  "unpriced_calls",
+  "input_tokens",
+  "output_tokens",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+] as const;
+
+const RUN_COUNTERS = [
+  "cost_micros",
+  "unpriced_calls",
+  "input_tokens",
+  "output_tokens",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+  "input_micros",
+  "output_micros",
+  "cache_write_micros",
+  "cache_read_micros",
+] as const satisfies readonly (keyof RunCounters)[];
+
 /**
- * The row operations of an append as one JSON parameter of `skein.append`, or null if there are none.
- *
  * Text that must stay exact (contents, inputs, metadata) travels as JSON inside a JSON string; everything else goes into
  * columns that people read and loses what a column cannot hold.
  */
-export function changesJson(changes: Changes): string | null {
-  const { updated_at, metadata, ...set } = changes.sessionSet;
-  const add = Object.fromEntries(Object.entries(changes.sessionAdd).filter(([, amount]) => amount !== 0));
-  const exactMetadata = changes.sessionInsert?.metadata ?? metadata;
+export function changeValues(changes: Changes): ChangeValues {
+  const { current_step, container_id, last_known_input_tokens, last_known_output_tokens } = changes.sessionSet;
+  const add = SESSION_COUNTERS.map((name) => changes.sessionAdd[name]);
+  return {
+    entered: changes.messagesEntered,
+    started: changes.runInserts.length,
+    step: current_step ?? null,
+    container: container_id === undefined || container_id === null ? null : displayText(container_id),
+    knownInput: last_known_input_tokens ?? null,
+    knownOutput: last_known_output_tokens ?? null,
+    add: add.some((amount) => amount !== 0) ? add : null,
+    json: changesJson(changes),
+  };
+}
+
+function changesJson(changes: Changes): string | null {
+  const { sessionInsert } = changes;
+  const tags = changes.sessionSet.tags ?? sessionInsert?.tags ?? [];
+  const exactMetadata = changes.sessionSet.metadata ?? sessionInsert?.metadata;
   const parts = {
-    ...(changes.sessionInsert && { session: { ...changes.sessionInsert, metadata: undefined } }),
+    ...(sessionInsert && { session: { ...sessionInsert, metadata: undefined } }),
     ...(exactMetadata && { metadata: jsonText(exactMetadata) }),
-    ...((Object.keys(set).length > 0 || metadata) && { set: { ...set, changed_at: updated_at } }),
-    ...(Object.keys(add).length > 0 && { add }),
+    ...sessionParts(changes.sessionSet),
+    ...((tags.length > 0 || changes.sessionSet.tags) && { tags }),
     ...some("runs", changes.runInserts),
-    ...some("run_updates", changes.runUpdates),
+    ...some(
+      "run_updates",
+      changes.runUpdates.map(({ id, set, add }) => ({ id, set, add: RUN_COUNTERS.map((name) => add[name]) })),
+    ),
     ...some(
       "messages",
       changes.messageInserts.map((row) => ({
@@ -37,7 +92,6 @@ export function changesJson(changes: Changes): string | null {
       "entries",
       changes.messageEntries.map(({ messageId, runId, first }) => ({ message_id: messageId, run_id: runId, first })),
     ),
-    ...(changes.messagesEntered > 0 && { entered: changes.messagesEntered }),
     ...some(
       "awaits",
       changes.awaitInserts.map((opened) => ({
@@ -62,6 +116,22 @@ export function changesJson(changes: Changes): string | null {
     ),
   };
   return Object.keys(parts).length === 0 ? null : showableJson(jsonText(parts));
+}
+
+/** What changes in the row of the session. A status alone, which every step confirms, is a part of its own. */
+function sessionParts({
+  updated_at,
+  current_step: _step,
+  container_id: _container,
+  last_known_input_tokens: _input,
+  last_known_output_tokens: _output,
+  metadata,
+  ...set
+}: Changes["sessionSet"]): object {
+  const names = Object.keys(set);
+  if (names.length === 0 && !metadata) return {};
+  if (names.length === 1 && set.status && !metadata) return { status: set.status, changed_at: updated_at };
+  return { set, changed_at: updated_at };
 }
 
 function some<Name extends string, Row>(name: Name, rows: readonly Row[]): Partial<Record<Name, readonly Row[]>> {

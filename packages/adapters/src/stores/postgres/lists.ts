@@ -19,8 +19,12 @@ export async function listSessions(connections: Connections, query: SessionQuery
   const used: string[] = [];
   filter("agent", query.agentId, (value) => `s.agent_id = ${value}::uuid`);
   filter("status", query.status, (value) => `s.platform_status = ${value}`);
-  // The second condition is the index's own: sessions without tags are not in it.
-  filter("tag", query.tag, (value) => `s.tags @> array[${value}::text] and s.tags <> '{}'`);
+  // The same times and agents on both sides, so that either table may lead, in the order of the list.
+  filter(
+    "tag",
+    query.tag,
+    (value) => `t.tag = ${value} and t.tenant = s.tenant and t.created_at = s.created_at and t.agent_id = s.agent_id`,
+  );
   filter("after", query.createdAfter, (value) => `s.created_at > ${value}::timestamptz`);
   filter("before", query.createdBefore, (value) => `s.created_at < ${value}::timestamptz`);
   filter("parent", query.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);
@@ -30,7 +34,8 @@ export async function listSessions(connections: Connections, query: SessionQuery
     used.push("cursor");
     where.push(`(s.created_at, s.id) < (${bind(createdAt)}::timestamptz, ${bind(id)}::uuid)`);
   }
-  const text = `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id
+  const tagged = query.tag === undefined ? "" : "join skein.session_tags t on t.session_id = s.id";
+  const text = `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id ${tagged}
     where ${where.join(" and ")} order by s.created_at desc, s.id desc limit ${bind(limit + 1)}`;
   // How many sessions have a tag differs too much for one plan: a prepared statement settles on one that sorts them all.
   const name = query.tag === undefined ? { name: `skein-list-${used.join("-")}` } : {};

@@ -59,11 +59,11 @@ export function eventOf(row: TextRow): Event {
 
 /** The columns of a session. Needs `skein.sessions s` and `skein.heads h`. */
 export const SESSION_COLUMNS = `s.id, s.tenant, s.agent_id, s.agent_version, s.title, to_json(s.tags), s.model, s.model_id,
-  s.working_directory, s.metadata::text, s.status, s.outcome, s.run_id, s.current_step, s.container_id,
+  s.working_directory, s.metadata::text, s.status, s.outcome, s.run_id, h.current_step, h.container_id,
   ${at("s.created_at")}, ${at("h.updated_at")}, ${at("s.started_at")}, ${at("s.finished_at")}, ${at("s.last_run_at")},
-  s.parent_session_id, s.forked_from_sequence, s.subagent_of_session_id, s.subagent_of_tool_use_id, s.total_runs,
-  s.total_turns, s.cost_micros, s.unpriced_calls, s.input_tokens, s.output_tokens, s.cache_creation_input_tokens,
-  s.cache_read_input_tokens, s.last_known_input_tokens, s.last_known_output_tokens`;
+  s.parent_session_id, s.forked_from_sequence, s.subagent_of_session_id, s.subagent_of_tool_use_id, h.run_count,
+  h.total_turns, h.cost_micros, h.unpriced_calls, h.input_tokens, h.output_tokens, h.cache_creation_input_tokens,
+  h.cache_read_input_tokens, h.last_known_input_tokens, h.last_known_output_tokens`;
 
 export function sessionOf(row: TextRow): Session {
   const c = columns(row);

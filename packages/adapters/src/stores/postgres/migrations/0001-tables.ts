@@ -2,8 +2,11 @@
  * The physical tables. Everything else that a seed names is a view of these.
  *
  * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and refuses NUL and lone surrogates.
- * - `heads` is small and written by every append; `sessions` has the columns that people list by, and is written only when
- *   one of them changes. Together in one row, every append would touch every index.
+ * - `heads` is written by every append: what counts and what moves with each step stands there. `sessions` has the columns
+ *   that people list by, and is written only when one of them changes. Together in one row, every append would touch every
+ *   index.
+ * - What a column may hold is said by its domain. A check of the table would be read from the catalogue, as text, by every
+ *   statement that writes a row, and took a tenth of an append.
  * - `created_at` of an event has the writer's milliseconds; its microseconds count the events of one session within the
  *   same millisecond, so that ordering by time is the order of the log.
  */
@@ -11,10 +14,23 @@ export const tables = /* sql */ `
 -- Which text the views of the seeds were made from; they are made anew when it changes.
 create table skein.views (hash text not null);
 
+create domain skein.tenant as text check (value <> '' and length(value) <= 100);
+create domain skein.status as text check (value in ('idle', 'running', 'awaiting'));
+create domain skein.outcome as text check (value in ('completed', 'failed', 'cancelled'));
+create domain skein.role as text check (value in ('user', 'assistant', 'tool_call', 'tool_result', 'system'));
+create domain skein.title as text check (length(value) <= 255);
+create domain skein.model as text check (length(value) <= 100);
+create domain skein.folder as text check (length(value) <= 500);
+create domain skein.stop_reason as text check (length(value) <= 50);
+-- A number that counts something, and one that numbers something.
+create domain skein.amount as integer check (value >= 0);
+create domain skein.place as integer check (value > 0);
+create domain skein.micros as bigint check (value >= 0);
+
 create table skein.heads (
   session_id uuid primary key,
-  tenant text not null check (tenant <> '' and length(tenant) <= 100),
-  last_sequence integer not null check (last_sequence >= 0),
+  tenant skein.tenant not null,
+  last_sequence skein.amount not null,
   -- The highest version of a fact in the log: a worker that is older leaves the session to a newer one.
   fact_version smallint not null,
   message_count integer not null default 0,
@@ -25,7 +41,18 @@ create table skein.heads (
   owner text,
   leased_until timestamptz,
   -- Null = asleep, past = ready, future = timer.
-  due_at timestamptz
+  due_at timestamptz,
+  current_step skein.amount not null default 0,
+  container_id text,
+  total_turns skein.amount not null default 0,
+  cost_micros skein.micros not null default 0,
+  unpriced_calls skein.amount not null default 0,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cache_creation_input_tokens bigint not null default 0,
+  cache_read_input_tokens bigint not null default 0,
+  last_known_input_tokens bigint not null default 0,
+  last_known_output_tokens bigint not null default 0
 ) with (fillfactor = 70);
 create index heads_due on skein.heads (due_at) where due_at is not null;
 create index heads_owner on skein.heads (owner) where owner is not null;
@@ -38,7 +65,7 @@ create table skein.blobs (
 create table skein.events (
   -- No foreign key: skein.append has locked the head, and the check would cost a fifth of an append.
   session_id uuid not null,
-  sequence integer not null check (sequence > 0),
+  sequence skein.place not null,
   id uuid not null,
   position bigint generated always as identity,
   v smallint not null,
@@ -57,17 +84,17 @@ create index events_blob on skein.events (blob) where blob is not null;
 
 create table skein.sessions (
   id uuid primary key references skein.heads on delete cascade,
-  tenant text not null,
+  tenant skein.tenant not null,
   agent_id uuid not null,
-  agent_version integer not null check (agent_version > 0),
-  title text check (length(title) <= 255),
+  agent_version skein.place not null,
+  title skein.title,
   tags text[] not null default '{}',
-  model text not null check (length(model) <= 100),
+  model skein.model not null,
   model_id uuid,
-  working_directory text check (length(working_directory) <= 500),
+  working_directory skein.folder,
   metadata json not null default '{}',
-  status text not null default 'idle' check (status in ('idle', 'running', 'awaiting')),
-  outcome text check (outcome in ('completed', 'failed', 'cancelled')),
+  status skein.status not null default 'idle',
+  outcome skein.outcome,
   -- Seed 004's word for both, stored because people list by it.
   platform_status text not null generated always as (
     case
@@ -78,8 +105,6 @@ create table skein.sessions (
     end
   ) stored,
   run_id uuid,
-  current_step integer not null default 0 check (current_step >= 0),
-  container_id text,
   created_at timestamptz not null,
   started_at timestamptz,
   finished_at timestamptz,
@@ -89,16 +114,6 @@ create table skein.sessions (
   forked_from_sequence integer,
   subagent_of_session_id uuid,
   subagent_of_tool_use_id text,
-  total_runs integer not null default 0 check (total_runs >= 0),
-  total_turns integer not null default 0 check (total_turns >= 0),
-  cost_micros bigint not null default 0 check (cost_micros >= 0),
-  unpriced_calls integer not null default 0 check (unpriced_calls >= 0),
-  input_tokens bigint not null default 0,
-  output_tokens bigint not null default 0,
-  cache_creation_input_tokens bigint not null default 0,
-  cache_read_input_tokens bigint not null default 0,
-  last_known_input_tokens bigint not null default 0,
-  last_known_output_tokens bigint not null default 0,
   -- When this row last changed. Looked up by; the time of the last event is on the head, where an index would make every
   -- append write one more page.
   changed_at timestamptz not null
@@ -111,29 +126,40 @@ create index sessions_api_status on skein.sessions (
   ((case platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end)::varchar(20)));
 create index sessions_api_created on skein.sessions (created_at desc);
 create index sessions_agent on skein.sessions (tenant, agent_id, created_at desc, id desc);
-create index sessions_tags on skein.sessions using gin (tags) where tags <> '{}';
 create index sessions_parent on skein.sessions (parent_session_id, created_at desc, id desc)
   where parent_session_id is not null;
 create index sessions_caller on skein.sessions (subagent_of_session_id, created_at desc, id desc)
   where subagent_of_session_id is not null;
 create index sessions_last_run on skein.sessions (last_run_at desc) where last_run_at is not null;
 
+-- A tag is looked up here, in the order of the list; the array has them in the order in which they were given.
+create table skein.session_tags (
+  tenant text not null,
+  tag text not null,
+  created_at timestamptz not null,
+  session_id uuid not null references skein.sessions on delete cascade,
+  agent_id uuid not null,
+  primary key (tenant, tag, created_at, session_id)
+);
+create index session_tags_session on skein.session_tags (session_id);
+create index session_tags_agent on skein.session_tags (tenant, agent_id, tag, created_at, session_id);
+
 create table skein.runs (
   id uuid not null,
   session_id uuid not null references skein.heads on delete cascade,
-  number integer not null check (number > 0),
+  number skein.place not null,
   started_at timestamptz not null,
   completed_at timestamptz,
-  outcome text check (outcome in ('completed', 'failed', 'cancelled')),
-  stop_reason text check (length(stop_reason) <= 50),
+  outcome skein.outcome,
+  stop_reason skein.stop_reason,
   user_message text not null,
   final_response text,
-  total_steps integer not null default 0 check (total_steps >= 0),
+  total_steps skein.amount not null default 0,
   model text not null default '',
   long_context_applied boolean not null default false,
   first_sequence integer not null,
   last_sequence integer,
-  cost_micros bigint not null default 0 check (cost_micros >= 0),
+  cost_micros skein.micros not null default 0,
   unpriced_calls integer not null default 0,
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
@@ -145,17 +171,18 @@ create table skein.runs (
   cache_read_micros bigint not null default 0,
   primary key (id, session_id),
   constraint runs_number unique (session_id, number)
-);
+) with (fillfactor = 80);
 create index runs_started on skein.runs (session_id, started_at desc);
 
 create table skein.messages (
   id uuid not null,
-  session_id uuid not null references skein.heads on delete cascade,
+  -- No foreign key, as in events.
+  session_id uuid not null,
   message_id uuid not null,
   part integer not null,
   -- Null until the message enters the transcript.
-  number integer check (number > 0),
-  role text not null check (role in ('user', 'assistant', 'tool_call', 'tool_result', 'system')),
+  number skein.place,
+  role skein.role not null,
   content json not null,
   tool_call_id text,
   run_id uuid,
@@ -164,7 +191,7 @@ create table skein.messages (
   created_at timestamptz not null,
   primary key (id, session_id),
   constraint messages_number unique (session_id, number)
-);
+) with (fillfactor = 90);
 
 create table skein.awaits (
   session_id uuid not null references skein.heads on delete cascade,

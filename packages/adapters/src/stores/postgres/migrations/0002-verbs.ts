@@ -13,33 +13,37 @@ create function skein.milliseconds(at timestamptz) returns bigint language sql i
 create function skein.instant(milliseconds double precision) returns timestamptz language sql immutable
   return to_timestamp(milliseconds / 1000);
 
-create type skein.appended as (code text, session_id uuid, first_sequence integer, last_sequence integer);
-
 -- Applies the row operations of one append. Numbers in them are relative; the base is what the session had.
+-- Row by row and key by key: making records of whole rows out of JSON costs more than writing them.
 create function skein.apply(p_session uuid, p_base integer, p_messages integer, p_runs integer, p_changes jsonb)
 returns void language plpgsql as $$
 declare
   v_part jsonb;
+  v_row jsonb;
+  v_add jsonb;
 begin
   v_part := p_changes->'session';
   if v_part is not null then
     insert into skein.sessions (
-      id, tenant, agent_id, agent_version, title, tags, model, model_id, working_directory, metadata, status, outcome,
-      run_id, current_step, container_id, created_at, started_at, finished_at, last_run_at, parent_session_id,
-      forked_from_sequence, subagent_of_session_id, subagent_of_tool_use_id, last_known_input_tokens,
-      last_known_output_tokens, changed_at)
-    select
-      r.id, r.tenant, r.agent_id, r.agent_version, r.title, r.tags, r.model, r.model_id, r.working_directory,
-      (p_changes->>'metadata')::json, r.status, r.outcome, r.run_id, r.current_step, r.container_id, r.created_at,
-      r.started_at, r.finished_at, r.last_run_at, r.parent_session_id, r.forked_from_sequence,
-      r.subagent_of_session_id, r.subagent_of_tool_use_id, r.last_known_input_tokens, r.last_known_output_tokens,
-      r.created_at
-    from jsonb_populate_record(null::skein.sessions, v_part) r;
+      id, tenant, agent_id, agent_version, title, tags, model, model_id, working_directory, metadata, created_at,
+      parent_session_id, forked_from_sequence, subagent_of_session_id, subagent_of_tool_use_id, changed_at)
+    values (
+      p_session, v_part->>'tenant', (v_part->>'agent_id')::uuid, (v_part->>'agent_version')::integer, v_part->>'title',
+      array(select jsonb_array_elements_text(v_part->'tags')), v_part->>'model', (v_part->>'model_id')::uuid,
+      v_part->>'working_directory', (p_changes->>'metadata')::json, (v_part->>'created_at')::timestamptz,
+      (v_part->>'parent_session_id')::uuid, (v_part->>'forked_from_sequence')::integer,
+      (v_part->>'subagent_of_session_id')::uuid, v_part->>'subagent_of_tool_use_id',
+      (v_part->>'created_at')::timestamptz);
+  end if;
+
+  if p_changes ? 'status' then
+    -- Most steps find the status as it is, and then nothing is written.
+    update skein.sessions s set status = p_changes->>'status', changed_at = (p_changes->>'changed_at')::timestamptz
+    where s.id = p_session and s.status <> p_changes->>'status';
   end if;
 
   v_part := p_changes->'set';
   if v_part is not null then
-    -- Each key on its own: populating a record of this width costs more than the rest of the append.
     update skein.sessions s set
       title = case when v_part ? 'title' then v_part->>'title' else s.title end,
       tags = case when v_part ? 'tags' then array(select jsonb_array_elements_text(v_part->'tags')) else s.tags end,
@@ -48,184 +52,168 @@ begin
       status = coalesce(v_part->>'status', s.status),
       outcome = case when v_part ? 'outcome' then v_part->>'outcome' else s.outcome end,
       run_id = case when v_part ? 'run_id' then (v_part->>'run_id')::uuid else s.run_id end,
-      current_step = coalesce((v_part->>'current_step')::integer, s.current_step),
-      container_id = coalesce(v_part->>'container_id', s.container_id),
       started_at = coalesce((v_part->>'started_at')::timestamptz, s.started_at),
       finished_at = case when v_part ? 'finished_at' then (v_part->>'finished_at')::timestamptz else s.finished_at end,
       last_run_at = coalesce((v_part->>'last_run_at')::timestamptz, s.last_run_at),
-      last_known_input_tokens = coalesce((v_part->>'last_known_input_tokens')::bigint, s.last_known_input_tokens),
-      last_known_output_tokens = coalesce((v_part->>'last_known_output_tokens')::bigint, s.last_known_output_tokens),
-      total_runs = s.total_runs + coalesce(jsonb_array_length(p_changes->'runs'), 0),
-      changed_at = coalesce((v_part->>'changed_at')::timestamptz, s.changed_at)
+      changed_at = (p_changes->>'changed_at')::timestamptz
     where s.id = p_session;
   end if;
 
-  v_part := p_changes->'add';
+  v_part := p_changes->'tags';
   if v_part is not null then
-    update skein.sessions s set
-      total_turns = s.total_turns + coalesce((v_part->>'total_turns')::integer, 0),
-      cost_micros = s.cost_micros + coalesce((v_part->>'cost_micros')::bigint, 0),
-      unpriced_calls = s.unpriced_calls + coalesce((v_part->>'unpriced_calls')::integer, 0),
-      input_tokens = s.input_tokens + coalesce((v_part->>'input_tokens')::bigint, 0),
-      output_tokens = s.output_tokens + coalesce((v_part->>'output_tokens')::bigint, 0),
-      cache_creation_input_tokens =
-        s.cache_creation_input_tokens + coalesce((v_part->>'cache_creation_input_tokens')::bigint, 0),
-      cache_read_input_tokens = s.cache_read_input_tokens + coalesce((v_part->>'cache_read_input_tokens')::bigint, 0)
-    where s.id = p_session;
+    delete from skein.session_tags t where t.session_id = p_session;
+    insert into skein.session_tags (tenant, tag, created_at, session_id, agent_id)
+    select s.tenant, t.tag, s.created_at, s.id, s.agent_id
+    from skein.sessions s, jsonb_array_elements_text(v_part) t(tag) where s.id = p_session
+    on conflict do nothing;
   end if;
 
   v_part := p_changes->'runs';
-  if v_part is not null then
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
     insert into skein.runs (id, session_id, number, started_at, user_message, model, first_sequence)
-    select r.id, p_session, p_runs + u.place, r.started_at, r.user_message, r.model, p_base + r.first_sequence
-    from jsonb_array_elements(v_part) with ordinality u(run, place),
-      jsonb_populate_record(null::skein.runs, u.run) r;
-  end if;
+    values ((v_row->>'id')::uuid, p_session, p_runs + i + 1, (v_row->>'started_at')::timestamptz, v_row->>'user_message',
+      v_row->>'model', p_base + (v_row->>'first_sequence')::integer);
+  end loop;
 
   v_part := p_changes->'run_updates';
-  if v_part is not null then
-    update skein.runs t set (
-      completed_at, outcome, stop_reason, final_response, total_steps, model, long_context_applied, last_sequence,
-      cost_micros, unpriced_calls, input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens,
-      input_micros, output_micros, cache_write_micros, cache_read_micros) = (
-      select
-        r.completed_at, r.outcome, r.stop_reason, r.final_response, r.total_steps, r.model, r.long_context_applied,
-        case when u.set ? 'last_sequence' then p_base + r.last_sequence else t.last_sequence end,
-        t.cost_micros + a.cost_micros,
-        t.unpriced_calls + a.unpriced_calls,
-        t.input_tokens + a.input_tokens,
-        t.output_tokens + a.output_tokens,
-        t.cache_creation_input_tokens + a.cache_creation_input_tokens,
-        t.cache_read_input_tokens + a.cache_read_input_tokens,
-        t.input_micros + a.input_micros,
-        t.output_micros + a.output_micros,
-        t.cache_write_micros + a.cache_write_micros,
-        t.cache_read_micros + a.cache_read_micros
-      from jsonb_populate_record(t, u.set) r, jsonb_populate_record(null::skein.runs, u.add) a)
-    from jsonb_to_recordset(v_part) u(id uuid, set jsonb, add jsonb)
-    where t.id = u.id and t.session_id = p_session;
-  end if;
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i->'set';
+    v_add := v_part->i->'add';
+    update skein.runs r set
+      completed_at = coalesce((v_row->>'completed_at')::timestamptz, r.completed_at),
+      outcome = coalesce(v_row->>'outcome', r.outcome),
+      stop_reason = coalesce(v_row->>'stop_reason', r.stop_reason),
+      final_response = coalesce(v_row->>'final_response', r.final_response),
+      last_sequence = coalesce(p_base + (v_row->>'last_sequence')::integer, r.last_sequence),
+      total_steps = coalesce((v_row->>'total_steps')::integer, r.total_steps),
+      model = coalesce(v_row->>'model', r.model),
+      long_context_applied = coalesce((v_row->>'long_context_applied')::boolean, r.long_context_applied),
+      cost_micros = r.cost_micros + (v_add->>0)::bigint,
+      unpriced_calls = r.unpriced_calls + (v_add->>1)::integer,
+      input_tokens = r.input_tokens + (v_add->>2)::bigint,
+      output_tokens = r.output_tokens + (v_add->>3)::bigint,
+      cache_creation_input_tokens = r.cache_creation_input_tokens + (v_add->>4)::bigint,
+      cache_read_input_tokens = r.cache_read_input_tokens + (v_add->>5)::bigint,
+      input_micros = r.input_micros + (v_add->>6)::bigint,
+      output_micros = r.output_micros + (v_add->>7)::bigint,
+      cache_write_micros = r.cache_write_micros + (v_add->>8)::bigint,
+      cache_read_micros = r.cache_read_micros + (v_add->>9)::bigint
+    where r.id = (v_part->i->>'id')::uuid and r.session_id = p_session;
+  end loop;
 
   v_part := p_changes->'messages';
-  if v_part is not null then
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
     insert into skein.messages (id, session_id, message_id, part, number, role, content, tool_call_id, run_id, sequence, created_at)
-    select m.id, p_session, m.message_id, m.part, p_messages + m.number, m.role, m.content::json, m.tool_call_id,
-      m.run_id, p_base + m.sequence, m.created_at
-    from jsonb_to_recordset(v_part) m(
-      id uuid, message_id uuid, part integer, number integer, role text, content text, tool_call_id text, run_id uuid,
-      sequence integer, created_at timestamptz);
-  end if;
+    values ((v_row->>'id')::uuid, p_session, (v_row->>'message_id')::uuid, (v_row->>'part')::integer,
+      p_messages + (v_row->>'number')::integer, v_row->>'role', (v_row->>'content')::json, v_row->>'tool_call_id',
+      (v_row->>'run_id')::uuid, p_base + (v_row->>'sequence')::integer, (v_row->>'created_at')::timestamptz);
+  end loop;
 
   v_part := p_changes->'entries';
-  if v_part is not null then
-    update skein.messages m set number = p_messages + e.first + m.part, run_id = e.run_id
-    from jsonb_to_recordset(v_part) e(message_id uuid, run_id uuid, first integer)
-    where m.session_id = p_session and m.number is null and m.message_id = e.message_id;
-  end if;
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
+    update skein.messages m set
+      number = p_messages + (v_row->>'first')::integer + m.part, run_id = (v_row->>'run_id')::uuid
+    where m.session_id = p_session and m.number is null and m.message_id = (v_row->>'message_id')::uuid;
+  end loop;
 
   v_part := p_changes->'awaits';
-  if v_part is not null then
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
     insert into skein.awaits (session_id, tool_use_id, kind, opened)
-    select p_session, a.tool_use_id, a.kind, a.opened::json
-    from jsonb_array_elements(v_part) with ordinality u(await, place),
-      jsonb_to_record(u.await) a(tool_use_id text, kind text, opened text)
-    order by u.place;
-  end if;
+    values (p_session, v_row->>'tool_use_id', v_row->>'kind', (v_row->>'opened')::json);
+  end loop;
 
   v_part := p_changes->'closes';
-  if v_part is not null then
-    update skein.awaits a set closed_at = c.closed_at, resolution = c.resolution
-    from jsonb_to_recordset(v_part) c(tool_use_id text, closed_at timestamptz, resolution text)
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
+    update skein.awaits a set closed_at = (v_row->>'closed_at')::timestamptz, resolution = v_row->>'resolution'
     where a.session_id = p_session and a.place = (
       select o.place from skein.awaits o
-      where o.session_id = p_session and o.closed_at is null and o.tool_use_id = c.tool_use_id
+      where o.session_id = p_session and o.closed_at is null and o.tool_use_id = v_row->>'tool_use_id'
       order by o.place limit 1);
-  end if;
+  end loop;
 
   v_part := p_changes->'checkpoints';
-  if v_part is not null then
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
     insert into skein.checkpoints (id, session_id, user_message_uuid, files_modified, created_at)
-    select c.id, p_session, c.user_message_uuid, c.files_modified, c.created_at
-    from jsonb_array_elements(v_part) with ordinality u(point, place),
-      jsonb_to_record(u.point) c(id uuid, user_message_uuid text, files_modified text[], created_at timestamptz)
-    order by u.place;
-  end if;
+    values ((v_row->>'id')::uuid, p_session, v_row->>'user_message_uuid',
+      array(select jsonb_array_elements_text(v_row->'files_modified')), (v_row->>'created_at')::timestamptz);
+  end loop;
 
   v_part := p_changes->'files';
-  if v_part is not null then
+  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+    v_row := v_part->i;
     insert into skein.files (session_id, run_id, file_id, shown, created_at)
-    select p_session, f.run_id, f.file_id, f.shown::json, f.created_at
-    from jsonb_array_elements(v_part) with ordinality u(file, place),
-      jsonb_to_record(u.file) f(run_id uuid, file_id text, shown text, created_at timestamptz)
-    order by u.place;
-  end if;
+    values (p_session, (v_row->>'run_id')::uuid, v_row->>'file_id', (v_row->>'shown')::json,
+      (v_row->>'created_at')::timestamptz);
+  end loop;
 end $$;
 
--- Answers: written | repeated | key_reused | not_found | lease_lost | conflict | already_exists.
--- p_begins: the first event is session.created. p_tenant is null when the caller did not name one.
+-- Why an append found no head to move: repeated | not_found | lease_lost | conflict, or null if it would find one now.
+create function skein.refusal(
+  p_session uuid, p_tenant text, p_begins boolean, p_id uuid, p_count integer, p_expect integer, p_fence bigint)
+returns text language plpgsql as $$
+declare
+  v_tenant text;
+  v_last integer;
+  v_fence bigint;
+  v_owner text;
+  v_sequence integer;
+begin
+  select h.tenant, h.last_sequence, h.fence, h.owner into v_tenant, v_last, v_fence, v_owner
+  from skein.heads h where h.session_id = p_session;
+  if not found then
+    if not p_begins or p_fence is not null then return 'not_found'; end if;
+    return case when p_expect <> 0 then format('conflict %s %s 0', p_session, p_expect) end;
+  end if;
+  if not p_begins and p_tenant <> v_tenant then return 'not_found'; end if;
+  select e.sequence into v_sequence from skein.events e where e.id = p_id and e.session_id = p_session;
+  if found then
+    return format('repeated %s %s %s', p_session, v_sequence, least(v_sequence + p_count - 1, v_last));
+  end if;
+  if p_fence <> v_fence or (p_fence is not null and v_owner is null) then return 'lease_lost'; end if;
+  if p_begins then return format('conflict %s 0 %s', p_session, v_last); end if;
+  return case when p_expect <> v_last then format('conflict %s %s %s', p_session, p_expect, v_last) end;
+end $$;
+
+-- Answers with words: written | repeated | conflict, each with a session and two sequences, or
+-- key_reused | not_found | lease_lost | already_exists.
+--
+-- p_begins: the first event is session.created. p_tenant is null when the caller did not name one. p_entered and p_started
+-- say how many messages and runs are numbered here; p_add is what the counters of the head grow by.
 create function skein.append(
   p_session uuid, p_tenant text, p_begins boolean, p_at timestamptz, p_version smallint,
   p_ids uuid[], p_types text[], p_runs uuid[], p_bodies text[], p_blobs bytea[], p_blob_bodies text[],
   p_expect integer, p_fence bigint, p_lease_ms double precision,
   p_key_tenant text, p_key text, p_fingerprint text,
   p_due double precision, p_release boolean, p_release_due double precision,
-  p_changes jsonb)
-returns skein.appended language plpgsql as $$
+  p_entered integer, p_started integer, p_step integer, p_container text, p_known_input bigint, p_known_output bigint,
+  p_add bigint[], p_changes jsonb)
+returns text language plpgsql as $$
 declare
-  v_head skein.heads;
-  v_found boolean;
-  v_key skein.keys;
   v_count integer := cardinality(p_ids);
+  v_last integer := v_count;
+  v_messages integer := p_entered;
+  v_runs integer := p_started;
   v_first timestamptz := p_at;
+  v_updated timestamptz := p_at + (v_count - 1) * interval '1 microsecond';
+  v_limit timestamptz := p_at + interval '999 microseconds';
   v_due timestamptz := skein.instant(p_due);
-  v_sequence integer;
+  v_key skein.keys;
+  v_refusal text;
 begin
   if p_key is not null then
     -- Two appends with one key may be for two sessions (a creation that is repeated): the key has its own lock.
     perform pg_advisory_xact_lock(hashtextextended(p_key_tenant || chr(1) || p_key, 7301));
     select * into v_key from skein.keys k where k.tenant = p_key_tenant and k.key = p_key;
     if found then
-      if v_key.fingerprint <> p_fingerprint then return row('key_reused', p_session, 0, 0)::skein.appended; end if;
-      return row('repeated', v_key.session_id, v_key.first_sequence, v_key.last_sequence)::skein.appended;
+      if v_key.fingerprint <> p_fingerprint then return 'key_reused'; end if;
+      return format('repeated %s %s %s', v_key.session_id, v_key.first_sequence, v_key.last_sequence);
     end if;
-  end if;
-
-  loop
-    select * into v_head from skein.heads h where h.session_id = p_session for update;
-    v_found := found;
-    exit when v_found or not p_begins or p_fence is not null or coalesce(p_expect, 0) <> 0;
-    insert into skein.heads (session_id, tenant, last_sequence, fact_version, updated_at)
-    values (p_session, p_changes->'session'->>'tenant', 0, p_version, p_at)
-    on conflict do nothing;
-    exit when found;
-    -- Another transaction created it in the meantime: look again.
-  end loop;
-
-  if v_found then
-    if not p_begins and p_tenant is not null and v_head.tenant <> p_tenant then
-      return row('not_found', p_session, 0, 0)::skein.appended;
-    end if;
-    select e.sequence into v_sequence from skein.events e where e.id = p_ids[1] and e.session_id = p_session;
-    if found then
-      return row('repeated', p_session, v_sequence, least(v_sequence + v_count - 1, v_head.last_sequence))::skein.appended;
-    end if;
-    if p_fence is not null and (v_head.fence <> p_fence or v_head.owner is null) then
-      return row('lease_lost', p_session, 0, 0)::skein.appended;
-    end if;
-    if p_begins then return row('conflict', p_session, 0, v_head.last_sequence)::skein.appended; end if;
-    if p_expect is not null and p_expect <> v_head.last_sequence then
-      return row('conflict', p_session, p_expect, v_head.last_sequence)::skein.appended;
-    end if;
-    -- The microseconds go on counting where the same millisecond left off.
-    if date_trunc('milliseconds', v_head.updated_at) = p_at then
-      v_first := v_head.updated_at + interval '1 microsecond';
-    end if;
-  else
-    if not p_begins or p_fence is not null then return row('not_found', p_session, 0, 0)::skein.appended; end if;
-    if coalesce(p_expect, 0) <> 0 then return row('conflict', p_session, p_expect, 0)::skein.appended; end if;
-    v_head.last_sequence := 0;
-    v_head.message_count := 0;
-    v_head.run_count := 0;
   end if;
 
   if p_changes ? 'checkpoints' then
@@ -234,28 +222,81 @@ begin
       where c.session_id = p_session
         and c.user_message_uuid in (select x->>'user_message_uuid' from jsonb_array_elements(p_changes->'checkpoints') x))
     then
-      return row('already_exists', p_session, 0, 0)::skein.appended;
+      v_refusal := skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
+      return coalesce(v_refusal, 'already_exists');
     end if;
   end if;
 
-  update skein.heads h set
-    last_sequence = h.last_sequence + v_count,
-    fact_version = greatest(h.fact_version, p_version),
-    message_count = h.message_count + coalesce((p_changes->>'entered')::integer, 0),
-    run_count = h.run_count + coalesce(jsonb_array_length(p_changes->'runs'), 0),
-    updated_at = least(v_first + (v_count - 1) * interval '1 microsecond', p_at + interval '999 microseconds'),
-    fence = case when p_release then h.fence + 1 else h.fence end,
-    owner = case when p_release then null else h.owner end,
-    leased_until = case
-      when p_release then null
-      when p_fence is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond'
-      else h.leased_until end,
-    due_at = case
-      when p_release then skein.instant(p_release_due)
-      when v_due is null then h.due_at
-      when p_fence is not null then v_due
-      else least(h.due_at, v_due) end
-  where h.session_id = p_session;
+  loop
+    if not p_begins then
+      -- A log that ends where the writer says cannot hold these events already. If it does not say, it is looked up; two
+      -- that look at once are told apart by the key of events, and the second one asks again.
+      if p_expect is null and exists (select from skein.events e where e.id = p_ids[1] and e.session_id = p_session) then
+        return skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
+      end if;
+      -- Moving the counter takes the lock, and from here on nobody else writes to this session.
+      update skein.heads h set
+        last_sequence = h.last_sequence + v_count,
+        fact_version = greatest(h.fact_version, p_version),
+        message_count = h.message_count + p_entered,
+        run_count = h.run_count + p_started,
+        -- The microseconds go on counting where the same millisecond left off.
+        updated_at = least(v_limit, case when date_trunc('milliseconds', h.updated_at) = p_at
+          then h.updated_at + v_count * interval '1 microsecond' else v_updated end),
+        fence = case when p_release then h.fence + 1 else h.fence end,
+        owner = case when p_release then null else h.owner end,
+        leased_until = case
+          when p_release then null
+          when p_fence is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond'
+          else h.leased_until end,
+        due_at = case
+          when p_release then skein.instant(p_release_due)
+          when v_due is null then h.due_at
+          when p_fence is not null then v_due
+          else least(h.due_at, v_due) end,
+        current_step = coalesce(p_step, h.current_step),
+        container_id = coalesce(p_container, h.container_id),
+        last_known_input_tokens = coalesce(p_known_input, h.last_known_input_tokens),
+        last_known_output_tokens = coalesce(p_known_output, h.last_known_output_tokens),
+        total_turns = h.total_turns + coalesce(p_add[1], 0),
+        cost_micros = h.cost_micros + coalesce(p_add[2], 0),
+        unpriced_calls = h.unpriced_calls + coalesce(p_add[3], 0),
+        input_tokens = h.input_tokens + coalesce(p_add[4], 0),
+        output_tokens = h.output_tokens + coalesce(p_add[5], 0),
+        cache_creation_input_tokens = h.cache_creation_input_tokens + coalesce(p_add[6], 0),
+        cache_read_input_tokens = h.cache_read_input_tokens + coalesce(p_add[7], 0)
+      where h.session_id = p_session
+        and (p_expect is null or h.last_sequence = p_expect)
+        and (p_fence is null or (h.fence = p_fence and h.owner is not null))
+        and (p_tenant is null or h.tenant = p_tenant)
+      returning h.last_sequence, h.message_count, h.run_count, h.updated_at into v_last, v_messages, v_runs, v_updated;
+      exit when found;
+    elsif p_fence is null and coalesce(p_expect, 0) = 0 then
+      insert into skein.heads (
+        session_id, tenant, last_sequence, fact_version, message_count, run_count, updated_at, due_at, current_step,
+        container_id, last_known_input_tokens, last_known_output_tokens, total_turns, cost_micros, unpriced_calls,
+        input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens)
+      values (
+        p_session, p_changes->'session'->>'tenant', v_count, p_version, p_entered, p_started, least(v_limit, v_updated),
+        v_due, coalesce(p_step, 0), p_container, coalesce(p_known_input, 0), coalesce(p_known_output, 0),
+        coalesce(p_add[1], 0), coalesce(p_add[2], 0), coalesce(p_add[3], 0), coalesce(p_add[4], 0),
+        coalesce(p_add[5], 0), coalesce(p_add[6], 0), coalesce(p_add[7], 0))
+      on conflict do nothing;
+      exit when found;
+    end if;
+    v_refusal := skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
+    if v_refusal is not null then return v_refusal; end if;
+    -- What stood in the way is gone already: once more.
+  end loop;
+
+  if v_updated < v_limit then
+    v_first := v_updated - (v_count - 1) * interval '1 microsecond';
+  elsif v_last > v_count then
+    -- More events than a millisecond has microseconds: the rest of them share the last one.
+    select e.created_at + interval '1 microsecond' into v_first
+    from skein.events e where e.session_id = p_session and e.sequence = v_last - v_count and e.created_at > p_at;
+    v_first := coalesce(v_first, p_at);
+  end if;
 
   if p_blob_bodies is not null then
     -- A delete looks for blobs that nobody refers to; it must not look while a reference is on its way.
@@ -268,24 +309,24 @@ begin
 
   if v_count = 1 then
     insert into skein.events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
-    values (p_session, v_head.last_sequence + 1, p_ids[1], p_version, p_types[1], p_runs[1], p_bodies[1]::json, p_blobs[1],
-      least(v_first, p_at + interval '999 microseconds'));
+    values (p_session, v_last, p_ids[1], p_version, p_types[1], p_runs[1], p_bodies[1]::json, p_blobs[1],
+      least(v_first, v_limit));
   else
     insert into skein.events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
-    select p_session, v_head.last_sequence + e.place, e.id, p_version, e.event_type, e.run_id, e.body::json, p_blobs[e.place],
-      least(v_first + (e.place - 1) * interval '1 microsecond', p_at + interval '999 microseconds')
-    from unnest(p_ids, p_types, p_runs, p_bodies) with ordinality e(id, event_type, run_id, body, place);
+    select p_session, v_last - v_count + i, p_ids[i], p_version, p_types[i], p_runs[i], p_bodies[i]::json, p_blobs[i],
+      least(v_first + (i - 1) * interval '1 microsecond', v_limit)
+    from generate_series(1, v_count) i;
   end if;
 
   if p_changes is not null then
-    perform skein.apply(p_session, v_head.last_sequence, v_head.message_count, v_head.run_count, p_changes);
+    perform skein.apply(p_session, v_last - v_count, v_messages - p_entered, v_runs - p_started, p_changes);
   end if;
 
   if p_key is not null then
     insert into skein.keys (tenant, key, fingerprint, session_id, first_sequence, last_sequence)
-    values (p_key_tenant, p_key, p_fingerprint, p_session, v_head.last_sequence + 1, v_head.last_sequence + v_count);
+    values (p_key_tenant, p_key, p_fingerprint, p_session, v_last - v_count + 1, v_last);
   end if;
-  return row('written', p_session, v_head.last_sequence + 1, v_head.last_sequence + v_count)::skein.appended;
+  return format('written %s %s %s', p_session, v_last - v_count + 1, v_last);
 end $$;
 
 create type skein.claimed as (
@@ -375,6 +416,7 @@ begin
   select array_agg(distinct e.blob) into v_blobs
   from skein.events e where e.session_id = p_session and e.blob is not null;
   delete from skein.events e where e.session_id = p_session;
+  delete from skein.messages m where m.session_id = p_session;
   delete from skein.heads h where h.session_id = p_session;
   if v_blobs is not null then
     perform pg_advisory_xact_lock(7302);

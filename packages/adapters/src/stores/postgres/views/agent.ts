@@ -34,7 +34,7 @@ select
   (a.agent->>'max_steps')::integer as max_steps,
   (a.agent->>'thinking_tokens')::integer as thinking_tokens,
   (a.agent->>'max_tokens')::integer as max_tokens,
-  s.container_id::varchar(255) as container_id,
+  h.container_id::varchar(255) as container_id,
   skein.context(s.id, h.last_sequence) as messages,
   a.agent->'tool_schemas' as tool_schemas,
   array(select t->>'name' from jsonb_array_elements(a.agent->'tool_schemas') t) as tool_names,
@@ -49,19 +49,19 @@ select
   a.agent->'extras' as extras,
   (a.agent->>'max_retries')::integer as max_retries,
   (a.agent->>'base_delay')::double precision as base_delay,
-  s.last_known_input_tokens::integer as last_known_input_tokens,
-  s.last_known_output_tokens::integer as last_known_output_tokens,
+  h.last_known_input_tokens::integer as last_known_input_tokens,
+  h.last_known_output_tokens::integer as last_known_output_tokens,
   skein.pending_frontend_tools(s.id) as pending_frontend_tools,
   skein.pending_results(s.id) as pending_backend_results,
   w.awaiting as awaiting_frontend_tools,
-  s.current_step,
+  h.current_step::integer as current_step,
   -- Only while the run waits for the browser; afterwards the run has its own row in the table of the same name.
   case when w.awaiting then skein.run_messages(s.id, s.run_id) else '[]'::jsonb end as conversation_history,
   s.title::varchar(255) as title,
   s.created_at,
   s.changed_at as updated_at,
   s.last_run_at,
-  s.total_runs
+  h.run_count as total_runs
 from skein.sessions s
 join skein.heads h on h.session_id = s.id
 join skein.events e on e.session_id = s.id and e.sequence = 1
@@ -100,7 +100,7 @@ select
   r.final_response,
   skein.run_messages(r.session_id, r.id) as messages,
   r.stop_reason::varchar(50) as stop_reason,
-  r.total_steps,
+  r.total_steps::integer as total_steps,
   jsonb_build_object(
     'input_tokens', r.input_tokens, 'output_tokens', r.output_tokens,
     'cache_creation_input_tokens', r.cache_creation_input_tokens,
@@ -117,7 +117,7 @@ select
     'total_cache_read_tokens', r.cache_read_input_tokens, 'model_id', r.model,
     'long_context_applied', r.long_context_applied, 'currency', 'USD') end as cost,
   '{}'::jsonb as extras,
-  r.number as sequence_number,
+  r.number::integer as sequence_number,
   coalesce(r.completed_at, r.started_at) as created_at
 from skein.runs r;
 

@@ -10,8 +10,8 @@ select
   (case s.platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end)::varchar(20) as status,
   s.model::varchar(50) as model,
   s.working_directory::varchar(500) as working_directory,
-  s.total_turns,
-  (s.cost_micros / 1000000.0)::numeric(10, 6) as total_cost_usd,
+  h.total_turns::integer as total_turns,
+  (h.cost_micros / 1000000.0)::numeric(10, 6) as total_cost_usd,
   s.parent_session_id,
   skein.shown(s.metadata) as metadata
 from skein.sessions s join skein.heads h on h.session_id = s.id;

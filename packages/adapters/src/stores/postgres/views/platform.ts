@@ -27,15 +27,16 @@ from skein.records r cross join lateral (select skein.shown(r.value) as d offset
 where r.kind = 'llm_model';
 
 create or replace view platform.sessions as
-select s.id, s.agent_id, s.title, s.tags, s.model_id, s.platform_status as status, s.created_at, s.started_at, s.finished_at
+select s.id, s.agent_id, s.title::text as title, s.tags, s.model_id, s.platform_status as status, s.created_at, s.started_at,
+  s.finished_at
 from skein.sessions s;
 
 create or replace view platform.messages as
-select m.id, m.session_id, m.number as sequence, m.role, m.content, m.tool_call_id, m.created_at
+select m.id, m.session_id, m.number::integer as sequence, m.role::text as role, m.content, m.tool_call_id, m.created_at
 from skein.messages m where m.number is not null;
 
 create or replace view platform.events as
-select e.id, e.session_id, e.sequence, e.event_type, skein.body(e.data, e.blob) as data,
+select e.id, e.session_id, e.sequence::integer as sequence, e.event_type, skein.body(e.data, e.blob) as data,
   date_trunc('milliseconds', e.created_at) as created_at
 from skein.events e;
 `;
