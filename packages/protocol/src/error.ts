@@ -40,6 +40,12 @@ export const ErrorCode = z.enum([
   "closed",
   /** An event is of a type or version that this Skein does not know. */
   "unreadable",
+  /** DuckDB refused the statement, or ended over it. */
+  "statement_failed",
+  /** The statement takes more time, memory or room than it may. */
+  "over_limit",
+  /** This machine has no sandbox in which a statement could run. */
+  "sandbox_missing",
 ]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 

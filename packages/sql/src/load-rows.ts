@@ -33,7 +33,7 @@ export async function appendRows(
 }
 
 /** The same value without halves of surrogate pairs, which DuckDB refuses, in texts and in keys. */
-function wellFormed(value: unknown): unknown {
+export function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (value instanceof Date) return timestamp(value);
   if (Array.isArray(value)) return value.map(wellFormed);

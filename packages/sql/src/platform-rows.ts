@@ -3,8 +3,8 @@ import type { Page, Store } from "@skein/core";
 import type { Event, Session } from "@skein/protocol";
 import type { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
 
-type TableName = keyof typeof PLATFORM_COLUMNS;
-type Row = Readonly<Record<string, unknown>>;
+export type TableName = keyof typeof PLATFORM_COLUMNS;
+export type Row = Readonly<Record<string, unknown>>;
 export type Add = (table: TableName, rows: readonly Row[]) => Promise<void>;
 
 /** Everything of one session, with the events of its log. */

@@ -13,7 +13,7 @@ export type Row = readonly Value[];
 
 const NUMBERS: ReadonlySet<string> = new Set(["BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT"]);
 
-export function columnsOf(reader: DuckDBResultReader): readonly Column[] {
+export function columnsOf(reader: Pick<DuckDBResultReader, "columnNames" | "columnType">): readonly Column[] {
   return reader.columnNames().map((name, at) => {
     const type = reader.columnType(at);
     const isJson = type.typeId === DuckDBTypeId.VARCHAR && type.alias === "JSON";
@@ -22,8 +22,11 @@ export function columnsOf(reader: DuckDBResultReader): readonly Column[] {
 }
 
 export function rowsOf(reader: DuckDBResultReader, columns: readonly Column[]): readonly Row[] {
-  const rows = reader.getRowsJson();
-  return rows.map((row) => row.map((value, at) => plain(value, columns[at]?.type ?? "")));
+  return reader.getRowsJson().map((row) => plainRow(row, columns));
+}
+
+export function plainRow(row: readonly Json[], columns: readonly Column[]): Row {
+  return row.map((value, at) => plain(value, columns[at]?.type ?? ""));
 }
 
 function plain(value: Json, type: string): Value {

@@ -1,0 +1,151 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { KnownError } from "@skein/protocol";
+import type { Column } from "../values.ts";
+import { type Sandboxed, findSandbox } from "./bubblewrap.ts";
+import type { Job } from "./frames.ts";
+import { type Started, startSandboxed } from "./started.ts";
+
+/** A statement that somebody else wrote. */
+export interface Question extends Omit<Job, "file"> {
+  /** The database that it is asked of. It is read only. */
+  readonly database: string;
+  readonly timeMs: number;
+}
+
+/** The answer, piece by piece: the columns, then bytes in the format, then how it ended. */
+export type Part =
+  | { readonly kind: "columns"; readonly columns: readonly Column[] }
+  | { readonly kind: "data"; readonly bytes: Uint8Array }
+  | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
+
+/** Runs statements that somebody else wrote, each in a process of its own that can do nothing else. */
+export interface Sandbox {
+  /** Why no statement can be run here; undefined if they can. Tried out once. */
+  problem(): Promise<string | undefined>;
+  /** Refuses with `statement_failed` what DuckDB refuses, and with `over_limit` what takes too long or too much. */
+  ask(question: Question, signal: AbortSignal): AsyncGenerator<Part>;
+  /** Ends every process. */
+  close(): Promise<void>;
+}
+
+export interface SandboxOptions {
+  /** A folder of its own, on the disk where the databases are. */
+  readonly folder: string;
+  /** What one process may take. */
+  readonly memoryBytes?: number;
+  /** How long a process waits for a question before it is let go. */
+  readonly spareMs?: number;
+}
+
+const MEMORY_BYTES = 1536 * 1024 * 1024;
+const SPARE_MS = 60_000;
+/** Processor seconds of a process: the clock of the server ends it long before, if there is a server. */
+const CPU_SECONDS = 60;
+const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;
+const TRY_MS = 30_000;
+/** What an Arrow stream may have beside its rows. */
+const SCHEMA_BYTES = 1024 * 1024;
+
+type Found = Extract<Sandboxed, { command: string }>;
+
+export function createSandbox({ folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS }: SandboxOptions): Sandbox {
+  const walls = { memoryBytes, cpuSeconds: CPU_SECONDS };
+  const all = new Set<Started>();
+  let spare: { readonly started: Started; readonly timer: NodeJS.Timeout } | undefined;
+  let tried: Promise<Sandboxed> | undefined;
+  let closed = false;
+
+  function start(sandboxed: Found): Started {
+    const started = startSandboxed(sandboxed, { walls, folder });
+    all.add(started);
+    void started.ended.finally(() => {
+      all.delete(started);
+      if (spare?.started === started) forgetSpare();
+    });
+    return started;
+  }
+
+  function forgetSpare(): Started | undefined {
+    clearTimeout(spare?.timer);
+    const started = spare?.started;
+    spare = undefined;
+    return started;
+  }
+
+  /** Most of a question's time is the start of its process: the next one starts while this one works. */
+  function keepSpare(sandboxed: Found): void {
+    if (spare || closed) return;
+    const timer = setTimeout(() => forgetSpare()?.stop(), spareMs).unref();
+    spare = { started: start(sandboxed), timer };
+  }
+
+  async function trial(): Promise<Sandboxed> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const sandboxed = findSandbox();
+    if ("problem" in sandboxed) return sandboxed;
+    const started = start(sandboxed);
+    const timer = setTimeout(() => started.stop(), TRY_MS);
+    let says = "it ended without a word";
+    try {
+      for await (const frame of started.ask(TRY, null)) {
+        if (frame.kind === "end") return sandboxed;
+        if (frame.kind === "failed") says = frame.message;
+      }
+    } catch (error) {
+      says = String(error);
+    } finally {
+      clearTimeout(timer);
+      started.stop();
+    }
+    return { problem: `bubblewrap does not work on this machine: ${says}. "skein doctor" tries it again.` };
+  }
+
+  return {
+    async problem() {
+      const sandboxed = await (tried ??= trial());
+      return "problem" in sandboxed ? sandboxed.problem : undefined;
+    },
+    async *ask({ database, timeMs, ...job }, signal) {
+      const sandboxed = await (tried ??= trial());
+      if ("problem" in sandboxed) throw new KnownError("sandbox_missing", sandboxed.problem);
+      const started = forgetSpare() ?? start(sandboxed);
+      let isLate = false;
+      const stop = (): void => started.stop();
+      const timer = setTimeout(() => {
+        isLate = true;
+        stop();
+      }, timeMs);
+      signal.addEventListener("abort", stop);
+      if (signal.aborted) stop();
+      let bytes = 0;
+      try {
+        for await (const frame of started.ask(job, database)) {
+          if (frame.kind === "failed") throw new KnownError(frame.code, frame.message);
+          if (frame.kind === "data") bytes += frame.bytes.length;
+          // The process counts too; it is not believed.
+          if (bytes > job.bytes + SCHEMA_BYTES) break;
+          yield frame;
+          if (frame.kind === "end") return;
+        }
+        if (isLate) throw new KnownError("over_limit", `The statement took longer than ${timeMs / 1000} s.`);
+        throw new KnownError(
+          "statement_failed",
+          `The statement ended the process that it ran in. It took more than ${memoryBytes >> 20} MB of memory, or DuckDB broke.`,
+        );
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", stop);
+        stop();
+        await started.ended;
+        keepSpare(sandboxed);
+      }
+    },
+    async close() {
+      closed = true;
+      const ends = [...all].map(({ ended }) => ended);
+      for (const started of all) started.stop();
+      await Promise.all(ends);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { copyFileSync, linkSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import type { Sandboxed, Walls } from "./bubblewrap.ts";
+import type { Frame, Job } from "./frames.ts";
+import { framesOf } from "./read-frames.ts";
+
+/** A process in the sandbox that waits for its one question. */
+export interface Started {
+  /** Asks it, over this database. The frames end with the process. */
+  ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<Frame>;
+  /** Ends it, whatever it is doing, and all that it has. */
+  stop(): void;
+  /** How the process ended. */
+  readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly code: number | null }>;
+}
+
+export function startSandboxed(
+  sandboxed: Extract<Sandboxed, { command: string }>,
+  { walls, folder }: { readonly walls: Walls; readonly folder: string },
+): Started {
+  // Seen inside as /data. It is empty until there is a question: a process may wait for any tenant's.
+  const data = mkdtempSync(join(folder, "question-"));
+  const child = spawn(sandboxed.command, sandboxed.args(walls, data), {
+    env: {},
+    cwd: "/",
+    stdio: ["pipe", "ignore", "ignore", "pipe"],
+  });
+  const ended = new Promise<Awaited<Started["ended"]>>((resolve) => {
+    const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+      rmSync(data, { recursive: true, force: true });
+      resolve({ code, signal });
+    };
+    child.once("exit", end);
+    child.once("error", () => end(null, null));
+  });
+  const question = child.stdio[0] as Writable;
+  const answer = child.stdio[3] as Readable;
+  // It may be gone before it has read its question: how it ended says so.
+  question.on("error", () => {});
+  answer.on("error", () => {});
+
+  return {
+    async *ask(job, database) {
+      if (database !== null) place(database, join(data, "rows.duckdb"));
+      const file = database === null ? null : "/data/rows.duckdb";
+      question.end(JSON.stringify({ ...job, file } satisfies Job));
+      yield* framesOf(answer);
+    },
+    stop() {
+      child.kill("SIGKILL");
+    },
+    ended,
+  };
+}
+
+/** The database under a second name, which stays when the first is replaced; a copy where that cannot be. */
+function place(database: string, name: string): void {
+  try {
+    linkSync(database, name);
+  } catch {
+    copyFileSync(database, name);
+  }
+}

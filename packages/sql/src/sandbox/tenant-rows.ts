@@ -1,0 +1,233 @@
+/**
+ * A database with the rows of one tenant, for questions in the sandbox.
+ *
+ * The rows come through the store's port, so any store will do and no connection reaches the sandbox. Each question sees
+ * what was written before it was asked: sessions that changed since the last question are copied again, the others stay.
+ */
+import { createHash } from "node:crypto";
+import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page, Store } from "@skein/core";
+import { type Event, type Session, isKnownError } from "@skein/protocol";
+import { wellFormed } from "../load-rows.ts";
+import { type Row, type TableName, addRecords, addSession } from "../platform-rows.ts";
+import type { Keeper, RowsFile } from "./keeper-process.ts";
+
+/** The column of each table that names the session; null for what a tenant has beside its sessions. */
+const SESSION_COLUMNS: Readonly<Record<TableName, string | null>> = {
+  "platform.agents": null,
+  "platform.sessions": "id",
+  "platform.messages": "session_id",
+  "platform.events": "session_id",
+  "agent.conversation_history": "agent_uuid",
+  "api.sessions": "id",
+  "api.checkpoints": "session_id",
+  "skein.runs": "session_id",
+};
+const TABLES = Object.keys(SESSION_COLUMNS) as TableName[];
+
+/** A session may change again within the millisecond in which it was looked at: young ones are looked at by their log. */
+const YOUNG_MS = 10_000;
+/** Rows that were replaced leave holes: a database of more than twice its first size, and of this size, is made anew. */
+const HOLES_BYTES = 16 * 1024 * 1024;
+const EVENTS_AT_ONCE = 1000;
+
+/** The rows of a tenant, as they were at the last question. */
+export interface TenantRows {
+  /** A database with the rows as they are now. It is there until the next call. */
+  current(): Promise<string>;
+  remove(): Promise<void>;
+}
+
+interface Seen {
+  readonly fingerprint: string;
+  readonly sequence: number;
+}
+
+export interface TenantRowsOptions {
+  readonly store: Store;
+  readonly tenant: string;
+  /** A folder of this tenant's own. */
+  readonly folder: string;
+  readonly shared: { readonly folder: string; readonly keeper: Keeper };
+  readonly now: () => number;
+}
+
+export function createTenantRows({ store, tenant, folder, shared, now }: TenantRowsOptions): TenantRows {
+  let seen = new Map<string, Seen>();
+  let records = "";
+  let database: { readonly file: string; readonly firstBytes: number; readonly bytes: number } | undefined;
+  let count = 0;
+  let running: Promise<string> | undefined;
+  let next: Promise<string> | undefined;
+
+  async function refreshed(): Promise<string> {
+    const anew = !database || database.bytes > 2 * database.firstBytes + HOLES_BYTES;
+    if (anew) {
+      seen = new Map();
+      records = "";
+    }
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const delta = await createDelta(await mkdtemp(join(folder, "delta-")));
+    try {
+      const after = await changes(delta);
+      const recordsNow = await addRecordRows(delta);
+      if (database && !anew && after.changed === 0 && recordsNow === records) return database.file;
+      const { gone, files } = await delta.finished();
+      count += 1;
+      const to = join(folder, `rows-${count}.duckdb`);
+      await shared.keeper.write({
+        folder: shared.folder,
+        from: anew ? null : (database?.file ?? null),
+        to,
+        gone,
+        tables: TABLES.map((table) => ({
+          table,
+          sessionColumn: SESSION_COLUMNS[table],
+          rows: files.get(table) ?? null,
+        })),
+      });
+      const { size } = await stat(to);
+      const old = database;
+      database = { file: to, bytes: size, firstBytes: anew ? size : (old?.firstBytes ?? size) };
+      seen = after.seen;
+      records = recordsNow;
+      if (old) await rm(old.file, { force: true });
+      return to;
+    } finally {
+      await delta.remove();
+    }
+  }
+
+  /** Writes the rows of sessions that changed, and names those whose rows are to be taken out. */
+  async function changes(delta: Delta): Promise<{ readonly seen: Map<string, Seen>; readonly changed: number }> {
+    const after = new Map<string, Seen>();
+    let changed = 0;
+    for await (const session of sessions()) {
+      const before = seen.get(session.id);
+      const fingerprint = fingerprintOf(session);
+      if (before?.fingerprint === fingerprint && !(await hasGrown(session, before.sequence))) {
+        after.set(session.id, before);
+        continue;
+      }
+      changed += 1;
+      await delta.gone(session.id);
+      const events = await eventsOf(session.id);
+      if (!events) continue;
+      await addSession(store, { session, events }, delta.add);
+      after.set(session.id, { fingerprint, sequence: events.at(-1)?.sequence ?? 0 });
+    }
+    for (const id of seen.keys()) {
+      if (after.has(id)) continue;
+      changed += 1;
+      await delta.gone(id);
+    }
+    return { seen: after, changed };
+  }
+
+  async function* sessions(): AsyncGenerator<Session> {
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page: Page<Session> = await store.list({ tenant, limit: 200, ...(cursor !== undefined && { cursor }) });
+      yield* page.items;
+      ({ cursor } = page);
+    }
+  }
+
+  async function hasGrown({ id, updated_at }: Session, sequence: number): Promise<boolean> {
+    if (now() - Date.parse(updated_at) > YOUNG_MS) return false;
+    return (await eventsOf(id, sequence))?.length !== 0;
+  }
+
+  /** None if the session was deleted meanwhile. */
+  async function eventsOf(id: string, after = 0): Promise<readonly Event[] | undefined> {
+    const events: Event[] = [];
+    try {
+      for (;;) {
+        const page = await store.read(id, { tenant, after: events.at(-1)?.sequence ?? after, limit: EVENTS_AT_ONCE });
+        events.push(...page);
+        if (page.length < EVENTS_AT_ONCE) return events;
+      }
+    } catch (error) {
+      if (isKnownError(error, "not_found")) return undefined;
+      throw error;
+    }
+  }
+
+  /** Few, so they are written each time; answers what tells one state of them from another. */
+  async function addRecordRows(delta: Delta): Promise<string> {
+    const hash = createHash("sha256");
+    await addRecords(store, tenant, async (table, rows) => {
+      hash.update(JSON.stringify([table, rows]));
+      await delta.add(table, rows);
+    });
+    return hash.digest("base64url");
+  }
+
+  async function run(): Promise<string> {
+    running = refreshed().finally(() => (running = undefined));
+    return running;
+  }
+
+  return {
+    current() {
+      if (!running) return run();
+      // What is being copied now may miss what this caller has just written.
+      next ??= running
+        .then(
+          () => run(),
+          () => run(),
+        )
+        .finally(() => (next = undefined));
+      return next;
+    },
+    async remove() {
+      await running?.catch(() => undefined);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function fingerprintOf(session: Session): string {
+  return createHash("sha256").update(JSON.stringify(session)).digest("base64url").slice(0, 22);
+}
+
+/** Rows on their way to the keeper: a file of lines for each table. */
+interface Delta {
+  add(table: TableName, rows: readonly Row[]): Promise<void>;
+  gone(sessionId: string): Promise<void>;
+  finished(): Promise<{ readonly gone: RowsFile; readonly files: ReadonlyMap<TableName, RowsFile> }>;
+  remove(): Promise<void>;
+}
+
+async function createDelta(folder: string): Promise<Delta> {
+  const files = new Map<string, { readonly handle: FileHandle; readonly file: string; longest: number }>();
+
+  async function append(name: string, rows: readonly unknown[]): Promise<void> {
+    let target = files.get(name);
+    if (!target) {
+      const file = join(folder, `${name}.jsonl`);
+      target = { handle: await open(file, "w", 0o600), file, longest: 0 };
+      files.set(name, target);
+    }
+    const lines = rows.map((row) => `${JSON.stringify(wellFormed(row))}\n`);
+    for (const line of lines) target.longest = Math.max(target.longest, Buffer.byteLength(line));
+    await target.handle.appendFile(lines.join(""));
+  }
+
+  return {
+    add: async (table, rows) => (rows.length === 0 ? undefined : append(table, rows)),
+    gone: (id) => append("gone", [{ id }]),
+    async finished() {
+      await append("gone", []);
+      for (const { handle } of files.values()) await handle.close();
+      const { gone, ...tables } = Object.fromEntries(
+        [...files].map(([name, { file, longest }]) => [name, { file, longest }]),
+      );
+      return { gone: gone as RowsFile, files: new Map(Object.entries(tables) as [TableName, RowsFile][]) };
+    },
+    async remove() {
+      await Promise.allSettled([...files.values()].map(({ handle }) => handle.close()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
