@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentConfig,
+  type Checkpoint,
   Content,
   type Event,
   type Fact,
@@ -15,6 +16,7 @@ import {
   Tags,
   Uuid,
   createIds,
+  isKnownError,
 } from "@skein/protocol";
 import { z } from "zod";
 import { type Answered, answerAwait } from "./answers.ts";
@@ -49,6 +51,10 @@ const PromptOptions = z.strictObject({
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
   model: Line.max(100).nullable().default(null),
   maxCostMicros: z.int().nonnegative().nullable().default(null),
+  /** What this run does differently, in the words of the session's runtime. */
+  options: z.record(z.string(), z.unknown()).optional(),
+  /** Refuse with `conflict` while anything is under way or waits its turn. */
+  whenIdle: z.boolean().default(false),
 });
 
 const EditOptions = z.strictObject({
@@ -61,6 +67,9 @@ const EditOptions = z.strictObject({
 /** The most characters that one prompt may have, so that a single body cannot fill the memory of every reader. */
 const PROMPT_LIMIT = 32 * 1024 * 1024;
 
+/** A sequence that no log has. */
+const NOWHERE = Number.MAX_SAFE_INTEGER;
+
 /** What a prompt became: durable before this is answered. */
 export interface Accepted {
   readonly sessionId: string;
@@ -69,6 +78,12 @@ export interface Accepted {
   readonly sequence: number;
   readonly acceptedAt: string;
   readonly repeated: boolean;
+}
+
+/** Something that the driver will do: its name, and after which event to look for it. */
+export interface Asked {
+  readonly id: string;
+  readonly sequence: number;
 }
 
 type Key = NonNullable<AppendOptions["key"]>;
@@ -88,6 +103,10 @@ export interface Sessions {
   answer(sessionId: string, toolUseId: string, answer: { content: Content; isError?: boolean }): Promise<Answered>;
   /** Asks for the end of a run: the one that is under way, or the named one, which may still be queued. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Event>;
+  /** From here on the session works with another model or another permission mode, a run that is under way included. */
+  control(sessionId: string, change: { permissionMode?: string; model?: string }): Promise<Event>;
+  /** Asks for the files to be brought back; `rewind.completed` with the same id says what came of it. */
+  rewind(sessionId: string, checkpoint: Checkpoint, options?: { dryRun?: boolean }): Promise<Asked>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
   /** A new session with the transcript up to and including this message. The parent is not touched. */
   fork(sessionId: string, options?: ForkOptions): Promise<Session>;
@@ -151,10 +170,10 @@ export function createSessions({
 
   function accepted(input: string | z.input<typeof PromptOptions>): Fact {
     const options = typeof input === "string" ? { content: input } : input;
-    const { content, mode, model, maxCostMicros } = parsed(PromptOptions, options);
+    const { content, mode, model, maxCostMicros, options: own } = parsed(PromptOptions, options);
     checkPrompt(content);
     const data = { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros };
-    return { event_type: "prompt.accepted", data };
+    return { event_type: "prompt.accepted", data: { ...data, ...(own && { options: own }) } };
   }
 
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
@@ -180,7 +199,20 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const facts = [event(accepted(input))];
-    return acceptedOf(await store.append(sessionId, facts, { tenant, dueAt: now(), ...(key && { key }) }));
+    const options = { tenant, dueAt: now(), ...(key && { key }) };
+    if (typeof input === "string" || !input.whenIdle) return acceptedOf(await store.append(sessionId, facts, options));
+    for (;;) {
+      const { run, queue, sequence } = await state(sessionId);
+      const isBusy = run !== null || queue.length > 0;
+      try {
+        // Nothing may have come in between. No log ends at NOWHERE: of a busy session only a prompt that is repeated is answered.
+        return acceptedOf(await store.append(sessionId, facts, { ...options, expect: isBusy ? NOWHERE : sequence }));
+      } catch (error) {
+        if (isBusy && isKnownError(error, "conflict"))
+          throw new KnownError("conflict", `Session ${sessionId} has a run that is not over.`);
+        if (!isKnownError(error, "conflict")) throw error;
+      }
+    }
   }
 
   async function cancel(
@@ -194,6 +226,25 @@ export function createSessions({
     if (target !== running && !(await isQueued(sessionId, target)))
       throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
     return appendOne(sessionId, { event_type: "cancel.requested", data: { run_id: target, reason: reason ?? null } });
+  }
+
+  async function control(
+    sessionId: string,
+    { permissionMode, model }: { permissionMode?: string; model?: string },
+  ): Promise<Event> {
+    const data = { permission_mode: permissionMode ?? null, model: parsed(Line.max(100).nullable(), model ?? null) };
+    return appendOne(sessionId, { event_type: "control.requested", data });
+  }
+
+  async function rewind(
+    sessionId: string,
+    { id: checkpoint_id, user_message_uuid }: Checkpoint,
+    { dryRun = false }: { dryRun?: boolean } = {},
+  ): Promise<Asked> {
+    const id = ids();
+    const data = { rewind_id: id, checkpoint_id, user_message_uuid, dry_run: dryRun };
+    const { sequence } = await appendOne(sessionId, { event_type: "rewind.requested", data });
+    return { id, sequence };
   }
 
   async function isQueued(sessionId: string, runId: string): Promise<boolean> {
@@ -229,6 +280,8 @@ export function createSessions({
       return answerAwait({ store, tenant, now, ids }, sessionId, data);
     },
     cancel,
+    control,
+    rewind,
     edit,
     fork,
     delete: (sessionId) => store.delete(sessionId, { tenant }),

@@ -289,3 +289,40 @@ test("a deleted session is gone", async () => {
   await expect(sessions.get(id)).rejects.toMatchObject({ code: "not_found" });
   await expect(sessions.delete(id)).rejects.toMatchObject({ code: "not_found" });
 });
+
+describe("a prompt for an idle session only", () => {
+  test("is taken when nothing is under way, and of several at once exactly one is", async () => {
+    const { sessions } = bench();
+    const { id } = await sessions.create(agent);
+    const tried = await Promise.allSettled(
+      ["a", "b", "c"].map((content) => sessions.prompt(id, { content, whenIdle: true })),
+    );
+    expect(tried.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect((await sessions.state(id)).queue).toHaveLength(1);
+    const refused = tried.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    expect(refused).toMatchObject([{ code: "conflict" }, { code: "conflict" }]);
+  });
+
+  test("is answered again while its own run is under way, if it is sent with the same key", async () => {
+    const { sessions } = bench();
+    const { id } = await sessions.create(agent);
+    const key = { id: "k", fingerprint: "f" };
+    const first = await sessions.prompt(id, { content: "a", whenIdle: true }, key);
+    const again = await sessions.prompt(id, { content: "a", whenIdle: true }, key);
+    expect(again).toEqual({ ...first, repeated: true });
+  });
+});
+
+test("options of a run, a change of mode and a rewind stand in the log", async () => {
+  const { sessions } = bench();
+  const { id } = await sessions.create(agent);
+  await sessions.prompt(id, { content: "a", options: { max_turns: 1 } });
+  await sessions.control(id, { permissionMode: "plan" });
+  const checkpoint = { id: nobody, session_id: id, user_message_uuid: "u", files_modified: [], created_at: "" };
+  const asked = await sessions.rewind(id, checkpoint, { dryRun: true });
+  expect((await sessions.events(id)).slice(1).map(({ event_type, data }) => [event_type, data])).toMatchObject([
+    ["prompt.accepted", { options: { max_turns: 1 } }],
+    ["control.requested", { permission_mode: "plan", model: null }],
+    ["rewind.requested", { rewind_id: asked.id, checkpoint_id: nobody, user_message_uuid: "u", dry_run: true }],
+  ]);
+});
