@@ -46,7 +46,10 @@ export function valueOf(schema: JsonSchema, name: string, options: ValueOptions)
       return objectOf(schema, options);
     case "array": {
       const length = Math.min((schema.minItems ?? 0) + random.int(3), schema.maxItems ?? 3);
-      return Array.from({ length }, () => valueOf(schema.items ?? {}, name, options));
+      // Blocks that fit their schema, and as often blocks that people would send.
+      const item = () =>
+        name === "content" && random.chance(0.5) ? block(random) : valueOf(schema.items ?? {}, name, options);
+      return Array.from({ length }, item);
     }
     case "string":
       return typeof usual === "string" ? usual : text(schema, random);
@@ -98,7 +101,7 @@ function number(schema: JsonSchema, random: Random): number {
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** What our description leaves open is mostly a block of a message. */
+/** A block of a message, in order or not. */
 function block(random: Random): unknown {
   return random.pick([
     { type: "text", text: "Hello" },

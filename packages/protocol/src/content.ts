@@ -4,7 +4,8 @@ import { z } from "zod";
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
-const AnyBlock = z.looseObject({ type: z.string() });
+/** A block of a type that we do not know. */
+export const AnyBlock = z.looseObject({ type: z.string() });
 const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 const ThinkingBlock = z.looseObject({ type: z.literal("thinking"), thinking: z.string() });
 const ToolUseBlock = z.looseObject({
@@ -22,7 +23,8 @@ const ToolResultBlock = z.looseObject({
 const ImageBlock = z.looseObject({ type: z.literal("image"), source: JsonObject });
 const DocumentBlock = z.looseObject({ type: z.literal("document"), source: JsonObject });
 
-const KNOWN: Readonly<Record<string, z.ZodType>> = {
+/** The blocks that are looked at, by their type. */
+export const KNOWN_BLOCKS: Readonly<Record<string, z.ZodType>> = {
   text: TextBlock,
   thinking: ThinkingBlock,
   tool_use: ToolUseBlock,
@@ -43,7 +45,7 @@ export type ToolResultBlock = z.infer<typeof ToolResultBlock>;
 export const ContentBlock: z.ZodType<ContentBlock, ContentBlock> = z.any().superRefine((block, context) => {
   // Only looked at: a parsed copy would have our order of keys and lack a key like `__proto__`.
   const type = AnyBlock.safeParse(block).data?.type;
-  const schema = type !== undefined && Object.hasOwn(KNOWN, type) ? KNOWN[type] : AnyBlock;
+  const schema = type !== undefined && Object.hasOwn(KNOWN_BLOCKS, type) ? KNOWN_BLOCKS[type] : AnyBlock;
   const problems = schema?.safeParse(block).error?.issues ?? [];
   for (const { path, message } of problems) context.addIssue({ code: "custom", path: [...path], message });
 });

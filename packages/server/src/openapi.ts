@@ -1,4 +1,13 @@
-import { ErrorBody, ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
+import {
+  AnyBlock,
+  ContentBlock,
+  ErrorBody,
+  KNOWN_BLOCKS,
+  ROUTES,
+  type Route,
+  type RouteName,
+  pathsOf,
+} from "@skein/protocol";
 import { z } from "zod";
 
 let made: Record<string, unknown> | undefined;
@@ -44,7 +53,7 @@ function operation(operationId: string, route: Route, path: string): Record<stri
     parameters: [
       ...parameters(route.params, "path").filter(({ name }) => path.includes(`{${String(name)}}`)),
       ...parameters(route.query, "query"),
-      ...(route.method === "POST"
+      ...(route.method === "POST" && !route.readOnly
         ? [
             {
               name: "Idempotency-Key",
@@ -90,6 +99,22 @@ function success(route: Route): Record<string, unknown> {
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override({ zodSchema, jsonSchema }) {
+      // Blocks are checked by a function, which describes nothing.
+      if (zodSchema === (ContentBlock as unknown))
+        Object.assign(jsonSchema, { anyOf: BLOCKS.map((one) => schemaOf(one, io)) });
+    },
+  });
   return rest;
 }
+
+/** The blocks that are looked at, and the others, which pass as they are. */
+const BLOCKS: readonly z.ZodType[] = [
+  ...Object.values(KNOWN_BLOCKS),
+  AnyBlock.extend({ type: z.string().meta({ not: { enum: Object.keys(KNOWN_BLOCKS) } }) }).describe(
+    "Any other block of the Messages API. It is passed on as it is.",
+  ),
+];
