@@ -5,7 +5,7 @@ import type { FuzzAnswer } from "./send.ts";
 
 /** Where code runs and what it is written in: nothing that an answer may say. */
 const LEAKS = [/node_modules|node:internal|\bpackages\/\w+\/(src|dist)/, /\.[jt]s:\d+/, /\n\s+at /, /SQLITE_|SQLSTATE/];
-const RANK = { read: 1, run: 2, admin: 3 };
+const RANK = { read: 1, run: 2, sql: 3, admin: 3 };
 
 /** Sentences about what is wrong with an answer; none if it is as described. */
 export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description: Description): readonly string[] {

@@ -7,7 +7,7 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   /** The scope that its description names; undefined where it is open. */
-  readonly scope: "read" | "run" | "admin" | undefined;
+  readonly scope: "read" | "run" | "sql" | "admin" | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly schema: JsonSchema; readonly required: boolean } | undefined;
   readonly status: number;
@@ -67,7 +67,7 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
     id: raw.operationId,
     method,
     path,
-    scope: /scope `(read|run|admin)`/.exec(raw.description)?.[1] as Operation["scope"],
+    scope: /scope `(read|run|sql|admin)`/.exec(raw.description)?.[1] as Operation["scope"],
     parameters: raw.parameters,
     body: body && { schema: body, required: raw.requestBody?.required ?? false },
     status: Number(status),

@@ -45,7 +45,7 @@ export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   return {
     status: ERROR_STATUS[code],
     headers,
-    isBug: ERROR_STATUS[code] >= 500 && code !== "closed",
+    isBug: ERROR_STATUS[code] >= 500 && code !== "closed" && code !== "sandbox_missing",
     body: { error: { code, message, ...(details && { details: { ...details } }), request_id: requestId } },
   };
 }

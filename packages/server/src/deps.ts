@@ -4,6 +4,27 @@ import type { z } from "zod";
 import type { Limits } from "./limits.ts";
 import type { WebhookSender } from "./webhooks.ts";
 
+/** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
+export interface SqlPort {
+  ask(
+    question: {
+      readonly tenant: string;
+      readonly statement: string;
+      readonly format: "jsonl" | "arrow";
+      readonly timeMs: number;
+      readonly rows: number;
+      readonly bytes: number;
+    },
+    signal: AbortSignal,
+  ): AsyncGenerator<SqlPart>;
+}
+
+/** A part of an answer: first the columns, then bytes in the format that was asked for, then how it ended. */
+export type SqlPart =
+  | { readonly kind: "columns"; readonly columns: readonly { readonly name: string; readonly type: string }[] }
+  | { readonly kind: "data"; readonly bytes: Uint8Array }
+  | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
+
 /** What a server needs of the process it runs in. */
 export interface ServerDeps {
   readonly store: Store;
@@ -11,6 +32,8 @@ export interface ServerDeps {
   readonly live: Live;
   /** Where files that agents make are kept. */
   readonly files?: FileStore | undefined;
+  /** Who answers SQL; without one nobody does. */
+  readonly sql?: SqlPort | undefined;
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Runtimes that this process can drive. */

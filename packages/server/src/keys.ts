@@ -3,7 +3,7 @@ import type { Records, StoredRecord } from "@skein/core";
 import { KnownError, Line } from "@skein/protocol";
 import { z } from "zod";
 
-export const KeyScope = z.enum(["read", "run", "admin"]);
+export const KeyScope = z.enum(["read", "run", "sql", "admin"]);
 export type KeyScope = z.infer<typeof KeyScope>;
 
 export const TenantName = z
@@ -53,7 +53,8 @@ const REMEMBERED = 10_000;
 const ALLOWS: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
   read: ["read"],
   run: ["read", "run"],
-  admin: ["read", "run", "admin"],
+  sql: ["read", "sql"],
+  admin: ["read", "run", "sql", "admin"],
 };
 
 export function allows(principal: Principal, scope: KeyScope): boolean {

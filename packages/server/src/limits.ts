@@ -19,6 +19,12 @@ export interface Limits {
   /** How long a reader may stay behind before it is cut. */
   readonly backlogMs: number;
   readonly heartbeatMs: number;
+  /** Statements of SQL that run at once, of all keys together. */
+  readonly statements: number;
+  /** How long a statement may run, and how much of its answer is sent. */
+  readonly statementMs: number;
+  readonly statementRows: number;
+  readonly statementBytes: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -32,6 +38,10 @@ export const DEFAULT_LIMITS: Limits = {
   backlogBytes: 1024 * 1024,
   backlogMs: 5000,
   heartbeatMs: 15_000,
+  statements: 2,
+  statementMs: 5000,
+  statementRows: 10_000,
+  statementBytes: 10 * 1024 * 1024,
 };
 
 /** Counts what each key uses, in this process. */
@@ -41,6 +51,8 @@ export interface Meter {
   session(keyId: string): void;
   /** Takes one stream; answers how to give it back. */
   stream(keyId: string): () => void;
+  /** Takes a place for a statement of SQL; answers how to give it back. */
+  statement(): () => void;
 }
 
 /** A bucket that fills at a steady rate. */
@@ -56,6 +68,7 @@ export function createMeter(limits: Limits, now: () => number): Meter {
   const requests = new Map<string, Bucket>();
   const sessions = new Map<string, Bucket>();
   const streams = new Map<string, number>();
+  let statements = 0;
 
   function take(buckets: Map<string, Bucket>, keyId: string, { rate, size }: { rate: number; size: number }): void {
     const at = now();
@@ -83,6 +96,14 @@ export function createMeter(limits: Limits, now: () => number): Meter {
         if (left === 0) streams.delete(keyId);
         else streams.set(keyId, left);
       };
+    },
+    statement() {
+      if (statements >= limits.statements)
+        throw new ApiError("rate_limited", "As many statements as may run at once are running. Try again in 1 s.", {
+          headers: { "retry-after": "1" },
+        });
+      statements += 1;
+      return () => void (statements -= 1);
     },
   };
 }

@@ -73,7 +73,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     body: parsedPart(route.body, request.body),
   };
   const key =
-    route.method === "POST"
+    route.method === "POST" && !route.readOnly
       ? idempotencyKey(request.headers["idempotency-key"], {
           keyId: principal.keyId,
           method: route.method,

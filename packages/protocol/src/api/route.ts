@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Uuid } from "../ids.ts";
 
-/** Who may call: anyone, or a key with this scope (admin may do what run may, and run what read may). */
-export type Scope = "open" | "read" | "run" | "admin";
+/** Who may call: anyone, or a key with this scope (run and sql may do what read may, and admin everything). */
+export type Scope = "open" | "read" | "run" | "sql" | "admin";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -20,6 +20,8 @@ export interface Route {
   readonly response?: z.ZodType;
   /** Other content that the route can answer with, as it is. */
   readonly produces?: readonly string[];
+  /** A POST that changes nothing: sent again, it is answered again, with an Idempotency-Key or without. */
+  readonly readOnly?: true;
   /** One event of the stream that the route answers with. Such an answer is not kept for a request that is sent again. */
   readonly stream?: z.ZodType;
 }

@@ -2,11 +2,19 @@ import type { z } from "zod";
 import { agentRoutes } from "./agent-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
+import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Every route of the platform API. The server serves it, OpenAPI describes it and the client calls it from here. */
-export const ROUTES = { ...systemRoutes, ...agentRoutes, ...sessionRoutes, ...runRoutes, ...webhookRoutes };
+export const ROUTES = {
+  ...systemRoutes,
+  ...agentRoutes,
+  ...sessionRoutes,
+  ...runRoutes,
+  ...sqlRoutes,
+  ...webhookRoutes,
+};
 export type RouteName = keyof typeof ROUTES;
 
 type Part<Name extends RouteName, Key extends string> =

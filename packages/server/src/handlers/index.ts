@@ -7,6 +7,7 @@ import { messageHandlers } from "./messages.ts";
 import { runTextHandlers } from "./run-text.ts";
 import { runHandlers } from "./runs.ts";
 import { sessionHandlers } from "./sessions.ts";
+import { sqlHandlers } from "./sql.ts";
 import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
 
@@ -21,5 +22,6 @@ export const handlers: Handlers = {
   ...fileHandlers,
   ...runHandlers,
   ...runTextHandlers,
+  ...sqlHandlers,
   ...webhookHandlers,
 };

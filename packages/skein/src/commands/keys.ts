@@ -5,7 +5,7 @@ import { parsedArgs } from "../main.ts";
 import { openStore } from "../open-store.ts";
 import { serveSettings } from "../serve/settings.ts";
 
-const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|admin] [--tenant NAME]" or "skein keys revoke NAME-OR-ID", each with --store URL or --data FOLDER where the server has them.`;
+const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|sql|admin[,…]] [--tenant NAME]" or "skein keys revoke NAME-OR-ID", each with --store URL or --data FOLDER where the server has them.`;
 
 /** `skein keys`: makes, lists and revokes API keys, beside a server that runs. */
 export async function keys(args: readonly string[]): Promise<number> {
@@ -48,7 +48,9 @@ async function perform(
   }: { verb: string | undefined; name: string | undefined; scope: string; tenant: string },
 ): Promise<void> {
   if (verb === "make") {
-    const scopes = [KeyScope.safeParse(scope).data ?? refused(`"${scope}" is no scope: read, run or admin.`)];
+    const scopes = scope
+      .split(",")
+      .map((one) => KeyScope.safeParse(one).data ?? refused(`"${one}" is no scope: read, run, sql or admin.`));
     if (!TenantName.safeParse(tenant).success)
       refused(`"${tenant}" is no tenant: 1 to 63 lower-case letters, digits or -.`);
     if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))

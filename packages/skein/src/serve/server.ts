@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolderFileStore } from "@skein/adapters/files/folder";
 import { type Limits, createKeys, createServer as createHttpServer, withoutSecrets } from "@skein/server";
+import { createTenantSql } from "@skein/sql/sandbox";
 import { createHost } from "../host.ts";
 import { modelFrom } from "../model-from.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
@@ -50,8 +51,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), storeUrl);
     const files = createFolderFileStore({ folder: join(dataDir, "files") });
     const host = createHost({ store, model, ...code, files, memoryNamed: memories.named, report });
+    const sql = createTenantSql({ store, folder: join(dataDir, "sql") });
     const server = await createHttpServer({
       store,
+      sql,
       live: host.live,
       files,
       toolNamed(name) {
@@ -70,7 +73,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       ...(options.limits && { limits: options.limits }),
     });
     const stop = async (): Promise<void> => {
-      await Promise.all([server.close(), host.stop()]);
+      await Promise.all([server.close(), host.stop(), sql.close()]);
       memories.close();
       await store.close();
       await closeModel();

@@ -13,7 +13,7 @@ const OPEN = new Set(["GET /health", "GET /ready", "GET /", "GET /assets/home.js
 async function twoTenants() {
   const store = createMemoryStore();
   const keys = createKeys({ records: store.records });
-  const key = (tenant: string, scope: "read" | "run" | "admin"): Promise<string> =>
+  const key = (tenant: string, scope: "read" | "run" | "sql" | "admin"): Promise<string> =>
     keys.make({ name: `${tenant} ${scope}`, tenant, scopes: [scope] });
   const server = await createServer({
     store,
@@ -22,7 +22,12 @@ async function twoTenants() {
     description: { version: "0", store: "memory", model: "none" },
     limits: { requestBurst: 1e6, requestsPerSecond: 1e6 },
   });
-  const mine = { read: await key("mine", "read"), run: await key("mine", "run"), admin: await key("mine", "admin") };
+  const mine = {
+    read: await key("mine", "read"),
+    run: await key("mine", "run"),
+    sql: await key("mine", "sql"),
+    admin: await key("mine", "admin"),
+  };
   const theirs = await key("theirs", "admin");
   const inject = (method: string, url: string, apiKey: string | undefined, payload?: unknown) =>
     server.inject({
@@ -72,9 +77,10 @@ test("every route of the router has its rule: no key, wrong key, wrong scope, ot
       continue;
     }
     expect([name, await status(undefined), await status(wrong), await status("")]).toEqual([name, 401, 401, 401]);
-    if (route?.scope === "run" || route?.scope === "admin")
-      expect([name, await status(mine.read)]).toEqual([name, 403]);
-    if (route?.scope === "admin") expect([name, await status(mine.run)]).toEqual([name, 403]);
+    if (route?.scope !== "read") expect([name, await status(mine.read)]).toEqual([name, 403]);
+    if (route?.scope === "run" || route?.scope === "admin") expect([name, await status(mine.sql)]).toEqual([name, 403]);
+    if (route?.scope === "sql" || route?.scope === "admin") expect([name, await status(mine.run)]).toEqual([name, 403]);
+    if (route?.scope === "sql") expect([name, await status(mine.sql)]).not.toEqual([name, 403]);
     if (!path.includes(":")) continue;
     // A body that does not fit may be said first: neither answer tells whether the thing is there.
     expect([name, [404, 422].includes(await status(theirs))]).toEqual([name, true]);
