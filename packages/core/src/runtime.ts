@@ -1,4 +1,4 @@
-import type { AgentConfig } from "@skein/protocol";
+import { type AgentConfig, isKnownError } from "@skein/protocol";
 import type { StateCache } from "./state-cache.ts";
 import type { Lease, Store } from "./store.ts";
 
@@ -35,21 +35,28 @@ export interface RuntimesDeps {
   readonly now: () => number;
   /** The runtimes that this process has, by the name that an agent has for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
+  /** Told about what should never happen. */
+  readonly report: (error: unknown) => void;
 }
 
 /** How long a session is left alone by a process that does not have its runtime. */
 const ELSEWHERE_MS = 1000;
 
 /** Hands each session to the runtime that its agent names; one that this process does not have is for another process. */
-export function createRuntimes({ store, states, now, runtimes }: RuntimesDeps): Runtime {
+export function createRuntimes({ store, states, now, runtimes, report }: RuntimesDeps): Runtime {
   return {
     async drive(claimed, signal) {
       const { lease, lastSequence } = claimed;
-      const state = await states.take(lease.sessionId, lastSequence);
-      states.put(state);
-      const runtime = runtimes.get(state.agent?.runtime ?? "loop");
-      if (runtime) return runtime.drive(claimed, signal);
-      await store.release(lease, { seen: state.sequence, dueAt: now() + ELSEWHERE_MS });
+      try {
+        const state = await states.take(lease.sessionId, lastSequence);
+        states.put(state);
+        const runtime = runtimes.get(state.agent?.runtime ?? "loop");
+        if (runtime) return await runtime.drive(claimed, signal);
+        await store.release(lease, { seen: state.sequence, dueAt: now() + ELSEWHERE_MS });
+      } catch (error) {
+        // The lease is left to run out.
+        if (!isKnownError(error, "lease_lost", "not_found", "closed", "store_unavailable")) report(error);
+      }
     },
   };
 }

@@ -127,6 +127,7 @@ export function createHost(options: HostOptions): Host {
       states,
       now,
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
+      report,
     }),
     owner: thisOwner(),
     isDead: isDeadOwner,
