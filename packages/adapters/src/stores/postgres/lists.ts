@@ -17,28 +17,26 @@ export async function listSessions(connections: Connections, query: SessionQuery
     where.push(condition(bind(value)));
   };
   const used: string[] = [];
-  filter("agent", query.agentId, (value) => `s.agent_id = ${value}::uuid`);
+  // With a tag, the table of tags leads: it has what never changes about a session, in the order of the list.
+  const isTagged = query.tag !== undefined;
+  const [lead, id] = isTagged ? ["t", "t.session_id"] : ["s", "s.id"];
+  filter("tag", query.tag, (value) => `t.tenant = $1 and t.tag = ${value}`);
+  filter("agent", query.agentId, (value) => `${lead}.agent_id = ${value}::uuid`);
   filter("status", query.status, (value) => `s.platform_status = ${value}`);
-  // The same times and agents on both sides, so that either table may lead, in the order of the list.
-  filter(
-    "tag",
-    query.tag,
-    (value) => `t.tag = ${value} and t.tenant = s.tenant and t.created_at = s.created_at and t.agent_id = s.agent_id`,
-  );
-  filter("after", query.createdAfter, (value) => `s.created_at > ${value}::timestamptz`);
-  filter("before", query.createdBefore, (value) => `s.created_at < ${value}::timestamptz`);
+  filter("after", query.createdAfter, (value) => `${lead}.created_at > ${value}::timestamptz`);
+  filter("before", query.createdBefore, (value) => `${lead}.created_at < ${value}::timestamptz`);
   filter("parent", query.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);
   filter("caller", query.subagentOfSessionId, (value) => `s.subagent_of_session_id = ${value}::uuid`);
   if (query.cursor !== undefined) {
-    const [createdAt, id] = sessionCursor(query.cursor);
+    const [createdAt, after] = sessionCursor(query.cursor);
     used.push("cursor");
-    where.push(`(s.created_at, s.id) < (${bind(createdAt)}::timestamptz, ${bind(id)}::uuid)`);
+    where.push(`(${lead}.created_at, ${id}) < (${bind(createdAt)}::timestamptz, ${bind(after)}::uuid)`);
   }
-  const tagged = query.tag === undefined ? "" : "join skein.session_tags t on t.session_id = s.id";
+  const tagged = isTagged ? "join skein.session_tags t on t.session_id = s.id" : "";
   const text = `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id ${tagged}
-    where ${where.join(" and ")} order by s.created_at desc, s.id desc limit ${bind(limit + 1)}`;
+    where ${where.join(" and ")} order by ${lead}.created_at desc, ${id} desc limit ${bind(limit + 1)}`;
   // How many sessions have a tag differs too much for one plan: a prepared statement settles on one that sorts them all.
-  const name = query.tag === undefined ? { name: `skein-list-${used.join("-")}` } : {};
+  const name = isTagged ? {} : { name: `skein-list-${used.join("-")}` };
   const rows = await connections.query({ ...name, text }, values);
   const items = rows.slice(0, limit).map(sessionOf);
   const last = items.at(-1);

@@ -55,10 +55,7 @@ const SCAN = statement(
   `select ${EVENT_COLUMNS} from skein.events e where (e.session_id, e.sequence) > ($1::uuid, $2::integer)
   order by e.session_id, e.sequence limit $3`,
 );
-const CLAIM = statement(
-  "claim",
-  "select code, session_id, fence, last_sequence, at_ms from skein.claim($1, $2, $3, $4)",
-);
+const CLAIM = statement("claim", "select skein.claim($1, $2, $3, $4)");
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
 const OWNERS = statement("owners", "select distinct owner from skein.heads where owner is not null");
@@ -168,7 +165,7 @@ export async function createPostgresStore({
     async claim({ owner, leaseMs, sessionId }) {
       if (sessionId !== undefined && !isUuid(sessionId)) throw sessionNotFound(sessionId);
       const [row] = await query(CLAIM, [sessionId ?? null, owner, leaseMs, FACT_VERSION]);
-      return claimOf(row ?? [], { owner, leaseMs });
+      return claimOf(row?.[0] ?? "", { owner, leaseMs, sessionId: sessionId ?? "" });
     },
     async renew(leases) {
       const held = await query(RENEW, [
@@ -248,24 +245,24 @@ function isUuid(id: string): boolean {
   return Uuid.safeParse(id).success;
 }
 
-function claimOf(row: TextRow, { owner, leaseMs }: Pick<Lease, "owner" | "leaseMs">): Claim {
-  const [code, sessionId, fence, lastSequence, atMs] = row;
+function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Lease, "fence">): Claim {
+  const [code, first = "", fence, lastSequence] = answer.split(" ");
   switch (code) {
     case "leased": {
-      const lease = { sessionId: sessionId ?? "", fence: Number(fence), owner, leaseMs };
+      const lease = { sessionId: first, fence: Number(fence), owner, leaseMs };
       return { kind: "leased", lease, lastSequence: Number(lastSequence) };
     }
     case "busy":
-      return { kind: "busy", until: Number(atMs) };
+      return { kind: "busy", until: Number(first) };
     case "none":
-      return { kind: "none", nextAt: typeof atMs === "string" ? Number(atMs) : null };
+      return { kind: "none", nextAt: first === "0" ? null : Number(first) };
     case "unreadable":
       throw new KnownError(
         "unreadable",
         `Session ${sessionId} holds facts of a newer Skein. Let a newer one drive it.`,
       );
     default:
-      throw sessionNotFound(sessionId ?? "");
+      throw sessionNotFound(sessionId);
   }
 }
 

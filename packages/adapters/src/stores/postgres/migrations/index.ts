@@ -1,5 +1,6 @@
 import { tables } from "./0001-tables.ts";
-import { verbs } from "./0002-verbs.ts";
+import { append } from "./0002-append.ts";
+import { verbs } from "./0003-verbs.ts";
 
 export interface Migration {
   readonly number: number;
@@ -10,5 +11,6 @@ export interface Migration {
 /** In order. One that was released is never changed: what is wrong with it is put right by the next. */
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: "tables", sql: tables },
-  { number: 2, name: "verbs", sql: verbs },
+  { number: 2, name: "append", sql: append },
+  { number: 3, name: "verbs", sql: verbs },
 ];

@@ -1,11 +1,10 @@
 /**
- * One function per verb of the port: one round trip each.
+ * The one verb that changes a session: one function, one round trip.
  *
- * What can go wrong is an answer (a code in the row), not an exception, so that no transaction is poisoned. Every
- * function is volatile: each statement inside sees what was committed before it, which is what makes "lock, then look"
- * right under READ COMMITTED.
+ * What can go wrong is an answer, not an exception, so that no transaction is poisoned. Every function is volatile: each
+ * statement inside sees what was committed before it, which is what makes "lock, then look" right under READ COMMITTED.
  */
-export const verbs = /* sql */ `
+export const append = /* sql */ `
 -- Half a microsecond is added because date_part answers a double, which may fall short of the millisecond by less.
 create function skein.milliseconds(at timestamptz) returns bigint language sql immutable
   return floor(date_part('epoch', at) * 1000 + 0.0005)::bigint;
@@ -327,142 +326,5 @@ begin
     values (p_key_tenant, p_key, p_fingerprint, p_session, v_last - v_count + 1, v_last);
   end if;
   return format('written %s %s %s', p_session, v_last - v_count + 1, v_last);
-end $$;
-
-create type skein.claimed as (
-  code text, session_id uuid, fence bigint, last_sequence integer, at_ms bigint);
-
--- Answers: leased | busy (until at_ms) | none (next at at_ms) | not_found | unreadable.
-create function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
-returns skein.claimed language plpgsql as $$
-declare
-  v_head skein.heads;
-  v_now timestamptz;
-  v_next timestamptz;
-begin
-  if p_session is not null then
-    select * into v_head from skein.heads h where h.session_id = p_session for update;
-    if not found then return row('not_found', p_session, null, null, null)::skein.claimed; end if;
-    v_now := clock_timestamp();
-    if v_head.leased_until > v_now then
-      return row('busy', p_session, null, null, ceil(extract(epoch from v_head.leased_until) * 1000))::skein.claimed;
-    end if;
-    if v_head.fact_version > p_version then return row('unreadable', p_session, null, null, null)::skein.claimed; end if;
-  else
-    v_now := clock_timestamp();
-    select * into v_head from skein.heads h
-    where h.due_at <= v_now and (h.leased_until is null or h.leased_until <= v_now) and h.fact_version <= p_version
-    order by h.due_at limit 1
-    for update skip locked;
-    if not found then
-      select min(greatest(h.due_at, h.leased_until)) into v_next
-      from skein.heads h where h.due_at is not null and h.fact_version <= p_version;
-      return row('none', null, null, null, ceil(extract(epoch from v_next) * 1000))::skein.claimed;
-    end if;
-  end if;
-  update skein.heads h set
-    fence = h.fence + 1, owner = p_owner, leased_until = clock_timestamp() + p_lease_ms * interval '1 millisecond'
-  where h.session_id = v_head.session_id
-  returning h.fence into v_head.fence;
-  return row('leased', v_head.session_id, v_head.fence, v_head.last_sequence, null)::skein.claimed;
-end $$;
-
--- Prolongs leases and answers those that were still held. Locks in one order, so that two never deadlock.
-create function skein.renew(p_sessions uuid[], p_fences bigint[], p_lease_ms double precision[])
-returns table (session_id uuid, fence bigint) language sql as $$
-  with held as (
-    select h.session_id, l.lease_ms
-    from skein.heads h join unnest(p_sessions, p_fences, p_lease_ms) l(session_id, fence, lease_ms)
-      on l.session_id = h.session_id and l.fence = h.fence
-    where h.owner is not null
-    order by h.session_id for update of h)
-  update skein.heads h set leased_until = clock_timestamp() + held.lease_ms * interval '1 millisecond'
-  from held where h.session_id = held.session_id
-  returning h.session_id, h.fence
-$$;
-
--- Answers: released | not_found | lease_lost.
-create function skein.release(p_session uuid, p_fence bigint, p_seen integer, p_due double precision)
-returns text language plpgsql as $$
-declare
-  v_head skein.heads;
-begin
-  select * into v_head from skein.heads h where h.session_id = p_session for update;
-  if not found then return 'not_found'; end if;
-  if v_head.fence <> p_fence or v_head.owner is null then return 'lease_lost'; end if;
-  update skein.heads h set
-    fence = h.fence + 1, owner = null, leased_until = null,
-    due_at = case
-      when h.last_sequence > p_seen then least(h.due_at, clock_timestamp())
-      else skein.instant(p_due) end
-  where h.session_id = p_session;
-  return 'released';
-end $$;
-
-create function skein.free(p_owner text) returns void language sql as $$
-  with held as (select h.session_id from skein.heads h where h.owner = p_owner order by h.session_id for update)
-  update skein.heads h set fence = h.fence + 1, owner = null, leased_until = null
-  from held where h.session_id = held.session_id and h.owner = p_owner
-$$;
-
--- Whether there was such a session. Everything that hangs on its head goes with it, and the blobs that only it used.
-create function skein.delete_session(p_session uuid, p_tenant text) returns boolean language plpgsql as $$
-declare
-  v_blobs bytea[];
-begin
-  perform from skein.heads h
-  where h.session_id = p_session and (p_tenant is null or h.tenant = p_tenant) for update;
-  if not found then return false; end if;
-  select array_agg(distinct e.blob) into v_blobs
-  from skein.events e where e.session_id = p_session and e.blob is not null;
-  delete from skein.events e where e.session_id = p_session;
-  delete from skein.messages m where m.session_id = p_session;
-  delete from skein.heads h where h.session_id = p_session;
-  if v_blobs is not null then
-    perform pg_advisory_xact_lock(7302);
-    delete from skein.blobs b
-    where b.hash = any(v_blobs) and not exists (select from skein.events e where e.blob = b.hash);
-  end if;
-  return true;
-end $$;
-
-create type skein.record_answer as (code text, place integer, actual integer);
-
--- Puts all or none. Answers: one row 'conflict' with the version that is there, or a row 'put' with the version per put.
-create function skein.put_records(p_at timestamptz, p_puts jsonb) returns setof skein.record_answer language plpgsql as $$
-declare
-  v_put record;
-  v_version integer;
-begin
-  perform pg_advisory_xact_lock(lock)
-  from (
-    select distinct hashtextextended(p->>'tenant' || chr(1) || (p->>'kind') || chr(1) || (p->>'id'), 7303) as lock
-    from jsonb_array_elements(p_puts) p order by 1) locks;
-  for v_put in
-    select u.place, p.* from jsonb_array_elements(p_puts) with ordinality u(put, place),
-      jsonb_to_record(u.put) p(tenant text, kind text, id text, expect integer)
-  loop
-    select r.version into v_version from skein.records r
-    where r.tenant = v_put.tenant and r.kind = v_put.kind and r.id = v_put.id;
-    if v_put.expect is not null and v_put.expect <> coalesce(v_version, 0) then
-      return next row('conflict', v_put.place, coalesce(v_version, 0))::skein.record_answer;
-      return;
-    end if;
-  end loop;
-  for v_put in
-    select u.place, p.* from jsonb_array_elements(p_puts) with ordinality u(put, place),
-      jsonb_to_record(u.put) p(tenant text, kind text, id text, value text, fields text, listed jsonb)
-  loop
-    insert into skein.records as r (tenant, kind, id, version, value, fields, created_at, updated_at)
-    values (v_put.tenant, v_put.kind, v_put.id, 1, v_put.value::json, v_put.fields::json, p_at, p_at)
-    on conflict (tenant, kind, id) do update
-      set version = r.version + 1, value = excluded.value, fields = excluded.fields, updated_at = excluded.updated_at
-    returning r.version into v_version;
-    delete from skein.record_fields f where f.tenant = v_put.tenant and f.kind = v_put.kind and f.id = v_put.id;
-    insert into skein.record_fields (tenant, kind, name, value, id)
-    select v_put.tenant, v_put.kind, l->>0, l->>1, v_put.id from jsonb_array_elements(v_put.listed) l
-    on conflict do nothing;
-    return next row('put', v_put.place, v_version)::skein.record_answer;
-  end loop;
 end $$;
 `;
