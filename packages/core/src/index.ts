@@ -1,6 +1,7 @@
 export * from "./agents.ts";
 export * from "./answers.ts";
 export * from "./append-rules.ts";
+export * from "./claude-agent.ts";
 export * from "./content-problem.ts";
 export * from "./estimate-tokens.ts";
 export * from "./fold.ts";

@@ -153,7 +153,8 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     const [, , first, second, closing] = entries;
     expect(second?.["parentUuid"]).toBe(first?.["uuid"]);
     expect(closing).toMatchObject({ type: "user", parentUuid: second?.["uuid"], cwd: "/work" });
-    const { content } = (closing as JsonObject)["message"] as { content: { tool_use_id: string; is_error: boolean }[] };
+    const message = closing?.["message"] as { content: { tool_use_id: string; is_error: boolean }[] } | undefined;
+    const content = message?.content ?? [];
     expect(content.map(({ tool_use_id, is_error }) => [tool_use_id, is_error])).toEqual([
       ["toolu_a", true],
       ["toolu_b", true],

@@ -47,7 +47,7 @@ export interface MessageBase {
   readonly isSidechain: boolean;
   /** On the active thread: neither rewound nor beside it. Text before a compaction is not, but `isCompacted` is. */
   readonly isActive: boolean;
-  /** Before a compaction: the model no longer saw it. */
+  /** On the thread and before a compaction: the model no longer saw it. */
   readonly isCompacted: boolean;
   /** The first line of the message, from 1, and how many lines it is made of. */
   readonly lineNumber: number;

@@ -34,7 +34,7 @@ export function thread(messages: readonly Message[]): Thread {
   const marked = messages.map((message, at) => {
     const node = byMessage.get(message);
     const isRewound = node !== undefined && rewound.has(node);
-    const isCompacted = at < compactedBefore && isChained(message);
+    const isCompacted = at < compactedBefore && isChained(message) && !isRewound;
     const isActive = !isRewound && !message.isSidechain && !isCompacted;
     if (isActive === message.isActive && isCompacted === message.isCompacted) return message;
     return { ...message, isActive, isCompacted };

@@ -45,6 +45,11 @@ export const runtimeFacts = {
     entries: z.array(JsonObject),
     /** Which transcript of the session: null is its own, others are those of its subagents. */
     subpath: z.string().nullable(),
+    /**
+     * Lines of an adopted file that JSON would not write as they stand there: the text instead of that of entry `at`, or
+     * of a line before it that is no entry (a torn one, an empty one).
+     */
+    odd_lines: z.array(z.object({ at: Count, text: z.string(), is_entry: z.boolean() })).optional(),
   }),
   "checkpoint.created": z.object({
     checkpoint_id: Uuid,
