@@ -12,6 +12,8 @@ export interface Followers {
   deliver(sessionId: string, events: readonly Event[]): void;
   /** Something was appended elsewhere: whoever follows the session reads it. */
   poke(sessionId: string): void;
+  /** Whose session it is, if it began here a moment ago: then the store need not be asked whether it exists. */
+  tenantOf(sessionId: string): string | undefined;
   /** Sessions that are followed now, for a sweep of what was not announced. */
   followed(): readonly string[];
   /** The session is gone: its followers end. */
@@ -35,13 +37,30 @@ interface Follower {
 const PAGE = 1000;
 /** A follower that does not keep up re-reads the store instead of holding a growing queue in memory. */
 const QUEUE_LIMIT = 1000;
+/** How many logs that began here are remembered, and up to which length: whoever begins a session follows it at once. */
+const BEGINNINGS = 64;
+const BEGINNING_LENGTH = 4;
 
 export function createFollowers({ read }: FollowersDeps): Followers {
   const bySession = new Map<string, Set<Follower>>();
   const listeners = new Set<NewsListener>();
+  /** Whole logs, as far as they are known here: forgotten when they grow or when anybody else writes to them. */
+  const beginnings = new Map<string, readonly Event[]>();
+
+  function remember(sessionId: string, events: readonly Event[]): void {
+    const known = beginnings.get(sessionId) ?? [];
+    beginnings.delete(sessionId);
+    if (events[0]?.sequence !== known.length + 1 || known.length + events.length > BEGINNING_LENGTH) return;
+    beginnings.set(sessionId, [...known, ...events]);
+    for (const oldest of beginnings.keys()) {
+      if (beginnings.size <= BEGINNINGS) return;
+      beginnings.delete(oldest);
+    }
+  }
 
   function subscribe(sessionId: string): Follower {
-    const follower: Follower = { queue: [], stale: true, ended: false, wake: () => {} };
+    const begun = beginnings.get(sessionId);
+    const follower: Follower = { queue: [...(begun ?? [])], stale: !begun, ended: false, wake: () => {} };
     const followers = bySession.get(sessionId) ?? new Set();
     bySession.set(sessionId, followers.add(follower));
     return follower;
@@ -114,6 +133,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
   return {
     follow,
     deliver(sessionId, events) {
+      remember(sessionId, events);
       for (const follower of bySession.get(sessionId) ?? []) {
         if (follower.queue.length + events.length > QUEUE_LIMIT) {
           follower.queue = [];
@@ -124,14 +144,20 @@ export function createFollowers({ read }: FollowersDeps): Followers {
       tell(sessionId, events);
     },
     poke(sessionId) {
+      beginnings.delete(sessionId);
       for (const follower of bySession.get(sessionId) ?? []) {
         follower.stale = true;
         follower.wake();
       }
       tell(sessionId);
     },
+    tenantOf(sessionId) {
+      const created = beginnings.get(sessionId)?.[0];
+      return created?.event_type === "session.created" ? created.data.tenant : undefined;
+    },
     followed: () => [...bySession.keys()],
     end(sessionId) {
+      beginnings.delete(sessionId);
       for (const follower of bySession.get(sessionId) ?? []) {
         follower.ended = true;
         follower.wake();

@@ -187,3 +187,17 @@ test("a thousand followers all see everything", async () => {
   for (let n = 1; n <= 20; n++) append(event(n));
   for (const seen of await Promise.all(following)) expect(seen).toEqual(numbers(1, 20));
 });
+
+test("a log that began here is followed without reading it, until somebody else writes to it", async () => {
+  const { followers, append, reads, silently } = bench();
+  append(...events(1, 2));
+  const followed = take(followers.follow(session, 0, never), 3);
+  append(event(3));
+  expect(await followed).toEqual(numbers(1, 3));
+  expect(await take(followers.follow(session, 2, never), 1)).toEqual([3]);
+  expect(reads()).toBe(0);
+  silently(event(4));
+  followers.poke(session);
+  expect(await take(followers.follow(session, 0, never), 4)).toEqual(numbers(1, 4));
+  expect(reads()).toBe(1);
+});

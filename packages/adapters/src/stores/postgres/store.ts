@@ -146,7 +146,8 @@ export async function createPostgresStore({
     },
     read: (sessionId, options = {}) => read(sessionId, options),
     async *follow(sessionId, { tenant, after = 0 }, signal) {
-      await mustExist(sessionId, tenant);
+      const known = followers.tenantOf(sessionId);
+      if (known === undefined || (tenant !== undefined && tenant !== known)) await mustExist(sessionId, tenant);
       yield* followers.follow(sessionId, after, signal);
     },
     async *scan(after) {
