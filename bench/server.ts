@@ -9,12 +9,14 @@ import { startSimulator } from "./loop/simulator.ts";
 import { PROMPT, benchAgent } from "./loop/turns.ts";
 import { type Served, rate, served, stream } from "./server/served.ts";
 import { fanOut, leaks, randomCuts, stuckReaders } from "./server/streams.ts";
+import { hostileBodies } from "./server/bodies.ts";
 import { createPlaces } from "./store/places.ts";
 import { type Result, median, printed } from "./store/results.ts";
 
-export const summary = "turns over HTTP and SSE beside the library; 1,000 readers, stuck readers, cuts, leaks, reads";
+export const summary =
+  "turns over HTTP and SSE beside the library; 1,000 readers, stuck readers, cuts, leaks, reads, hostile bodies";
 
-const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "start"] as const;
+const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "bodies", "start"] as const;
 const HELP = `npm run bench -- server [options]
 
 The server in a process of its own, in front of the simulator without delay. Ends with 1 if a goal was missed.
@@ -73,6 +75,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     if (wants("cuts")) await withServer("sqlite", (server) => randomCuts(server, quick));
     if (wants("leaks")) await withServer("sqlite", (server) => leaks(server, quick));
     if (wants("reads")) await withServer("sqlite", (server) => reads(server, quick));
+    if (wants("bodies")) await withServer("sqlite", hostileBodies);
     if (wants("start")) results.push(await coldStart((await places.fresh("sqlite")).folder));
   } finally {
     await simulator.close();

@@ -3,6 +3,7 @@
  *
  * Every line of its input is a question: what it holds now, after everything that can be forgotten is.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 import { defineTool } from "skein";
 import fastify from "fastify";
@@ -45,14 +46,18 @@ bare.get("/", (_, reply) => reply.send(kept));
 const bareUrl = await bare.listen({ port: 0, host: "127.0.0.1" });
 
 console.log(JSON.stringify({ url: server.url, key: server.key.key, bareUrl }));
+const delay = monitorEventLoopDelay({ resolution: 1 });
+delay.enable();
 const input = createInterface(process.stdin);
 input.on("line", () => {
+  const stall = delay.max / 1e6;
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === "Timeout").length;
   const sockets = resources.filter((name) => name === "TCPSocketWrap").length;
-  console.log(JSON.stringify({ rss: rss / 2 ** 20, heap: heapUsed / 2 ** 20, timers, sockets }));
+  console.log(JSON.stringify({ rss: rss / 2 ** 20, heap: heapUsed / 2 ** 20, timers, sockets, stall }));
+  delay.reset();
 });
 input.once("close", () => {
   void Promise.all([server.close(), bare.close()]).then(() => process.exit(0));

@@ -31,6 +31,8 @@ interface Held {
   readonly heap: number;
   readonly timers: number;
   readonly sockets: number;
+  /** The longest that its event loop stood still since the last question, in milliseconds. */
+  readonly stall: number;
 }
 
 export async function served(storeUrl: string, dataDir: string, modelUrl: string): Promise<Served> {

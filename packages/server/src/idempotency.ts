@@ -124,15 +124,15 @@ function busy(): ApiError {
   });
 }
 
-/** What identifies a request: who sent it, where to, and what it says. */
+/** What identifies a request: who sent it, where to, and the digest of what it says. */
 export function idempotencyKey(
   header: string | readonly string[] | undefined,
-  request: { readonly keyId: string; readonly method: string; readonly path: string; readonly body: unknown },
+  request: { readonly keyId: string; readonly method: string; readonly path: string; readonly body: string },
 ): { readonly id: string; readonly fingerprint: string } | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== "string" || !/^[\x20-\x7e]{1,255}$/.test(header))
     throw new ApiError("invalid", "Idempotency-Key: Expected 1 to 255 printable characters.");
   const { keyId, method, path, body } = request;
   const hash = (...parts: readonly string[]): string => createHash("sha256").update(parts.join("\n")).digest("hex");
-  return { id: hash(keyId, header), fingerprint: hash(method, path, JSON.stringify(body) ?? "") };
+  return { id: hash(keyId, header), fingerprint: hash(method, path, body) };
 }

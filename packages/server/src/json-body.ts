@@ -1,35 +1,110 @@
+import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
+import { type Shape, createShapeCheck } from "./json-shape.ts";
 
-/** Deeper than any message is, and far from where a stack ends. */
-const DEPTH = 200;
-/** More than any object of ours has. Checking half a million unknown keys held everybody up for a second. */
-const KEYS = 10_000;
+export interface JsonBodyOptions {
+  /** The most bytes. */
+  readonly limit: number;
+  readonly shape: Shape;
+  /** What the caller says that the length is; not a number if it says nothing. */
+  readonly announced: number;
+  /** Whether the digest of the bytes is wanted. */
+  readonly digested: boolean;
+}
+
+/** A body as JSON, and the SHA-256 of its bytes if that was wanted. */
+export interface JsonBody {
+  readonly value: unknown;
+  readonly digest: string | undefined;
+}
+
+/** A body of that length is taken apart in a turn of its own, after the answers that wait. */
+const LARGE = 256 * 1024;
 
 /**
- * Refuses JSON that is nested so deeply that reading it back could end a process, or has an object with so many keys that
- * checking it would keep others waiting. Looks at the text, before it is parsed.
+ * Reads a body of JSON. Everything that takes long for a large one is done piece by piece as it arrives: nobody else waits
+ * for more than its last step.
  */
-export function checkShape(text: string): void {
-  let depth = 0;
-  const keys: number[] = [];
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (inString) {
-      if (code === 92) index += 1;
-      else if (code === 34) inString = false;
-      continue;
-    }
-    if (code === 34) inString = true;
-    else if (code === 91 || code === 123) {
-      depth += 1;
-      if (depth > DEPTH) throw new ApiError("invalid", `The body is nested deeper than ${DEPTH} levels.`);
-      keys[depth] = 0;
-    } else if (code === 93 || code === 125) depth -= 1;
-    else if (code === 58) {
-      const count = (keys[depth] ?? 0) + 1;
-      if (count > KEYS) throw new ApiError("invalid", `An object of the body has more than ${KEYS} keys.`);
-      keys[depth] = count;
-    }
+export async function readJson(payload: Readable, options: JsonBodyOptions): Promise<JsonBody> {
+  const { text, digest } = await readText(payload, options);
+  if (text.length > LARGE) await nextTurn();
+  const value = parsedJson(text);
+  if (text.length > LARGE) await nextTurn();
+  checkKeys(value);
+  return { value, digest };
+}
+
+function readText(
+  payload: Readable,
+  { limit, announced, shape, digested }: JsonBodyOptions,
+): Promise<{ readonly text: string; readonly digest: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    if (announced > limit) return reject(tooLarge());
+    const decoder = new StringDecoder("utf8");
+    const check = createShapeCheck(shape);
+    const hash = digested ? createHash("sha256") : undefined;
+    let text = "";
+    let length = 0;
+    let problem: string | undefined;
+
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > limit) return over(tooLarge());
+      hash?.update(chunk);
+      problem ??= check(chunk);
+      // A body that will be refused is read to its end and not kept: a caller that is still sending would not hear the answer.
+      text = problem === undefined ? text + decoder.write(chunk) : "";
+    };
+    const over = (error?: Error): void => {
+      payload.off("data", onData).off("end", onEnd).off("error", onError);
+      if (error) reject(error);
+      else resolve({ text: text + decoder.end(), digest: hash?.digest("hex") });
+    };
+    const onEnd = (): void => {
+      if (problem !== undefined) over(new ApiError("invalid", problem));
+      else if (announced >= 0 && announced !== length) over(malformed());
+      else over();
+    };
+    const onError = (): void => over(malformed());
+    payload.on("data", onData).on("end", onEnd).on("error", onError);
+    payload.resume();
+  });
+}
+
+/** JSON that fits in one message of a socket. */
+export function jsonOf(bytes: Buffer, shape: Shape): unknown {
+  const problem = createShapeCheck(shape)(bytes);
+  if (problem !== undefined) throw new ApiError("invalid", problem);
+  const value = parsedJson(bytes.toString());
+  checkKeys(value);
+  return value;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed();
   }
+}
+
+/** Refuses keys that some code takes for the prototype of an object. */
+function checkKeys(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Object.hasOwn(value, "__proto__")) throw malformed();
+  const { constructor } = value as { constructor: unknown };
+  if (typeof constructor === "object" && constructor !== null && Object.hasOwn(constructor, "prototype"))
+    throw malformed();
+  for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) checkKeys(part);
+}
+
+function malformed(): ApiError {
+  return new ApiError("malformed", "What was sent cannot be read: expected JSON.");
+}
+
+function tooLarge(): ApiError {
+  return new ApiError("too_large", "The body is over the limit of this route.");
 }

@@ -11,6 +11,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Who calls; nobody on a route that is open and was called without a key. */
     principal: Principal | undefined;
+    /** The SHA-256 of a body that came with an Idempotency-Key. */
+    bodyDigest: string | undefined;
   }
   interface FastifyContextConfig {
     route?: RouteName;
@@ -78,7 +80,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
           keyId: principal.keyId,
           method: route.method,
           path: request.url,
-          body: request.body,
+          body: request.bodyDigest ?? "",
         })
       : undefined;
   const call: Call = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: key, request, reply };

@@ -1,4 +1,5 @@
 import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
 import { createIds } from "@skein/protocol";
 import fastify, {
@@ -15,7 +16,8 @@ import type { ServerDeps } from "./deps.ts";
 import { checkCaller, keyIn } from "./guard.ts";
 import { handlers } from "./handlers/index.ts";
 import { createIdempotency } from "./idempotency.ts";
-import { checkShape } from "./json-body.ts";
+import { readJson } from "./json-body.ts";
+import { BODY_SHAPE, LOG_SHAPE } from "./json-shape.ts";
 import { type Principal, createKeys } from "./keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
 import { createMetrics } from "./metrics.ts";
@@ -139,15 +141,18 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
 }
 
 function acceptOnlyJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    try {
-      checkShape(body as string);
-    } catch (error) {
-      return done(error as Error);
-    }
-    return parse(request, body as string, done);
+  app.decorateRequest("bodyDigest", undefined);
+  app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: Readable) => {
+    const { headers, routeOptions } = request;
+    const { value, digest } = await readJson(payload, {
+      limit: routeOptions.bodyLimit ?? app.initialConfig.bodyLimit ?? 0,
+      shape: routeOptions.config.route === "importSession" ? LOG_SHAPE : BODY_SHAPE,
+      announced: Number(headers["content-length"]),
+      digested: headers["idempotency-key"] !== undefined,
+    });
+    request.bodyDigest = digest;
+    return value;
   });
 }
 

@@ -8,7 +8,8 @@ import { SOCKET_PROTOCOL } from "./guard.ts";
 import { acceptAnswer } from "./handlers/awaits.ts";
 import { acceptMessage } from "./handlers/messages.ts";
 import { requestCancel } from "./handlers/sessions.ts";
-import { checkShape } from "./json-body.ts";
+import { jsonOf } from "./json-body.ts";
+import { BODY_SHAPE } from "./json-shape.ts";
 import { allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
 import { type FrameSink, streamSession } from "./session-stream.ts";
@@ -52,7 +53,7 @@ export function registerSocket(app: FastifyInstance, shared: Shared): void {
     const stopPinging = keepAlive(socket, shared.limits.heartbeatMs);
     socket.on("message", (data: Buffer, isBinary: boolean) => {
       if (isBinary) return socket.close(NOT_TEXT, "text only");
-      void connection.receive(data.toString());
+      void connection.receive(data);
     });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
@@ -80,12 +81,11 @@ function createConnection(socket: WebSocket, caller: Caller) {
   const following = new Map<string, AbortController>();
   const { shared, principal } = caller;
 
-  async function receive(text: string): Promise<void> {
+  async function receive(bytes: Buffer): Promise<void> {
     let id: string | null = null;
     try {
       shared.meter.request(principal.keyId);
-      checkShape(text);
-      const given = jsonOf(text);
+      const given = jsonOf(bytes, BODY_SHAPE);
       id = referenceOf(given);
       const result = await perform(parsed(SocketCommand, given));
       say(socket, { type: "ack", id, result });
@@ -180,14 +180,6 @@ function say(socket: WebSocket, frame: object): boolean {
   if (socket.readyState !== socket.OPEN) return false;
   socket.send(JSON.stringify(frame));
   return true;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError("malformed", "Expected one JSON object per message.");
-  }
 }
 
 function referenceOf(given: unknown): string | null {

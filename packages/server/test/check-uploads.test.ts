@@ -21,5 +21,8 @@ test.each([
   ["a program", file("document", "application/pdf", base64("MZ\u0090")), /not a PDF/],
   ["6 MiB of PNG", file("image", "image/png", base64(Buffer.concat([png, Buffer.alloc(6 * 2 ** 20)]))), /bytes/],
   ["no base64", file("image", "image/png", "a"), /base64/],
+  ["base64 with a hole", file("image", "image/png", `${base64(png)} AAA`), /base64/],
+  ["base64 of the other kind", file("image", "image/png", `${base64(png)}AA_-`), /base64/],
+  ["base64 that goes on after its end", file("image", "image/png", `${base64(png)}AA==`), /base64/],
   ["an address", [{ type: "image", source: { type: "url", url: "https://example.com/a.png" } }], /source of the type/],
 ])("%s is refused", (_, content, sentence) => expect(() => checkUploads(content)).toThrow(sentence));
