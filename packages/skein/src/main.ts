@@ -47,6 +47,11 @@ const COMMANDS: readonly Command[] = [
     run: async (args) => (await import("./commands/runs.ts")).runs(args),
   },
   {
+    name: "adopt",
+    summary: "Make a session of Claude Code one of Skein's",
+    run: async (args) => (await import("./commands/adopt.ts")).adopt(args),
+  },
+  {
     name: "history",
     summary: "Claude Code's sessions: find, read, price, export, move and keep them",
     run: async (args) => (await import("./commands/history.ts")).history(args),

@@ -177,19 +177,30 @@ const answer: SessionCommand = {
 
 const exportCommand: SessionCommand = {
   name: "sessions export",
-  words: "SESSION",
-  summary: "Write the events of a session as JSON lines: everything that Skein knows of it, to be kept or imported.",
-  options: [["out", "FILE", "A new file that only you can read, instead of stdout"], STORE_OPTION],
+  words: "SESSION [DIR]",
+  summary:
+    "Write the events of a session as JSON lines: everything that Skein knows of it. With --claude-code, write the files from which Claude Code resumes it.",
+  options: [
+    ["out", "FILE", "A new file that only you can read, instead of stdout"],
+    ["claude-code", null, "Claude Code's own files, into DIR (default: CLAUDE_CONFIG_DIR or ~/.claude)"],
+    STORE_OPTION,
+  ],
   examples: [
     "skein sessions export 0199c8f1-… > session.jsonl",
     "skein sessions export 0199c8f1-… --out session.jsonl",
+    "skein sessions export 0199c8f1-… --claude-code",
+    "skein sessions export 0199c8f1-… --claude-code ./elsewhere/.claude",
   ],
   run: (call) =>
     withSessions(call, async (sessions) => {
-      const [id = ""] = wordsOf(call, "SESSION");
+      const forClaude = call.values["claude-code"] === true;
+      const [id = "", folder] = forClaude && call.words.length === 2 ? call.words : wordsOf(call, "SESSION");
+      const file = text(call.values, "out");
+      if (forClaude && file !== undefined)
+        throw new UsageError("--claude-code writes several files: give a folder instead of --out.");
       const done = call.screen.progress("Reading the events");
       const events = await sessions.events(id).finally(done);
-      const file = text(call.values, "out");
+      if (forClaude) return writeForClaude(call.screen, { id, events, folder });
       if (file === undefined) {
         for (const event of events) call.screen.json(event);
         return EXIT.completed;
@@ -332,6 +343,19 @@ function showEvents(screen: Screen, events: readonly Event[], json: boolean): nu
     ]);
     printTable(screen, ["#", "TIME", "EVENT", "DATA"], rows);
   }
+  return EXIT.completed;
+}
+
+async function writeForClaude(
+  screen: Screen,
+  { id, events, folder }: { id: string; events: readonly Event[]; folder: string | undefined },
+): Promise<number> {
+  const { claudeFiles } = await import("../adopt/claude-files.ts");
+  const { writeClaudeFiles } = await import("../adopt/write-claude-files.ts");
+  const { getDefaultDataPath } = await import("@skein/history");
+  for (const path of writeClaudeFiles(claudeFiles(id, events), folder ?? getDefaultDataPath()))
+    screen.out(`${visibleLine(path)}\n`);
+  screen.note(`In its folder: claude --resume ${id}\n`);
   return EXIT.completed;
 }
 

@@ -1,0 +1,65 @@
+import { type Store, claudeAgent, displayText } from "@skein/core";
+import { ClaudeOptions, type Fact, type Ids, KnownError, type Session, createIds, isKnownError } from "@skein/protocol";
+import { adoptedFacts } from "./adopted-facts.ts";
+import type { ClaudeSession } from "./claude-session.ts";
+
+export interface AdoptDeps {
+  readonly store: Store;
+  readonly tenant: string;
+  readonly ids?: Ids;
+}
+
+/**
+ * Makes a session of ours from one of Claude Code, under the same id, in one append: it is there whole or not at all. The
+ * files are only read. What it was allowed to do elsewhere does not come along: it begins with the default permissions.
+ */
+export async function adopt(session: ClaudeSession, { store, tenant, ids = createIds() }: AdoptDeps): Promise<Session> {
+  const facts = [createdFact(session, tenant), ...adoptedFacts(session, ids)];
+  try {
+    await store.append(
+      session.id,
+      facts.map((fact) => ({ ...fact, id: ids() })),
+      { expect: 0 },
+    );
+  } catch (error) {
+    if (!isKnownError(error, "conflict")) throw error;
+    throw new KnownError("already_exists", `Session ${session.id} is here already. Fork it, or delete it first.`);
+  }
+  const adopted = await store.get(session.id, { tenant });
+  if (!adopted) throw new KnownError("not_found", `Session ${session.id} was deleted while it was adopted.`);
+  return adopted;
+}
+
+function createdFact(session: ClaudeSession, tenant: string): Fact {
+  const { title, cwd, version, gitBranch, startedAt, lastActivityAt, lines } = session;
+  const entries = lines.flatMap(({ entry }) => (entry ? [entry] : []));
+  const last = (type: string, field: string): unknown => entries.findLast((entry) => entry["type"] === type)?.[field];
+  const tag = last("tag", "tag");
+  const folder = cwd !== null && cwd.length <= 500 ? displayText(cwd) : null;
+  // Whoever worked in a terminal had Claude Code's own instructions; the SDK gives them only to those who ask.
+  const isTyped = entries.some(({ entrypoint }) => entrypoint === "cli");
+  const agent = claudeAgent(ClaudeOptions.parse({ cwd: folder, ...(isTyped && { system_prompt_append: "" }) }));
+  return {
+    event_type: "session.created",
+    data: {
+      tenant,
+      agent_id: agent.id,
+      agent_version: agent.version,
+      agent: agent.config,
+      title: title === null ? null : displayText(title).slice(0, 255),
+      tags: typeof tag === "string" && tag !== "" ? [displayText(tag).slice(0, 100)] : [],
+      model_id: null,
+      working_directory: folder,
+      metadata: {
+        claude_code: {
+          version,
+          git_branch: gitBranch,
+          started_at: startedAt.toISOString(),
+          last_activity_at: lastActivityAt.toISOString(),
+        },
+      },
+      parent: null,
+      subagent_of: null,
+    },
+  };
+}

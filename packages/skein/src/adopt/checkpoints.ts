@@ -1,0 +1,37 @@
+import { FileHistoryDelta, FileHistorySnapshot } from "@skein/history/format";
+import { isAbsolute, join } from "node:path";
+import type { ClaudeSession } from "./claude-session.ts";
+
+/** The files that were changed after each user message whose files Claude Code kept, as absolute paths. */
+export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string, ReadonlySet<string>> {
+  const checkpoints = new Map<string, Set<string>>();
+  /** The copy of each file in the newest snapshot: a newer one shows that the file changed in between. */
+  const copies = new Map<string, string | null>();
+  let newest: string | undefined;
+  const of = (messageId: string): Set<string> => {
+    const files = checkpoints.get(messageId) ?? new Set();
+    checkpoints.set(messageId, files);
+    return files;
+  };
+  const place = (path: string): string => (isAbsolute(path) ? path : join(cwd ?? "/", path));
+
+  for (const { entry } of lines) {
+    const snapshot = FileHistorySnapshot.safeParse(entry).data;
+    const delta = FileHistoryDelta.safeParse(entry).data;
+    if (delta) of(delta.snapshotMessageId).add(place(delta.trackingPath));
+    if (!snapshot) continue;
+    const messageId = snapshot.snapshot.messageId ?? snapshot.messageId;
+    const isNew = !checkpoints.has(messageId);
+    const files = of(messageId);
+    for (const [path, { backupFileName }] of Object.entries(snapshot.snapshot.trackedFileBackups)) {
+      const known = copies.get(path);
+      copies.set(path, backupFileName);
+      if (known === backupFileName) continue;
+      // In a first snapshot a newer copy tells of the turn before; in an update, of the turn that goes on.
+      if (!isNew) files.add(place(path));
+      else if (newest !== undefined && known !== undefined) of(newest).add(place(path));
+    }
+    newest = messageId;
+  }
+  return checkpoints;
+}

@@ -1,0 +1,84 @@
+import { type LibraryConfig, type Message, getSession } from "@skein/history";
+import { KnownError, Uuid } from "@skein/protocol";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
+
+/** A session of Claude Code as its files have it. */
+export interface ClaudeSession {
+  readonly id: string;
+  readonly title: string | null;
+  /** The project that it belongs to; null where only the name of a folder is left of it. */
+  readonly cwd: string | null;
+  readonly version: string;
+  readonly gitBranch: string | null;
+  readonly startedAt: Date;
+  readonly lastActivityAt: Date;
+  readonly lines: readonly TranscriptLine[];
+  /** The messages of `lines`, with what the history knows of each: rewound, compacted, typed by a person. */
+  readonly messages: readonly Message[];
+  readonly subagents: readonly ClaudeSubagent[];
+}
+
+/** The transcript of a subagent. */
+export interface ClaudeSubagent {
+  /** Where it stands beside the session: `subagents/agent-…`. */
+  readonly subpath: string;
+  readonly agentId: string;
+  readonly parentAgentId: string | null;
+  /** The call that it worked for. */
+  readonly toolUseId: string | null;
+  readonly lines: readonly TranscriptLine[];
+}
+
+/** Reads a session by its index in the list, its id, or the beginning of its id, with the transcripts of its subagents. */
+export async function readClaudeSession(session: number | string, config: LibraryConfig): Promise<ClaudeSession> {
+  const found = await getSession(session, config);
+  if (!Uuid.safeParse(found.id).success)
+    throw new KnownError("invalid", `Session ${found.id} has no UUID for a name, and none can be made up for it.`);
+  const lines = linesOfFile(readFileSync(found.path), found.path);
+  return {
+    id: found.id,
+    title: found.summary,
+    cwd: found.projectPathSource === "folder" ? null : found.projectPath,
+    version: found.version,
+    gitBranch: found.gitBranch,
+    startedAt: found.timestamp,
+    lastActivityAt: found.lastActivityAt,
+    lines,
+    // What was written since the lines were read is not ours.
+    messages: found.messages.filter(({ lineNumber }) => lineNumber <= lines.length),
+    subagents: found.agents.flatMap(({ path, agentId, parentAgentId, toolUseId }) =>
+      path === null
+        ? []
+        : [
+            {
+              subpath: subpathOf(path, { session: found.path, agentId }),
+              agentId,
+              parentAgentId,
+              toolUseId,
+              lines: [...linesOfFile(readFileSync(path), path), ...metaLine(path)],
+            },
+          ],
+    ),
+  };
+}
+
+/** Where a subagent's file stands beside its session. Files of the old layout lay next to it. */
+function subpathOf(path: string, { session, agentId }: { session: string; agentId: string }): string {
+  const beside = relative(session.slice(0, -".jsonl".length), path).split(sep);
+  const isInside = beside[0] === "subagents" && dirname(path) !== dirname(session);
+  return isInside ? beside.join("/").slice(0, -".jsonl".length) : join("subagents", `agent-${agentId}`);
+}
+
+/** What Claude Code keeps beside a subagent's transcript, as an entry of it: so the SDK's own stores have it. */
+function metaLine(path: string): readonly TranscriptLine[] {
+  const file = `${path.slice(0, -".jsonl".length)}.meta.json`;
+  if (!existsSync(file)) return [];
+  try {
+    const entry = { type: "agent_metadata", ...(JSON.parse(readFileSync(file, "utf8")) as object) };
+    return [{ text: JSON.stringify(entry), entry }];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,37 @@
+import { KnownError } from "@skein/protocol";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { ClaudeFile } from "./claude-files.ts";
+
+/**
+ * Writes files of a session into a data directory, for their owner alone. What is there already may only grow: a file that
+ * says something else is not touched, and then none of the others is written either.
+ */
+export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string): readonly string[] {
+  const places = files.map(({ path, content }) => ({ path: join(directory, path), content }));
+  const changed = places.filter(({ path, content }) => {
+    const there = textAt(path);
+    if (there === undefined) return true;
+    // What is beside a transcript is one object that Claude Code rewrites; a transcript only grows.
+    if (path.endsWith(".jsonl") && !content.startsWith(there))
+      throw new KnownError("already_exists", `${path} is there already and went another way. Nothing was written.`);
+    return there !== content;
+  });
+  for (const { path, content } of changed) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const half = `${path}.${randomUUID()}.tmp`;
+    writeFileSync(half, content, { mode: 0o600, flag: "wx", flush: true });
+    renameSync(half, path);
+  }
+  return places.map(({ path }) => path);
+}
+
+function textAt(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
