@@ -1,3 +1,4 @@
+import type { Run, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { folder, say, scripted, session, settled, testServer } from "./world.ts";
 
@@ -198,6 +199,40 @@ test("usage by day, model, agent and session adds up to the same", async () => {
   expect(new Set(sums.map(String)).size).toBe(1);
   expect(sums[0]?.[0]).toBe(2);
   expect((await call("GET", "/v1/usage?from=2030-01-01T00:00:00Z")).body.data).toEqual([]);
+});
+
+test("usage is exact whenever it is asked: after another run, and after a session is gone", async () => {
+  const { call } = await testServer();
+  const [one, two] = [await session(call), await session(call)];
+  const runsOf = async (path: string) => (await call("GET", `${path}/runs`)).body.data as unknown as Run[];
+  const ask = async ({ path }: { path: string }) => {
+    const before = (await runsOf(path)).length;
+    await say(call, path, `Hello ${before}.`);
+    await expect
+      .poll(async () => (await runsOf(path)).map(({ outcome }) => outcome), { timeout: 20_000 })
+      .toEqual(Array.from({ length: before + 1 }, () => "completed"));
+  };
+  const expectExact = async (...sessions: { id: string; path: string }[]) => {
+    const rows = (await call("GET", "/v1/usage?group_by=session")).body.data as unknown as UsageRow[];
+    const sums = await Promise.all(
+      sessions.map(async ({ id, path }) => {
+        const runs = await runsOf(path);
+        const cost = runs.reduce((sum, run) => sum + run.cost_micros, 0);
+        return [id, runs.length, cost, runs.reduce((sum, run) => sum + run.usage.output_tokens, 0)].join(" ");
+      }),
+    );
+    expect(
+      rows.map(({ key, runs, cost_micros, output_tokens }) => [key, runs, cost_micros, output_tokens].join(" ")).sort(),
+    ).toEqual(sums.sort());
+  };
+  await ask(one);
+  await expectExact(one);
+  await ask(two);
+  await expectExact(one, two);
+  await ask(one);
+  await expectExact(one, two);
+  await call("DELETE", one.path);
+  await expectExact(two);
 });
 
 test("files that a run made are listed and downloaded, as nothing that a browser would show", async () => {
