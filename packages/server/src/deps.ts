@@ -1,11 +1,12 @@
 import type { FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
+import type { ClaudeGate } from "./claude/gate.ts";
 import type { Limits } from "./limits.ts";
 import type { WebhookSender } from "./webhooks.ts";
 
 /** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
-export interface SqlPort {
+interface SqlPort {
   ask(
     question: {
       readonly tenant: string;
@@ -38,6 +39,8 @@ export interface ServerDeps {
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Runtimes that this process can drive. */
   readonly runtimes?: readonly ("loop" | "claude-code")[];
+  /** What stands before Claude Code; without it `/api/v1` shows what is there and begins nothing. */
+  readonly claude?: ClaudeGate | undefined;
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
   /** What answers, said on the first page and by `/health`. */

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from "node:
 import { createServer } from "node:net";
 import { isKnownError } from "@skein/protocol";
 import { createKeys } from "@skein/server";
+import { sandboxProblem } from "@skein/sql/sandbox";
 import { readConfig } from "../config.ts";
 import { parsedArgs } from "../main.ts";
 import { openStore } from "../open-store.ts";
@@ -38,7 +39,15 @@ async function findingsOf(flags: Parameters<typeof serveSettings>[0]): Promise<r
   } catch (error) {
     return [node, { what: "settings", state: "wrong", says: sentence(error) }];
   }
-  return [node, folder(settings), await store(settings), await port(settings), model(settings), await code(settings)];
+  return [
+    node,
+    folder(settings),
+    await store(settings),
+    await port(settings),
+    model(settings),
+    await code(settings),
+    await sandbox(),
+  ];
 }
 
 function folder({ dataDir }: ServeSettings): Finding {
@@ -116,6 +125,13 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
   } catch (error) {
     return { what, state: "wrong", says: `${configFile}: ${sentence(error)}` };
   }
+}
+
+async function sandbox(): Promise<Finding> {
+  const problem = await sandboxProblem();
+  return problem === undefined
+    ? { what: "sql", state: "ok", says: "POST /v1/sql answers, in a sandbox of bubblewrap." }
+    : { what: "sql", state: "note", says: `POST /v1/sql is off. ${problem}` };
 }
 
 function sentence(error: unknown): string {

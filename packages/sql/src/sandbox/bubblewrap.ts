@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Where commands are looked for: never where an environment says. */
-const FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
+export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
 /** What the program inside imports. */
 const PACKAGES = ["@duckdb/node-api", "apache-arrow"];
 
@@ -29,8 +29,10 @@ export type Sandboxed =
   | { readonly command: string; readonly args: (walls: Walls, data: string) => readonly string[] }
   | { readonly problem: string };
 
-export function findSandbox(): Sandboxed {
+export function findSandbox(commandFolders: readonly string[]): Sandboxed {
   if (process.platform !== "linux") return { problem: "It needs bubblewrap, which there is for Linux alone." };
+  const commandNamed = (name: string): string | undefined =>
+    commandFolders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   const bwrap = commandNamed("bwrap");
   const prlimit = commandNamed("prlimit");
   if (bwrap === undefined)
@@ -58,10 +60,6 @@ export function findSandbox(): Sandboxed {
       ...inside.program,
     ],
   };
-}
-
-function commandNamed(name: string): string | undefined {
-  return FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
 /** What is put inside, at places that say nothing about this machine. */

@@ -7,7 +7,7 @@
 import { readdirSync, writeSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
-import { DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
+import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import { columnsOf } from "../values.ts";
 import { type Frame, type Job, encoded } from "./frames.ts";
 import { writeLines } from "./lines.ts";
@@ -54,19 +54,37 @@ async function answer({ file, statement, format, rows, bytes }: Job): Promise<vo
   if (statements.count !== 1) throw new Error(`One statement is answered, and there are ${statements.count}.`);
   const prepared = await statements.prepare(0);
   checkType(prepared);
+  await connection.run("BEGIN");
   const result = await prepared.stream();
   const columns = columnsOf(result).map(({ type }, at) => ({ name: result.deduplicatedColumnNames()[at] ?? "", type }));
   const limits = { rows, bytes };
   if (format === "jsonl") {
     send({ kind: "columns", columns });
-    send({ kind: "end", ...(await writeLines({ result, columns, limits, write: sendData })) });
+    const end = await writeLines({ result, columns, limits, write: sendData });
+    if (!end.truncated) await checkEnd(connection, prepared);
+    send({ kind: "end", ...end });
     return;
   }
   const { arrowStream } = await import("./arrow.ts");
   const { stream, ...end } = await arrowStream({ result, columns, limits });
+  if (!end.truncated) await checkEnd(connection, prepared);
   send({ kind: "columns", columns });
   sendData(stream);
   send({ kind: "end", ...end });
+}
+
+/**
+ * A stream that fails on its way ends like one that is at its end, and DuckDB's driver does not tell them apart. The
+ * transaction does: it is broken after a failure. What failed is learnt by running the statement again.
+ */
+async function checkEnd(connection: DuckDBConnection, prepared: DuckDBPreparedStatement): Promise<void> {
+  try {
+    await connection.run("SELECT 1");
+  } catch {
+    await connection.run("ROLLBACK");
+    await prepared.run();
+    throw new Error("The statement failed after its first rows.");
+  }
 }
 
 /** The database is read-only in any case; a refusal that says so is better than one that DuckDB words. */

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { KnownError } from "@skein/protocol";
 import type { Column } from "../values.ts";
-import { type Sandboxed, findSandbox } from "./bubblewrap.ts";
+import { COMMAND_FOLDERS, type Sandboxed, findSandbox } from "./bubblewrap.ts";
 import type { Job } from "./frames.ts";
 import { type Started, startSandboxed } from "./started.ts";
 
@@ -20,7 +20,7 @@ export type Part =
 
 /** Runs statements that somebody else wrote, each in a process of its own that can do nothing else. */
 export interface Sandbox {
-  /** Why no statement can be run here; undefined if they can. Tried out once. */
+  /** Why no statement can be run here; undefined if they can. Tries it out. */
   problem(): Promise<string | undefined>;
   /** Refuses with `statement_failed` what DuckDB refuses, and with `over_limit` what takes too long or too much. */
   ask(question: Question, signal: AbortSignal): AsyncGenerator<Part>;
@@ -35,6 +35,8 @@ export interface SandboxOptions {
   readonly memoryBytes?: number;
   /** How long a process waits for a question before it is let go. */
   readonly spareMs?: number;
+  /** Where bubblewrap is looked for. */
+  readonly commandFolders?: readonly string[];
 }
 
 const MEMORY_BYTES = 1536 * 1024 * 1024;
@@ -48,15 +50,16 @@ const SCHEMA_BYTES = 1024 * 1024;
 
 type Found = Extract<Sandboxed, { command: string }>;
 
-export function createSandbox({ folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS }: SandboxOptions): Sandbox {
+export function createSandbox(options: SandboxOptions): Sandbox {
+  const { folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS, commandFolders = COMMAND_FOLDERS } = options;
   const walls = { memoryBytes, cpuSeconds: CPU_SECONDS };
   const all = new Set<Started>();
   let spare: { readonly started: Started; readonly timer: NodeJS.Timeout } | undefined;
   let tried: Promise<Sandboxed> | undefined;
   let closed = false;
 
-  function start(sandboxed: Found): Started {
-    const started = startSandboxed(sandboxed, { walls, folder });
+  function start(sandboxed: Found, isTrial = false): Started {
+    const started = startSandboxed(sandboxed, { walls, folder, hears: isTrial });
     all.add(started);
     void started.ended.finally(() => {
       all.delete(started);
@@ -72,7 +75,7 @@ export function createSandbox({ folder, memoryBytes = MEMORY_BYTES, spareMs = SP
     return started;
   }
 
-  /** Most of a question's time is the start of its process: the next one starts while this one works. */
+  /** Most of a question's time is the start of its process: the one for the next question starts at the end of this one. */
   function keepSpare(sandboxed: Found): void {
     if (spare || closed) return;
     const timer = setTimeout(() => forgetSpare()?.stop(), spareMs).unref();
@@ -81,11 +84,11 @@ export function createSandbox({ folder, memoryBytes = MEMORY_BYTES, spareMs = SP
 
   async function trial(): Promise<Sandboxed> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const sandboxed = findSandbox();
+    const sandboxed = findSandbox(commandFolders);
     if ("problem" in sandboxed) return sandboxed;
-    const started = start(sandboxed);
+    const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);
-    let says = "it ended without a word";
+    let says = "it ended without a word.";
     try {
       for await (const frame of started.ask(TRY, null)) {
         if (frame.kind === "end") return sandboxed;
@@ -97,16 +100,24 @@ export function createSandbox({ folder, memoryBytes = MEMORY_BYTES, spareMs = SP
       clearTimeout(timer);
       started.stop();
     }
-    return { problem: `bubblewrap does not work on this machine: ${says}. "skein doctor" tries it again.` };
+    await started.ended;
+    return { problem: `bubblewrap does not work on this machine: ${started.complaint() || says}` };
+  }
+
+  /** Tried until it works: whoever installs what is missing need not start the server again. */
+  async function found(): Promise<Sandboxed> {
+    const sandboxed = await (tried ??= trial());
+    if ("problem" in sandboxed) tried = undefined;
+    return sandboxed;
   }
 
   return {
     async problem() {
-      const sandboxed = await (tried ??= trial());
+      const sandboxed = await found();
       return "problem" in sandboxed ? sandboxed.problem : undefined;
     },
     async *ask({ database, timeMs, ...job }, signal) {
-      const sandboxed = await (tried ??= trial());
+      const sandboxed = await found();
       if ("problem" in sandboxed) throw new KnownError("sandbox_missing", sandboxed.problem);
       const started = forgetSpare() ?? start(sandboxed);
       let isLate = false;

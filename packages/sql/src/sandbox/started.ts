@@ -12,21 +12,26 @@ export interface Started {
   ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<Frame>;
   /** Ends it, whatever it is doing, and all that it has. */
   stop(): void;
+  /** What bubblewrap or Node said on standard error, if that was listened to. */
+  complaint(): string;
   /** How the process ended. */
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly code: number | null }>;
 }
 
 export function startSandboxed(
   sandboxed: Extract<Sandboxed, { command: string }>,
-  { walls, folder }: { readonly walls: Walls; readonly folder: string },
+  { walls, folder, hears }: { readonly walls: Walls; readonly folder: string; readonly hears: boolean },
 ): Started {
   // Seen inside as /data. It is empty until there is a question: a process may wait for any tenant's.
   const data = mkdtempSync(join(folder, "question-"));
   const child = spawn(sandboxed.command, sandboxed.args(walls, data), {
     env: {},
     cwd: "/",
-    stdio: ["pipe", "ignore", "ignore", "pipe"],
+    // What a statement can make DuckDB print is nobody's to read.
+    stdio: ["pipe", "ignore", hears ? "pipe" : "ignore", "pipe"],
   });
+  let complaint = "";
+  child.stderr?.on("data", (piece) => (complaint += String(piece)));
   const ended = new Promise<Awaited<Started["ended"]>>((resolve) => {
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       rmSync(data, { recursive: true, force: true });
@@ -48,6 +53,7 @@ export function startSandboxed(
       question.end(JSON.stringify({ ...job, file } satisfies Job));
       yield* framesOf(answer);
     },
+    complaint: () => complaint.trim().slice(0, 500),
     stop() {
       child.kill("SIGKILL");
     },

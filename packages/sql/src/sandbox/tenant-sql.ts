@@ -22,15 +22,18 @@ export interface TenantSqlOptions {
   readonly now?: () => number;
   /** How long a question waits for its rows before it is told to come again. */
   readonly copyMs?: number;
+  /** Where bubblewrap is looked for: where systems have it, unless told. */
+  readonly commandFolders?: readonly string[];
 }
 
 /** Tenants whose copies are kept. */
 const TENANTS = 100;
 const COPY_MS = 20_000;
 
-export function createTenantSql({ store, folder, now = Date.now, copyMs = COPY_MS }: TenantSqlOptions): TenantSql {
+export function createTenantSql(options: TenantSqlOptions): TenantSql {
+  const { store, folder, now = Date.now, copyMs = COPY_MS, commandFolders } = options;
   const own = join(folder, String(process.pid));
-  const sandbox = createSandbox({ folder: join(own, "sandbox") });
+  const sandbox = createSandbox({ folder: join(own, "sandbox"), ...(commandFolders && { commandFolders }) });
   const keeper = createKeeper();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
