@@ -1,4 +1,11 @@
-import { type ApiErrorCode, ERROR_STATUS, type ErrorBody, type Problem, isKnownError } from "@skein/protocol";
+import {
+  type ApiErrorCode,
+  CLAUDE_ERROR_NAMES,
+  ERROR_STATUS,
+  type ErrorBody,
+  type Problem,
+  isKnownError,
+} from "@skein/protocol";
 
 /** An error that only a server has: who may call, limits, HTTP itself. */
 export class ApiError extends Error {
@@ -27,6 +34,14 @@ export interface ErrorAnswer {
   readonly isBug: boolean;
 }
 
+/** Answered with a 5xx, and nobody's bug. */
+const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
+  "closed",
+  "sandbox_missing",
+  "SERVICE_UNAVAILABLE",
+  "REQUEST_TIMEOUT",
+]);
+
 /** Codes whose message may say where the store is or what it was asked: callers only learn that it is not there. */
 const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   store_locked: "Another process holds the store.",
@@ -39,13 +54,14 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   unreadable: "The log has something that this version cannot read.",
 };
 
-/** Any error as an answer: its code, a sentence, and neither path, SQL nor stack. */
-export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
-  const { code, message, details, headers } = described(error);
+/** Any error as an answer: its code, a sentence, and neither path, SQL nor stack. Under `/api/v1` codes have seed 000's names. */
+export function errorAnswer(error: unknown, requestId: string, path = ""): ErrorAnswer {
+  const { code: own, message, details, headers } = described(error);
+  const code = path.startsWith("/api/v1/") ? (CLAUDE_ERROR_NAMES[own] ?? own) : own;
   return {
     status: ERROR_STATUS[code],
     headers,
-    isBug: ERROR_STATUS[code] >= 500 && code !== "closed" && code !== "sandbox_missing",
+    isBug: ERROR_STATUS[code] >= 500 && !EXPECTED.has(code),
     body: { error: { code, message, ...(details && { details: { ...details } }), request_id: requestId } },
   };
 }

@@ -1,3 +1,4 @@
+export type { ClaudeGate } from "./claude/gate.ts";
 export type { ServerDeps } from "./deps.ts";
 export { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "./keys.ts";
 export { DEFAULT_LIMITS, type Limits } from "./limits.ts";

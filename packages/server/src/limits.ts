@@ -19,6 +19,8 @@ export interface Limits {
   /** How long a reader may stay behind before it is cut. */
   readonly backlogMs: number;
   readonly heartbeatMs: number;
+  /** How long a request may wait for the end of a run. */
+  readonly answerMs: number;
   /** Statements of SQL that run at once, of all keys together. */
   readonly statements: number;
   /** How long a statement may run, and how much of its answer is sent. */
@@ -38,6 +40,7 @@ export const DEFAULT_LIMITS: Limits = {
   backlogBytes: 1024 * 1024,
   backlogMs: 5000,
   heartbeatMs: 15_000,
+  answerMs: 600_000,
   statements: 2,
   statementMs: 5000,
   statementRows: 10_000,

@@ -93,9 +93,14 @@ function parameters(schema: Route["params"], place: "path" | "query"): readonly 
 function success(route: Route): Record<string, unknown> {
   const content = {
     ...(route.response && { "application/json": { schema: schemaOf(route.response, "output") } }),
-    ...Object.fromEntries((route.produces ?? []).map((type) => [type, {}])),
+    ...Object.fromEntries((route.produces ?? []).map((type) => [type, streamed(route, type)])),
   };
   return { description: route.summary, ...(Object.keys(content).length > 0 && { content }) };
+}
+
+/** What one event of a stream looks like. */
+function streamed({ stream }: Route, type: string): Record<string, unknown> {
+  return stream && type === "text/event-stream" ? { schema: schemaOf(stream, "output") } : {};
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {

@@ -26,6 +26,10 @@ const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
   postMessage: "messageBytes",
   answerAwait: "messageBytes",
   importSession: "importBytes",
+  query: "messageBytes",
+  querySingle: "messageBytes",
+  resumeClaudeSession: "messageBytes",
+  forkClaudeSession: "messageBytes",
 };
 
 /** Puts every route of the table on the server, under each of its paths. */
@@ -88,9 +92,11 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: Call) => Promise<unknown>;
   const work = async (): Promise<unknown> =>
     checked(route, name, await handle(input as ParsedRequest<RouteName>, call));
-  const { status, body, replayed } = key
-    ? await idempotency.run(key, async () => ({ status: route.status, body: await work() }))
-    : { status: route.status, body: await work(), replayed: false };
+  // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
+  const { status, body, replayed } =
+    key && !route.stream
+      ? await idempotency.run(key, async () => ({ status: route.status, body: await work() }))
+      : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
   if (isRaw(body))
     return reply

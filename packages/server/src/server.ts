@@ -12,6 +12,7 @@ import fastify, {
 import { allowedMethods } from "./allowed-methods.ts";
 import { ApiError, errorAnswer, problemOf } from "./api-error.ts";
 import { type Shared, createViews } from "./call.ts";
+import { CLAUDE_SOCKET, createClaudeConnection } from "./claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
 import { checkCaller, keyIn } from "./guard.ts";
 import { handlers } from "./handlers/index.ts";
@@ -23,6 +24,7 @@ import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
 import { createMetrics } from "./metrics.ts";
 import { checkScope, registerRoutes } from "./register.ts";
 import { createStreams } from "./streams.ts";
+import { acceptSockets } from "./socket-connection.ts";
 import { registerSocket, socketOptions } from "./socket.ts";
 import { createTracing } from "./tracing.ts";
 import { type WebhookSender, createWebhooks } from "./webhooks.ts";
@@ -114,6 +116,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const idempotency = createIdempotency({ records: deps.store.records, now });
   registerRoutes(app, { handlers, shared, idempotency });
   registerSocket(app, shared);
+  acceptSockets(app, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
   await app.ready();
   const sweep = (): void => void idempotency.sweep().catch((error: unknown) => closing || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
@@ -161,7 +164,7 @@ function addErrors(
   { log, routes }: { log: NonNullable<ServerDeps["log"]>; routes: Server["routes"] },
 ): void {
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): unknown => {
-    const { status, body, headers, isBug } = errorAnswer(error, request.id);
+    const { status, body, headers, isBug } = errorAnswer(error, request.id, request.url);
     if (isBug) {
       const { stack = String(error) } = error as { stack?: string };
       log({

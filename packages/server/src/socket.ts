@@ -13,14 +13,11 @@ import { BODY_SHAPE } from "./json-shape.ts";
 import { allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
 import { type FrameSink, streamSession } from "./session-stream.ts";
+import { type Connection, acceptSockets, createSender, say } from "./socket-connection.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
 /** Sessions that one connection may follow. */
 const SUBSCRIPTIONS = 100;
-/** Close codes: going away, of a kind that is not taken, revoked. */
-const AWAY = 1001;
-const NOT_TEXT = 1003;
-const REVOKED = 4401;
 
 export function socketOptions({ bodyBytes }: Limits) {
   return {
@@ -32,52 +29,10 @@ export function socketOptions({ bodyBytes }: Limits) {
 
 /** `/v1/ws`: the same frames as the streams, of several sessions, and prompts, answers and cancels the other way. */
 export function registerSocket(app: FastifyInstance, shared: Shared): void {
-  app.get("/v1/ws", { websocket: true }, (socket, request) => {
-    const { principal } = request;
-    if (!principal) return socket.close(REVOKED);
-    let giveBack: () => void;
-    try {
-      giveBack = shared.meter.stream(principal.keyId);
-    } catch {
-      return socket.close(1013, "too many streams");
-    }
-    const caller: Caller = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: undefined };
-    const remove = shared.streams.add({
-      keyId: principal.keyId,
-      close(reason) {
-        say(socket, { type: "closing", reason });
-        socket.close(reason === "revoked" ? REVOKED : AWAY, reason);
-      },
-    });
-    const connection = createConnection(socket, caller);
-    const stopPinging = keepAlive(socket, shared.limits.heartbeatMs);
-    socket.on("message", (data: Buffer, isBinary: boolean) => {
-      if (isBinary) return socket.close(NOT_TEXT, "text only");
-      void connection.receive(data);
-    });
-    socket.on("error", () => socket.terminate());
-    socket.on("close", () => {
-      stopPinging();
-      remove();
-      giveBack();
-      connection.end();
-    });
-  });
+  acceptSockets(app, shared, { path: "/v1/ws", connect: createConnection });
 }
 
-/** Notices a client that is gone without saying so. */
-function keepAlive(socket: WebSocket, everyMs: number): () => void {
-  let answered = true;
-  socket.on("pong", () => (answered = true));
-  const timer = setInterval(() => {
-    if (!answered) return socket.terminate();
-    answered = false;
-    socket.ping();
-  }, everyMs);
-  return () => clearInterval(timer);
-}
-
-function createConnection(socket: WebSocket, caller: Caller) {
+function createConnection(socket: WebSocket, caller: Caller): Connection {
   const following = new Map<string, AbortController>();
   const { shared, principal } = caller;
 
@@ -145,41 +100,13 @@ function sinkOf(
   socket: WebSocket,
   { sessionId, signal, shared }: { sessionId: string; signal: AbortSignal; shared: Shared },
 ): FrameSink {
-  const { backlogBytes, backlogMs } = shared.limits;
-  const isBehind = (): boolean => socket.bufferedAmount > backlogBytes;
-
-  async function caughtUp(): Promise<boolean> {
-    const end = Date.now() + backlogMs;
-    while (isBehind() && !signal.aborted) {
-      if (Date.now() > end) {
-        shared.metrics.cut();
-        socket.terminate();
-        return false;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    return !signal.aborted;
-  }
-
-  const send = (frame: object): boolean | Promise<boolean> => {
-    if (signal.aborted) return false;
-    if (isBehind()) return caughtUp().then((isOpen) => isOpen && say(socket, frame));
-    return say(socket, frame);
-  };
+  const { send, trySend } = createSender(socket, { signal, shared });
   return {
     signal,
     event: (event: Event) => send({ type: "event", event }),
-    draft(draft: Draft) {
-      if (!isBehind()) say(socket, { type: "draft", draft });
-    },
+    draft: (draft: Draft) => trySend({ type: "draft", draft }),
     reset: () => send({ type: "reset", session_id: sessionId }),
   };
-}
-
-function say(socket: WebSocket, frame: object): boolean {
-  if (socket.readyState !== socket.OPEN) return false;
-  socket.send(JSON.stringify(frame));
-  return true;
 }
 
 function referenceOf(given: unknown): string | null {

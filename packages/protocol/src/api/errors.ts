@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CLAUDE_ERROR_STATUS, ClaudeErrorCode } from "../claude/errors.ts";
 import { ErrorCode } from "../error.ts";
 
 /** What only a server can answer: who may call, and what HTTP itself does not allow. */
@@ -24,7 +25,7 @@ const HttpErrorCode = z.enum([
   "internal",
 ]);
 
-export const ApiErrorCode = z.enum([...ErrorCode.options, ...HttpErrorCode.options]);
+export const ApiErrorCode = z.enum([...ErrorCode.options, ...HttpErrorCode.options, ...ClaudeErrorCode.options]);
 export type ApiErrorCode = z.infer<typeof ApiErrorCode>;
 
 /** One line per code: the status it is answered with. */
@@ -62,6 +63,7 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   precondition_failed: 412,
   url_not_allowed: 422,
   internal: 500,
+  ...CLAUDE_ERROR_STATUS,
 };
 
 /** The body of every answer that is not a success. */

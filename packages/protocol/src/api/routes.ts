@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -6,7 +7,7 @@ import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
-/** Every route of the platform API. The server serves it, OpenAPI describes it and the client calls it from here. */
+/** Every route of the server: the platform API, and the Claude Agent API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
   ...systemRoutes,
   ...agentRoutes,
@@ -14,6 +15,7 @@ export const ROUTES = {
   ...runRoutes,
   ...sqlRoutes,
   ...webhookRoutes,
+  ...claudeRoutes,
 };
 export type RouteName = keyof typeof ROUTES;
 

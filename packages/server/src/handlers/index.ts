@@ -1,4 +1,5 @@
 import type { Handlers } from "../call.ts";
+import { claudeHandlers } from "../claude/handlers.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
 import { eventHandlers } from "./events.ts";
@@ -24,4 +25,5 @@ export const handlers: Handlers = {
   ...runTextHandlers,
   ...sqlHandlers,
   ...webhookHandlers,
+  ...claudeHandlers,
 };

@@ -7,7 +7,14 @@ import { caller, folder, frames, say, session, settled, testServer } from "./wor
 import { openStore } from "skein";
 
 /** Open to anyone, and nothing else is. */
-const OPEN = new Set(["GET /health", "GET /ready", "GET /", "GET /assets/home.js", "GET /assets/home.css"]);
+const OPEN = new Set([
+  "GET /health",
+  "GET /api/v1/health",
+  "GET /ready",
+  "GET /",
+  "GET /assets/home.js",
+  "GET /assets/home.css",
+]);
 
 /** A server without a network, two tenants, a key of each scope, and something of each kind that belongs to `mine`. */
 async function twoTenants() {
@@ -66,7 +73,7 @@ test("every route of the router has its rule: no key, wrong key, wrong scope, ot
   const wrong = `${mine.admin.slice(0, -1)}${mine.admin.endsWith("A") ? "B" : "A"}`;
   for (const { method, path } of server.routes) {
     const name = `${method} ${path}`;
-    if (path === "/v1/ws") continue;
+    if (path === "/v1/ws" || path === "/api/v1/query/ws") continue;
     const route = table.get(name);
     expect(route, `${name} is not in the table`).toBeDefined();
     const body = method === "GET" || method === "DELETE" ? undefined : {};
@@ -99,6 +106,12 @@ test("with bodies that fit, another tenant's things are 404 on every route, and 
   const bodies: Record<string, unknown> = {
     "/messages": { role: "user", content: { text: "x" } },
     "/awaits/:tool_use_id": { content: "x" },
+    "/resume": { prompt: "x" },
+    "/api/v1/sessions/:session_id/fork": { prompt: "x" },
+    "/control": { type: "permission_mode_change", permission_mode: "plan" },
+    "/answer": { answer: "x" },
+    "/rewind": { checkpoint_id: "x" },
+    "/tags": { tags: [] },
   };
   for (const { method, path } of server.routes) {
     if (!path.includes(":")) continue;
@@ -113,6 +126,7 @@ test("with bodies that fit, another tenant's things are 404 on every route, and 
   }
   for (const path of ["/v1/agents", "/v1/sessions", "/v1/models", "/v1/usage"])
     expect((await inject("GET", path, theirs)).json()).toMatchObject({ data: [] });
+  expect((await inject("GET", "/api/v1/sessions", theirs)).json()).toMatchObject({ sessions: [], total: 0 });
   expect((await inject("POST", "/v1/sessions", theirs, { agent_id: agentId })).statusCode).toBe(422);
   expect((await inject("GET", `/v1/sessions/${sessionId}`, mine.read)).statusCode).toBe(200);
 });

@@ -1,0 +1,254 @@
+import { claudeAgent, derivedId } from "@skein/core";
+import {
+  type AgentConfig,
+  type Await,
+  ClaudeOptions,
+  type Content,
+  type ForkRequest,
+  KnownError,
+  type QueryRequest,
+  type Session,
+  isKnownError,
+} from "@skein/protocol";
+import { ApiError } from "../api-error.ts";
+import type { Caller } from "../call.ts";
+import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
+import type { ClaudeGate } from "./gate.ts";
+import { promptContent } from "./prompt-content.ts";
+import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
+
+/** A run that somebody asked for, and where it stands. */
+export interface AskedRun {
+  readonly sessionId: string;
+  readonly runId: string;
+  /** Its events come after this one. */
+  readonly from: number;
+  /** Frames up to this event are not for whoever asked. */
+  readonly after: number;
+  readonly partials: boolean;
+}
+
+/** What is said, and what is said about the session itself. */
+type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>;
+
+/** What happens to a run that is under way when a prompt comes: it keeps the prompt out, or gives way to it. */
+type Busy = "locked" | "replaced";
+
+/** A query: a new session, or more in one that is there, or in a copy of it. `raw` is the body as it came: it tells what was left out. */
+export async function acceptQuery(
+  call: Caller,
+  body: QueryRequest,
+  raw: unknown,
+  busy: Busy = "locked",
+): Promise<AskedRun> {
+  const existing = body.session_id ?? (body.continue_conversation ? await latestIn(call, body.cwd) : undefined);
+  if (existing === undefined) return begin(call, body);
+  return body.fork_session ? acceptFork(call, existing, body, raw) : acceptResume(call, existing, body, raw, busy);
+}
+
+/** More in a session; or, if exactly one question is open there, the answer to it, in the same run. */
+export async function acceptResume(
+  call: Caller,
+  sessionId: string,
+  body: Spoken,
+  raw: unknown,
+  busy: Busy = "locked",
+): Promise<AskedRun> {
+  const session = await claudeSession(call, sessionId);
+  const gate = await openGate(call);
+  const state = await call.sessions.state(sessionId);
+  const recorded = recordedOptions(state);
+  const given = runOptions(givenOptions(body, raw), recorded);
+  const partials = given.include_partial_messages ?? recorded?.include_partial_messages ?? false;
+  const content = promptContent(body, call);
+  const question = await onlyQuestion(call, sessionId);
+  if (question) {
+    checkNothingElse(given);
+    return answeredRun(call, question, { content, partials });
+  }
+  const options = recorded ? await gate.admit(given, { principal: call.principal, sessionId }) : given;
+  if (busy === "replaced" && session.run_id !== null)
+    // It may have ended by itself meanwhile.
+    await call.sessions.cancel(sessionId, { reason: "Another prompt took its place." }).catch(() => {});
+  const prompt = {
+    content,
+    whenIdle: busy === "locked",
+    ...(Object.keys(options).length > 0 && { options }),
+  };
+  const { runId, sequence } = await call.sessions
+    .prompt(sessionId, prompt, call.idempotency)
+    .catch((error: unknown) => {
+      throw isKnownError(error, "conflict") ? locked(sessionId) : error;
+    });
+  await keep(call, session, body);
+  return { sessionId, runId, from: sequence - 1, after: 0, partials };
+}
+
+/** More in a copy of a session. What is not given is the parent's. */
+export async function acceptFork(
+  call: Caller,
+  parentId: string,
+  body: Spoken & Partial<Pick<ForkRequest, "message_id">>,
+  raw: unknown,
+): Promise<AskedRun> {
+  const { metadata } = await claudeSession(call, parentId);
+  const gate = await openGate(call);
+  const recorded = recordedOptions(await call.sessions.state(parentId));
+  const given = runOptions(givenOptions(body, raw), recorded);
+  const content = promptContent(body, call);
+  const id = newId(call, "claude-fork");
+  const admitted = recorded ? await gate.admit(given, { principal: call.principal, sessionId: id }) : given;
+  await gate.inherit(parentId, id, call.principal);
+  call.shared.meter.session(call.principal.keyId);
+  const changed = (config: AgentConfig): AgentConfig => ({
+    ...config,
+    model: admitted.model ?? config.model,
+    extras: { ...config.extras, claude: { ...(config.extras["claude"] as object), ...admitted } },
+  });
+  const options = {
+    id,
+    ...(recorded && { agent: changed }),
+    ...(body.message_id && { messageId: body.message_id }),
+    ...(body.title && { title: body.title }),
+    metadata: { ...metadata, ...metadataOf(body, admitted) },
+  };
+  await call.sessions.fork(parentId, options).catch((error: unknown) => {
+    // The same request came before: its fork is there.
+    if (!call.idempotency || !isKnownError(error, "conflict")) throw error;
+  });
+  if (body.tags) await call.sessions.edit(id, { tags: body.tags });
+  const { runId, sequence } = await call.sessions.prompt(id, { content }, call.idempotency);
+  const partials = admitted.include_partial_messages ?? recorded?.include_partial_messages ?? false;
+  return { sessionId: id, runId, from: sequence - 1, after: 0, partials };
+}
+
+async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
+  const gate = await openGate(call);
+  const content = promptContent(body, call);
+  const id = newId(call, "claude-session");
+  const admitted = await gate.admit(allOptions(body), { principal: call.principal, sessionId: id });
+  call.shared.meter.session(call.principal.keyId);
+  await storeClaudeAgent(call);
+  // Settings may name a model of their own; otherwise the session says which one it has.
+  const hasSettings = admitted.settings || admitted.setting_sources?.length;
+  const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
+  const options = ClaudeOptions.parse({ ...admitted, model });
+  const { sessionId, runId, sequence } = await call.sessions.begin(
+    claudeAgent(options),
+    { content },
+    {
+      id,
+      title: body.title ?? null,
+      tags: body.tags ?? [],
+      workingDirectory: options.cwd ?? null,
+      metadata: metadataOf(body, options),
+    },
+    call.idempotency,
+  );
+  return { sessionId, runId, from: sequence - 1, after: 0, partials: options.include_partial_messages };
+}
+
+/** The session of a path, in the seed's words if it is not there. */
+export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<Session> {
+  return sessions.get(sessionId).catch((error: unknown) => {
+    throw isKnownError(error, "not_found") ? noSession(sessionId) : error;
+  });
+}
+
+export function noSession(sessionId: string): ApiError {
+  return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
+}
+
+/** What stands before Claude Code, if it can run here. */
+export async function openGate({ shared }: Caller): Promise<ClaudeGate> {
+  const gate = shared.deps.claude;
+  const problem = gate ? await gate.problem() : "This server does not run Claude Code.";
+  if (!gate || problem !== undefined) throw new ApiError("SERVICE_UNAVAILABLE", problem ?? "");
+  return gate;
+}
+
+/** What a session waits for from its callers. */
+export async function openAwaits({ shared, principal }: Caller, sessionId: string): Promise<readonly Await[]> {
+  const open = await shared.deps.store.awaits(sessionId, { tenant: principal.tenant });
+  return open.filter(({ kind }) => kind !== "subagent");
+}
+
+async function onlyQuestion(call: Caller, sessionId: string): Promise<Await | undefined> {
+  const questions = (await openAwaits(call, sessionId)).filter(({ kind }) => kind === "question");
+  return questions.length === 1 ? questions[0] : undefined;
+}
+
+/** A prompt that is an answer changes nothing else: the run that asked goes on as it is. */
+function checkNothingElse({ include_partial_messages: _, ...others }: Partial<ClaudeOptions>): void {
+  const [name] = Object.keys(others);
+  if (name !== undefined)
+    throw new KnownError(
+      "invalid",
+      `${name}: This prompt answers a question, and the run that asked goes on as it is. Use control to change it.`,
+    );
+}
+
+async function answeredRun(
+  call: Caller,
+  { session_id: sessionId, tool_use_id, run_id: runId }: Await,
+  { content, partials }: { readonly content: Content; readonly partials: boolean },
+): Promise<AskedRun> {
+  const { disposition, sequence } = await call.sessions.answer(sessionId, tool_use_id, { content });
+  if (disposition !== "accepted" || sequence === null) throw locked(sessionId);
+  const run = (await call.sessions.runs(sessionId, { limit: 1 })).items.find(({ id }) => id === runId);
+  return { sessionId, runId, from: run ? run.first_sequence - 1 : 0, after: sequence, partials };
+}
+
+function locked(sessionId: string): ApiError {
+  return new ApiError(
+    "SESSION_LOCKED",
+    `Session ${sessionId} has a run that is not over. Interrupt it, or wait for its end.`,
+  );
+}
+
+/** The same id for a request that is sent again, so that nothing is begun twice. */
+function newId({ idempotency, shared }: Caller, kind: string): string {
+  return idempotency ? derivedId(kind, idempotency.id) : shared.ids();
+}
+
+/** The user is kept where sessions can be found by it. */
+function metadataOf(
+  { metadata }: Partial<Pick<QueryRequest, "metadata">>,
+  { user }: Partial<ClaudeOptions>,
+): Record<string, unknown> {
+  return { ...metadata, ...(user && { user }) };
+}
+
+/** What a query says about the session itself, for one that was there before. */
+async function keep(
+  { sessions }: Caller,
+  session: Session,
+  { metadata, tags, title }: Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>,
+): Promise<void> {
+  if (!metadata && !tags && !title) return;
+  await sessions.edit(session.id, {
+    ...(title && { title }),
+    ...(tags && { tags }),
+    ...(metadata && { metadata: { ...session.metadata, ...metadata } }),
+  });
+}
+
+/** The tenant's session of this folder that ran last; undefined if there is none, and then a new one is begun. */
+async function latestIn(call: Caller, folder: string | null | undefined): Promise<string | undefined> {
+  const gate = await openGate(call);
+  const request = { principal: call.principal, sessionId: call.shared.ids() };
+  const { cwd = null } = await gate.admit(folder ? { cwd: folder } : {}, request);
+  let latest: Session | undefined;
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const query = { limit: 200, agentId: CLAUDE_AGENT_ID, ...(cursor !== undefined && { cursor }) };
+    const page = await call.sessions.list(query);
+    for (const session of page.items)
+      if (session.working_directory === cwd && lastUse(session) > (latest ? lastUse(latest) : "")) latest = session;
+    cursor = page.cursor;
+  }
+  return latest?.id;
+}
+
+function lastUse({ last_run_at, created_at }: Session): string {
+  return last_run_at ?? created_at;
+}

@@ -1,0 +1,86 @@
+import type { Live, Sessions } from "@skein/core";
+import { type Content, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
+import type { AskedRun } from "./accept.ts";
+
+/** Where frames go: an SSE connection, a WebSocket, or a list. */
+export interface RunSink {
+  readonly signal: AbortSignal;
+  /** False once nobody takes any more. */
+  frame(frame: StreamEvent): boolean | Promise<boolean>;
+  /** May be lost: the message that follows says it all. */
+  partial(frame: StreamEvent): void;
+}
+
+export interface RunFrames {
+  readonly sessions: Sessions;
+  readonly live: Live;
+  readonly run: AskedRun;
+}
+
+/**
+ * Sends the frames of a run: what is stored, then what comes, until the run is over. Answers whether its end was sent.
+ *
+ * The run is framed from its beginning, because its result needs that; what the reader has is left out.
+ */
+export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean> {
+  const { sessionId, runId, from, after, partials } = run;
+  const { sequence, ...context } = await contextOf(sessions, run);
+  const framing = createFraming(context);
+  let started = false;
+  let generated: string | undefined;
+  let stopListening: (() => void) | undefined;
+  const listen = (): void => {
+    stopListening ??= live.subscribe(sessionId, (piece) => {
+      if (piece.run_id !== runId || piece.message_id === generated) return;
+      const frame = partialFrame(piece.event as Record<string, unknown>, piece.message_id);
+      if (frame) sink.partial(frame);
+    });
+  };
+  try {
+    if (partials && from >= sequence) listen();
+    for await (const event of sessions.follow(sessionId, { after: from }, sink.signal)) {
+      const { run_id } = event.data as { run_id?: unknown };
+      if (typeof run_id === "string" && run_id !== runId) continue;
+      if (event.event_type === "session.started") started = true;
+      if (event.event_type === "step.generated") generated = event.data.message_id;
+      const frames = framing(event);
+      if (event.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
+      if (event.event_type === "session.completed" || event.event_type === "session.failed") return true;
+      // Pieces of what is being made come after what is there.
+      if (partials && event.sequence >= sequence) listen();
+      // A run that was cancelled while it waited its turn never begins.
+      if (event.event_type === "cancel.requested" && !started)
+        return await sink.frame({ event: "done", data: { reason: "interrupted" } });
+    }
+  } finally {
+    stopListening?.();
+  }
+  if (sink.signal.aborted) return false;
+  const data = { code: "SESSION_NOT_FOUND", message: `Session ${sessionId} was deleted.` };
+  return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
+}
+
+async function contextOf(sessions: Sessions, { sessionId, runId }: AskedRun) {
+  const [{ agent, transcript, pending, queue, sequence }, session, runs] = await Promise.all([
+    sessions.state(sessionId),
+    sessions.get(sessionId),
+    sessions.runs(sessionId, { limit: 200 }),
+  ]);
+  const since = runs.items.slice(0, runs.items.findIndex(({ id }) => id === runId) + 1);
+  const later = since.reduce((sum, { cost_micros }) => sum + cost_micros, 0);
+  const unpriced = since.reduce((sum, { unpriced_calls }) => sum + unpriced_calls, 0);
+  const contents = new Map<string, Content>([
+    ...transcript.map(({ id, content }): [string, Content] => [id, content]),
+    ...Object.entries(pending).map(([id, { content }]): [string, Content] => [id, content]),
+    ...queue.map(({ message_id, content }): [string, Content] => [message_id, content]),
+  ]);
+  return {
+    sequence,
+    sessionId,
+    model: session.model,
+    tools: agent?.tool_schemas.map(({ name }) => name) ?? [],
+    announces: agent?.runtime === "claude-code",
+    contents,
+    costBefore: session.unpriced_calls > unpriced ? null : session.cost_micros - later,
+  };
+}

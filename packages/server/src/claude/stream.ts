@@ -1,0 +1,112 @@
+import { type StreamEvent, placeOfFrame } from "@skein/protocol";
+import { ApiError } from "../api-error.ts";
+import { type Call, type Caller, TAKEN_OVER } from "../call.ts";
+import { openSse } from "../sse.ts";
+import type { StreamEnd } from "../streams.ts";
+import { type AskedRun, claudeSession } from "./accept.ts";
+import { sendRun } from "./run-frames.ts";
+
+/** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
+export async function streamRun(
+  call: Call,
+  run: AskedRun,
+  { stopOnDisconnect = false }: { stopOnDisconnect?: boolean } = {},
+): Promise<typeof TAKEN_OVER> {
+  const { shared, principal, reply, sessions } = call;
+  const giveBack = shared.meter.stream(principal.keyId);
+  reply.hijack();
+  const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
+  const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
+  let closed = false;
+  const remove = shared.streams.add({
+    keyId: principal.keyId,
+    close(reason) {
+      closed = true;
+      sse.end(closing(reason));
+    },
+  });
+  try {
+    const sink = {
+      signal: sse.signal,
+      frame: (frame: StreamEvent) => sse.send(frameText(frame)),
+      partial: (frame: StreamEvent) => sse.trySend(frameText(frame)),
+    };
+    const isOver = await sendRun({ sessions, live: shared.deps.live, run }, sink);
+    if (!isOver && !closed && stopOnDisconnect) await stopRun(call, run);
+    sse.end();
+  } catch {
+    // The reader comes back with its Last-Event-ID; what is wrong will be said to its next request.
+    reply.raw.destroy();
+  } finally {
+    remove();
+    giveBack();
+  }
+  return TAKEN_OVER;
+}
+
+/** The run that a reader was following, if it says how far it got; undefined if it begins. */
+export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun | undefined> {
+  const header = call.request.headers["last-event-id"];
+  if (typeof header !== "string" || header === "") return undefined;
+  const place = placeOfFrame(header);
+  const id = place?.sessionId ?? sessionId;
+  // Without this a query whose connection broke would be asked, and paid for, a second time.
+  if (!place || id === undefined || (sessionId !== undefined && id !== sessionId))
+    throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
+  await claudeSession(call, id);
+  const run = await runAt(call, id, place.sequence);
+  if (!run) throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
+  return {
+    sessionId: id,
+    runId: run.id,
+    from: run.first_sequence - 1,
+    after: place.sequence,
+    partials: await partialsOf(call, id),
+  };
+}
+
+/** The run that is under way or waits its turn, else the last one. */
+export async function currentRun(call: Call, sessionId: string): Promise<AskedRun> {
+  const { run, queue, sequence } = await call.sessions.state(sessionId);
+  const partials = await partialsOf(call, sessionId);
+  const [next] = queue;
+  // The prompt of a run that waits is in the state that its frames begin with.
+  if (!run && next) return { sessionId, runId: next.run_id, from: sequence, after: 0, partials };
+  const [latest] = (await call.sessions.runs(sessionId, { limit: 1 })).items;
+  if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
+  return { sessionId, runId: latest.id, from: latest.first_sequence - 1, after: 0, partials };
+}
+
+async function runAt({ sessions }: Call, sessionId: string, sequence: number) {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await sessions.runs(sessionId, { limit: 200, ...(cursor !== undefined && { cursor }) });
+    const run = page.items.find(({ first_sequence }) => first_sequence <= sequence);
+    if (run) return run.last_sequence !== null && sequence > run.last_sequence ? undefined : run;
+    cursor = page.cursor;
+  }
+  return undefined;
+}
+
+async function partialsOf({ sessions }: Call, sessionId: string): Promise<boolean> {
+  const { agent, run } = await sessions.state(sessionId);
+  const own = agent?.extras["claude"] as { include_partial_messages?: unknown } | undefined;
+  return (run?.prompt.options?.["include_partial_messages"] ?? own?.include_partial_messages) === true;
+}
+
+/** Nobody is there any more who wants it. */
+export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedRun): Promise<void> {
+  // It may have ended by itself meanwhile.
+  await sessions.cancel(sessionId, { runId, reason: "The client that asked for it went away." }).catch(() => {});
+}
+
+/** JSON has no line breaks of its own, so the data is always one line. */
+export function frameText({ event, id, data }: StreamEvent): string {
+  return `event: ${event}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The connection ends and the run does not: a reader that still may comes back. */
+function closing(reason: StreamEnd): string {
+  if (reason !== "revoked") return `: closing (${reason})\n\n`;
+  const data = { code: "AUTHENTICATION_ERROR", message: "The key was revoked." };
+  return frameText({ event: "error", data });
+}

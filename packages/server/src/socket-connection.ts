@@ -1,0 +1,111 @@
+import type { WebSocket } from "@fastify/websocket";
+import type { FastifyInstance } from "fastify";
+import type { Caller, Shared } from "./call.ts";
+
+/** What a socket is for: takes what the client says, one message at a time. */
+export interface Connection {
+  receive(bytes: Buffer): Promise<void>;
+  /** The client is gone. */
+  end(): void;
+}
+
+/** Close codes: going away, of a kind that is not taken, revoked. */
+const AWAY = 1001;
+const NOT_TEXT = 1003;
+const REVOKED = 4401;
+
+/** Takes WebSockets at a path: counted as streams of their key, closed with it, and noticed when they die. */
+export function acceptSockets(
+  app: FastifyInstance,
+  shared: Shared,
+  { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller) => Connection },
+): void {
+  app.get(path, { websocket: true }, (socket, request) => {
+    const { principal } = request;
+    if (!principal) return socket.close(REVOKED);
+    let giveBack: () => void;
+    try {
+      giveBack = shared.meter.stream(principal.keyId);
+    } catch {
+      return socket.close(1013, "too many streams");
+    }
+    const caller: Caller = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: undefined };
+    const remove = shared.streams.add({
+      keyId: principal.keyId,
+      close(reason) {
+        say(socket, { type: "closing", reason });
+        socket.close(reason === "revoked" ? REVOKED : AWAY, reason);
+      },
+    });
+    const connection = connect(socket, caller);
+    const stopPinging = keepAlive(socket, shared.limits.heartbeatMs);
+    socket.on("message", (data: Buffer, isBinary: boolean) => {
+      if (isBinary) return socket.close(NOT_TEXT, "text only");
+      void connection.receive(data);
+    });
+    socket.on("error", () => socket.terminate());
+    socket.on("close", () => {
+      stopPinging();
+      remove();
+      giveBack();
+      connection.end();
+    });
+  });
+}
+
+/** Sends over a socket. A client that does not read is waited for, for a while, and then cut. */
+export interface Sender {
+  send(frame: object): boolean | Promise<boolean>;
+  /** Sends what may be lost: it is left out for a client that is behind. */
+  trySend(frame: object): void;
+}
+
+export function createSender(
+  socket: WebSocket,
+  { signal, shared }: { readonly signal: AbortSignal; readonly shared: Shared },
+): Sender {
+  const { backlogBytes, backlogMs } = shared.limits;
+  const isBehind = (): boolean => socket.bufferedAmount > backlogBytes;
+
+  async function caughtUp(): Promise<boolean> {
+    const end = Date.now() + backlogMs;
+    while (isBehind() && !signal.aborted) {
+      if (Date.now() > end) {
+        shared.metrics.cut();
+        socket.terminate();
+        return false;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return !signal.aborted;
+  }
+
+  return {
+    send(frame) {
+      if (signal.aborted) return false;
+      if (isBehind()) return caughtUp().then((isOpen) => isOpen && say(socket, frame));
+      return say(socket, frame);
+    },
+    trySend(frame) {
+      if (!isBehind()) say(socket, frame);
+    },
+  };
+}
+
+export function say(socket: WebSocket, frame: object): boolean {
+  if (socket.readyState !== socket.OPEN) return false;
+  socket.send(JSON.stringify(frame));
+  return true;
+}
+
+/** Notices a client that is gone without saying so. */
+function keepAlive(socket: WebSocket, everyMs: number): () => void {
+  let answered = true;
+  socket.on("pong", () => (answered = true));
+  const timer = setInterval(() => {
+    if (!answered) return socket.terminate();
+    answered = false;
+    socket.ping();
+  }, everyMs);
+  return () => clearInterval(timer);
+}
