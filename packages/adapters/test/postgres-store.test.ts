@@ -42,7 +42,7 @@ describeStore("postgres", async () => {
       const client = new pg.Client(shared.url);
       await client.connect();
       await client.query(
-        "delete from skein.events; delete from skein.messages; delete from skein.heads; delete from skein.blobs; delete from skein.records",
+        "delete from skein.events; delete from skein.messages; delete from skein.runs; delete from skein.sessions; delete from skein.heads; delete from skein.blobs; delete from skein.records",
       );
       await client.end();
     },

@@ -600,9 +600,9 @@ describe("every constraint is a refused write", () => {
       "22P02",
     ],
     [
-      "a run of no session",
-      `insert into skein.runs (id, session_id, number, started_at, user_message, first_sequence)
-      select $1, gen_random_uuid(), 1, now(), '', 1`,
+      "a checkpoint of no session",
+      `insert into skein.checkpoints (id, session_id, user_message_uuid, files_modified, created_at)
+      select $1, gen_random_uuid(), 'u', '{}', now()`,
       "23503",
     ],
     [

@@ -4,7 +4,7 @@ import type pg from "pg";
 
 const CHANNEL = "skein_news";
 /** Ids wait at most this long, so that many appends share one NOTIFY: inside their transactions it would serialise them. */
-const GATHER_MS = 5;
+const GATHER_MS = 20;
 const SWEEP_MS = 1000;
 /** A payload has at most 7,999 bytes; an id has 36 and a separator. */
 const IDS_PER_PAYLOAD = 200;

@@ -5,6 +5,8 @@
  * - `heads` is written by every append: what counts and what moves with each step stands there. `sessions` has the columns
  *   that people list by, and is written only when one of them changes. Together in one row, every append would touch every
  *   index.
+ * - What every append writes has no foreign key to its head, which skein.append has locked: the check would cost a fifth
+ *   of an append. skein.delete_session removes it.
  * - What a column may hold is said by its domain. A check of the table would be read from the catalogue, as text, by every
  *   statement that writes a row, and took a tenth of an append.
  * - `created_at` of an event has the writer's milliseconds; its microseconds count the events of one session within the
@@ -63,7 +65,6 @@ create table skein.blobs (
 );
 
 create table skein.events (
-  -- No foreign key: skein.append has locked the head, and the check would cost a fifth of an append.
   session_id uuid not null,
   sequence skein.place not null,
   id uuid not null,
@@ -83,7 +84,7 @@ create index events_type on skein.events (event_type, created_at desc);
 create index events_blob on skein.events (blob) where blob is not null;
 
 create table skein.sessions (
-  id uuid primary key references skein.heads on delete cascade,
+  id uuid primary key,
   tenant skein.tenant not null,
   agent_id uuid not null,
   agent_version skein.place not null,
@@ -146,7 +147,7 @@ create index session_tags_agent on skein.session_tags (tenant, agent_id, tag, cr
 
 create table skein.runs (
   id uuid not null,
-  session_id uuid not null references skein.heads on delete cascade,
+  session_id uuid not null,
   number skein.place not null,
   started_at timestamptz not null,
   completed_at timestamptz,
@@ -176,7 +177,6 @@ create index runs_started on skein.runs (session_id, started_at desc);
 
 create table skein.messages (
   id uuid not null,
-  -- No foreign key, as in events.
   session_id uuid not null,
   message_id uuid not null,
   part integer not null,

@@ -184,6 +184,8 @@ end $$;
 --
 -- p_begins: the first event is session.created. p_tenant is null when the caller did not name one. p_entered and p_started
 -- say how many messages and runs are numbered here; p_add is what the counters of the head grow by.
+--
+-- Its plans are made once per connection, perhaps while the tables are empty: they must be right for full ones.
 create function skein.append(
   p_session uuid, p_tenant text, p_begins boolean, p_at timestamptz, p_version smallint,
   p_ids uuid[], p_types text[], p_runs uuid[], p_bodies text[], p_blobs bytea[], p_blob_bodies text[],
@@ -192,7 +194,7 @@ create function skein.append(
   p_due double precision, p_release boolean, p_release_due double precision,
   p_entered integer, p_started integer, p_step integer, p_container text, p_known_input bigint, p_known_output bigint,
   p_add bigint[], p_changes jsonb)
-returns text language plpgsql as $$
+returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_count integer := cardinality(p_ids);
   v_last integer := v_count;

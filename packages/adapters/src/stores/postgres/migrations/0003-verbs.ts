@@ -5,7 +5,7 @@ export const verbs = /* sql */ `
 -- Answers with words: leased (session, fence, last sequence) | busy (until, in ms) | none (next in ms, or 0) | not_found |
 -- unreadable.
 create function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
-returns text language plpgsql as $$
+returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_session uuid := p_session;
   v_fence bigint;
@@ -56,7 +56,7 @@ $$;
 
 -- Answers: released | not_found | lease_lost.
 create function skein.release(p_session uuid, p_fence bigint, p_seen integer, p_due double precision)
-returns text language plpgsql as $$
+returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   update skein.heads h set
     fence = h.fence + 1, owner = null, leased_until = null,
@@ -86,6 +86,8 @@ begin
   from skein.events e where e.session_id = p_session and e.blob is not null;
   delete from skein.events e where e.session_id = p_session;
   delete from skein.messages m where m.session_id = p_session;
+  delete from skein.runs r where r.session_id = p_session;
+  delete from skein.sessions s where s.id = p_session;
   delete from skein.heads h where h.session_id = p_session;
   if v_blobs is not null then
     perform pg_advisory_xact_lock(7302);
