@@ -55,9 +55,8 @@ export async function acceptResume(
   busy: Busy = "locked",
 ): Promise<AskedRun> {
   const session = await claudeSession(call, sessionId);
-  const gate = await openGate(call);
-  const state = await call.sessions.state(sessionId);
-  const recorded = recordedOptions(state);
+  const recorded = recordedOptions(await call.sessions.state(sessionId));
+  const gate = recorded && (await openGate(call));
   const given = runOptions(givenOptions(body, raw), recorded);
   const partials = given.include_partial_messages ?? recorded?.include_partial_messages ?? false;
   const content = promptContent(body, call);
@@ -66,7 +65,7 @@ export async function acceptResume(
     checkNothingElse(given);
     return answeredRun(call, question, { content, partials });
   }
-  const options = recorded ? await gate.admit(given, { principal: call.principal, sessionId }) : given;
+  const options = (await gate?.admit(given, { principal: call.principal, sessionId })) ?? given;
   if (busy === "replaced" && session.run_id !== null)
     // It may have ended by itself meanwhile.
     await call.sessions.cancel(sessionId, { reason: "Another prompt took its place." }).catch(() => {});
@@ -92,13 +91,13 @@ export async function acceptFork(
   raw: unknown,
 ): Promise<AskedRun> {
   const { metadata } = await claudeSession(call, parentId);
-  const gate = await openGate(call);
   const recorded = recordedOptions(await call.sessions.state(parentId));
+  const gate = recorded && (await openGate(call));
   const given = runOptions(givenOptions(body, raw), recorded);
   const content = promptContent(body, call);
   const id = newId(call, "claude-fork");
-  const admitted = recorded ? await gate.admit(given, { principal: call.principal, sessionId: id }) : given;
-  await gate.inherit(parentId, id, call.principal);
+  const admitted = (await gate?.admit(given, { principal: call.principal, sessionId: id })) ?? given;
+  await gate?.inherit(parentId, id, call.principal);
   call.shared.meter.session(call.principal.keyId);
   const changed = (config: AgentConfig): AgentConfig => ({
     ...config,

@@ -141,11 +141,11 @@ async function rewind(
   { checkpoint_id, dry_run }: { checkpoint_id: string; dry_run: boolean },
 ) {
   await claudeSession(call, sessionId);
-  await openGate(call);
   const all = await checkpoints(call, sessionId);
   const checkpoint = all.find(({ id, user_message_uuid }) => [id, user_message_uuid].includes(checkpoint_id));
   if (!checkpoint)
     throw new ApiError("CHECKPOINT_NOT_FOUND", `Session ${sessionId} has no checkpoint ${checkpoint_id}.`);
+  await openGate(call);
   const asked = await call.sessions.rewind(sessionId, checkpoint, { dryRun: dry_run });
   const late = AbortSignal.timeout(call.shared.limits.answerMs);
   for await (const event of call.sessions.follow(sessionId, { after: asked.sequence }, late)) {

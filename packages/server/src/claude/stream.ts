@@ -33,7 +33,7 @@ export async function streamRun(
     };
     const isOver = await sendRun({ sessions, live: shared.deps.live, run }, sink);
     if (!isOver && !closed && stopOnDisconnect) await stopRun(call, run);
-    sse.end();
+    sse.end(": the end\n\n");
   } catch {
     // The reader comes back with its Last-Event-ID; what is wrong will be said to its next request.
     reply.raw.destroy();
