@@ -12,6 +12,7 @@ export * from "./live.ts";
 export * from "./loop/decide.ts";
 export * from "./loop/decision.ts";
 export * from "./loop/drive.ts";
+export { completed, entered, failed, toolCompleted } from "./loop/facts.ts";
 export * from "./loop/perform.ts";
 export * from "./loop/request.ts";
 export * from "./memory-records.ts";

@@ -1,0 +1,47 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
+
+/**
+ * Copies of files as they were before Claude Code changed them. The SDK keeps them in the child's own folder and does
+ * not hand them to a session store, so that a rewind would fail on another machine: they go into the log as well.
+ */
+
+/** Larger ones stay where they are; a rewind of such a file needs the machine that made the copy. */
+const MAXIMUM_BYTES = 8 * 1024 * 1024;
+
+/** The copies that these entries speak of. */
+export function backupNames(entries: readonly Entry[]): readonly string[] {
+  return entries.flatMap((entry) => {
+    if (entry.type === "file-history-delta") return nameOf(entry["backup"]);
+    if (entry.type !== "file-history-snapshot") return [];
+    const snapshot = entry["snapshot"] as { trackedFileBackups?: Record<string, unknown> } | undefined;
+    return Object.values(snapshot?.trackedFileBackups ?? {}).flatMap(nameOf);
+  });
+}
+
+/** One copy as an entry, or nothing if it cannot be had. */
+export function readBackup(configDir: string, sessionId: string, name: string): Entry | undefined {
+  const path = join(configDir, "file-history", sessionId, basename(name));
+  try {
+    if (statSync(path).size > MAXIMUM_BYTES) return undefined;
+    return { type: "file-history-backup", name: basename(name), data: readFileSync(path).toString("base64") };
+  } catch {
+    return undefined;
+  }
+}
+
+export function writeBackups(transcript: Transcript, configDir: string, sessionId: string): void {
+  const folder = join(configDir, "file-history", sessionId);
+  for (const [subpath, entries] of transcript) {
+    const [backup] = entries;
+    if (!subpath.startsWith(BACKUPS) || !backup) continue;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, basename(String(backup["name"]))), Buffer.from(String(backup["data"]), "base64"));
+  }
+}
+
+function nameOf(backup: unknown): readonly string[] {
+  const name = (backup as { backupFileName?: unknown } | null | undefined)?.backupFileName;
+  return typeof name === "string" ? [name] : [];
+}

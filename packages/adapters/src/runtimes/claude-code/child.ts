@@ -1,0 +1,206 @@
+import type {
+  CanUseTool,
+  Options,
+  PermissionResult,
+  Query,
+  SDKMessage,
+  SDKUserMessage,
+  SessionStoreEntry,
+  SpawnOptions,
+  SpawnedProcess,
+} from "@anthropic-ai/claude-agent-sdk";
+import type { ClaudeSdk } from "./sdk.ts";
+import { writeBackups } from "./backups.ts";
+import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
+
+/** Starts the process that the SDK asks for. */
+export type Spawn = (options: SpawnOptions) => SpawnedProcess;
+
+/** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */
+export interface Driver {
+  message(message: SDKMessage): void;
+  /** Keeps entries of the transcript; the child is told when they are durable. */
+  append(entries: readonly Entry[], subpath: string | null): Promise<void>;
+  canUseTool: CanUseTool;
+  /** Resolves when the log knows that this call begins. */
+  begins(toolUseId: string): Promise<void>;
+}
+
+/** Why a child is gone. */
+export interface ChildEnd {
+  readonly error: Error | undefined;
+}
+
+/** One process of Claude Code that serves one session. */
+export interface Child {
+  readonly sessionId: string;
+  /** What it was started with, as far as that cannot be changed while it runs. */
+  readonly key: string;
+  readonly query: Query;
+  readonly configDir: string;
+  readonly ended: Promise<ChildEnd>;
+  readonly isOver: boolean;
+  /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
+  entries: number;
+  /** Its model and its mode, which can be changed while it runs. */
+  readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
+  send(message: SDKUserMessage): void;
+  attach(driver: Driver): void;
+  detach(): void;
+  /** Lets it finish and leave. */
+  end(): void;
+  /** At once. */
+  kill(): void;
+}
+
+export interface ChildDeps {
+  readonly sdk: ClaudeSdk;
+  readonly spawn: Spawn;
+}
+
+export interface ChildStart {
+  readonly sessionId: string;
+  readonly key: string;
+  readonly options: Options;
+  /** What it goes on from; null for a session that begins. */
+  readonly transcript: Transcript | null;
+  /** Start the process now and give it its prompt later. */
+  readonly ahead?: boolean;
+}
+
+/** Tools that change nothing: whether they ran twice, nobody can tell. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  "Read",
+  "Glob",
+  "Grep",
+  "LS",
+  "ToolSearch",
+  "TodoWrite",
+  "AskUserQuestion",
+  "StructuredOutput",
+]);
+
+/** Seconds. The log decides how long a call waits for its place, not a clock. */
+const GATE_TIMEOUT = 3600;
+
+const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
+
+export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
+  const { sessionId, transcript, options } = start;
+  const inbox = createInbox();
+  let driver: Driver | undefined;
+  let process: SpawnedProcess | undefined;
+  let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
+  let isOver = false;
+  let killed = false;
+
+  const all: Options = {
+    ...options,
+    ...(transcript ? { resume: sessionId } : { sessionId }),
+    sessionStoreFlush: "eager",
+    sessionStore: {
+      // What comes while nobody drives is bookkeeping of an idle child; the log is not ours to write then.
+      append: async (key, entries) => driver?.append(entries, key.subpath ?? null),
+      load: async ({ subpath }) => (transcript?.get(subpath ?? "") ?? null) as SessionStoreEntry[] | null,
+      listSubkeys: async () => [...(transcript?.keys() ?? [])].filter((key) => key !== "" && !key.startsWith(BACKUPS)),
+    },
+    // The SDK does not allow both this and its own permission tool.
+    ...(!options.permissionPromptToolName && {
+      canUseTool: async (name, input, context) => driver?.canUseTool(name, input, context) ?? NOBODY,
+    }),
+    hooks: {
+      ...options.hooks,
+      PreToolUse: [
+        {
+          timeout: GATE_TIMEOUT,
+          hooks: [
+            async (input, toolUseId) => {
+              if (input.hook_event_name !== "PreToolUse" || input.agent_id !== undefined) return {};
+              if (toolUseId && !WITHOUT_EFFECT.has(input.tool_name)) await driver?.begins(toolUseId);
+              return {};
+            },
+          ],
+        },
+        ...(options.hooks?.PreToolUse ?? []),
+      ],
+    },
+    spawnClaudeCodeProcess(request) {
+      // A resumed session gets a folder of its own from the SDK: what a rewind needs is not in it.
+      configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
+      if (transcript) writeBackups(transcript, configDir, sessionId);
+      process = spawn(request);
+      if (killed) process.kill("SIGKILL");
+      return process;
+    },
+  };
+
+  const query = start.ahead
+    ? (await sdk.startup({ options: all })).query(inbox.messages())
+    : sdk.query({ prompt: inbox.messages(), options: all });
+
+  const ended = listen();
+  async function listen(): Promise<ChildEnd> {
+    let error: Error | undefined;
+    try {
+      for await (const message of query) driver?.message(message);
+    } catch (thrown) {
+      error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+    isOver = true;
+    return { error };
+  }
+
+  return {
+    sessionId,
+    key: start.key,
+    query,
+    ended,
+    get configDir() {
+      return configDir;
+    },
+    get isOver() {
+      return isOver;
+    },
+    entries: transcript ? [...transcript.values()].reduce((sum, { length }) => sum + length, 0) : 0,
+    now: { model: options.model, permissionMode: options.permissionMode },
+    send: inbox.put,
+    attach: (next) => void (driver = next),
+    detach: () => void (driver = undefined),
+    end() {
+      inbox.end();
+      query.close();
+    },
+    kill() {
+      killed = true;
+      isOver = true;
+      process?.kill("SIGKILL");
+      inbox.end();
+      query.close();
+    },
+  };
+}
+
+/** The messages for a child, as the SDK takes them. */
+function createInbox() {
+  const waiting: SDKUserMessage[] = [];
+  let over = false;
+  let wake = (): void => {};
+  return {
+    put(message: SDKUserMessage): void {
+      waiting.push(message);
+      wake();
+    },
+    end(): void {
+      over = true;
+      wake();
+    },
+    async *messages(): AsyncGenerator<SDKUserMessage> {
+      for (;;) {
+        const next = waiting.shift();
+        if (next) yield next;
+        else if (over) return;
+        else await new Promise<void>((resolve) => void (wake = resolve));
+      }
+    },
+  };
+}

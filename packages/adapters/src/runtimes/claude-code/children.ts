@@ -1,0 +1,84 @@
+import { availableParallelism } from "node:os";
+import { type Child, type ChildDeps, type ChildStart, startChild } from "./child.ts";
+
+export interface ChildrenOptions {
+  /** How long a child stays after its last run. */
+  readonly idleMs?: number;
+  /** How many idle children there are at most; the one that is idle the longest ends first. */
+  readonly maxIdle?: number;
+  /** How many start at once: a start takes a processor for half a second. */
+  readonly maxStarting?: number;
+}
+
+/** The processes of this server, by session: started when they are needed, and kept for a while after a run. */
+export interface Children {
+  /** A child for the session: the idle one if it fits, else a new one. It is the caller's until it is kept or ended. */
+  take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
+  keep(child: Child): void;
+  /** Ends the idle child of a session, if it has one. */
+  drop(sessionId: string): void;
+  close(): void;
+}
+
+export function createChildren(deps: () => Promise<ChildDeps>, options: ChildrenOptions = {}): Children {
+  const { idleMs = 10 * 60_000, maxIdle = 16, maxStarting = Math.max(2, availableParallelism()) } = options;
+  const idle = new Map<string, { readonly child: Child; readonly timer: NodeJS.Timeout }>();
+  const queue: (() => void)[] = [];
+  let starting = 0;
+
+  async function start(request: ChildStart): Promise<Child> {
+    if (starting >= maxStarting) await new Promise<void>((resolve) => void queue.push(resolve));
+    starting += 1;
+    const started = (): void => {
+      starting -= 1;
+      queue.shift()?.();
+    };
+    try {
+      const child = await startChild(request, await deps());
+      // It is up when it has answered the handshake, or when it never will.
+      void Promise.race([child.query.initializationResult(), child.ended]).then(started, started);
+      return child;
+    } catch (error) {
+      started();
+      throw error;
+    }
+  }
+
+  function out(sessionId: string): Child | undefined {
+    const found = idle.get(sessionId);
+    if (!found) return undefined;
+    clearTimeout(found.timer);
+    idle.delete(sessionId);
+    return found.child.isOver ? undefined : found.child;
+  }
+
+  function drop(sessionId: string): void {
+    out(sessionId)?.end();
+  }
+
+  return {
+    async take(request, fits) {
+      const known = out(request.sessionId);
+      if (known && known.key === request.key && fits(known)) return known;
+      known?.end();
+      return start(request);
+    },
+    keep(child) {
+      const { sessionId } = child;
+      drop(sessionId);
+      if (child.isOver) return;
+      child.detach();
+      const timer = setTimeout(() => drop(sessionId), idleMs).unref();
+      idle.set(sessionId, { child, timer });
+      void child.ended.then(() => idle.get(sessionId)?.child === child && out(sessionId));
+      for (const oldest of idle.keys()) {
+        if (idle.size <= maxIdle) return;
+        drop(oldest);
+      }
+    },
+    drop,
+    close() {
+      for (const sessionId of idle.keys()) out(sessionId)?.kill();
+    },
+  };
+}

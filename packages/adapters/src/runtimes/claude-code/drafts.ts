@@ -1,0 +1,40 @@
+import { type Live, type LiveFrame, type RunState, textDelta } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
+import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import { messageIdOf } from "./facts.ts";
+import type { Said } from "./said.ts";
+
+/** Passes on what the model says while it says it. */
+export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step"> | null) {
+  const { runId = "", step: stepsBefore = 0 } = run ?? {};
+  let replies = 0;
+  let frame: Omit<LiveFrame, "event"> & { offset: number } = {
+    session_id: sessionId,
+    run_id: runId,
+    step: stepsBefore + 1,
+    attempt: 1,
+    message_id: "",
+    offset: 0,
+  };
+  return {
+    publish({ event, parent_tool_use_id }: Extract<SDKMessage, { type: "stream_event" }>): void {
+      if (parent_tool_use_id !== null) return;
+      if (event.type === "message_start") {
+        const message_id = messageIdOf(sessionId, event.message.id);
+        frame = { ...frame, step: stepsBefore + replies + 1, message_id, offset: 0 };
+      }
+      if (frame.message_id === "") return;
+      const raw = event as unknown as JsonObject & { readonly type: string };
+      live.publish({ ...frame, event: raw });
+      frame.offset += textDelta(raw)?.length ?? 0;
+    },
+    heard(said: Said): void {
+      if (said.kind === "reply") replies += 1;
+    },
+    /** The fact that says it all is in the log. */
+    written(said: Said): void {
+      if (said.kind === "reply" && messageIdOf(sessionId, said.apiMessageId) === frame.message_id)
+        live.clear(sessionId);
+    },
+  };
+}

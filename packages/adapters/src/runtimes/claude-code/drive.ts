@@ -1,0 +1,61 @@
+import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered } from "@skein/core";
+import { textOf } from "@skein/protocol";
+import { createLog } from "./log.ts";
+import { type Drive, type DriveDeps, cannotStart, childFor, turn, userMessage } from "./manned.ts";
+import { takeUp } from "./take-up.ts";
+import type { TurnEnd } from "./turn.ts";
+
+/** Works until the session has nothing left to do here, and gives the lease back. */
+export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
+  const { sessionId } = claimed.lease;
+  const lease = await claimed.prolong(deps.leaseMs);
+  const state = await deps.states.take(sessionId, claimed.lastSequence);
+  const log = createLog(lease, claimed.clock, state, deps);
+  const drive: Drive = { claimed, lease, log, signal, deps };
+  while (!log.released) {
+    if (signal.aborted) return giveBack(drive);
+    const how = await work(drive);
+    if (how === "lost") return;
+    if (how === "stopped") return giveBack(drive);
+  }
+}
+
+/** One thing after the other: what was left open, then the prompts; with nothing left, the session sleeps. */
+async function work(drive: Drive): Promise<TurnEnd> {
+  const { log } = drive;
+  if (log.state.run) return takeUp(drive);
+  const prompt = nextPrompt(log.state);
+  if (prompt) return startRun(drive, prompt);
+  await log.write((state) => (state.run || nextPrompt(state) ? undefined : { dueAt: null }));
+  return "ended";
+}
+
+async function giveBack({ log, signal, deps }: Drive): Promise<void> {
+  if (signal.reason !== LEASE_LOST) await log.write(() => ({ dueAt: deps.now() }));
+}
+
+/** The prompt that interrupts, or the one that waits longest. */
+function nextPrompt(state: SessionState): QueuedPrompt | undefined {
+  return state.queue.find(({ mode }) => mode === "interrupt") ?? state.queue[0];
+}
+
+async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
+  const { log, deps } = drive;
+  const { run_id, message_id, content } = prompt;
+  // The child starts while the beginning of the run is written down: it gets its prompt only after that.
+  const [child] = await Promise.allSettled([
+    childFor(drive, prompt),
+    log.write((state, emit) => {
+      if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
+      const formatter = state.agent?.formatter ?? "json";
+      emit({ event_type: "session.started", data: { run_id, message_id, user_message: textOf(content), formatter } });
+      emit(entered(state, message_id));
+    }),
+  ]);
+  if (log.state.run?.runId !== run_id) {
+    if (child.status === "fulfilled") deps.children.keep(child.value.child);
+    return log.state.run ? "lost" : "ended";
+  }
+  if (child.status === "rejected") return cannotStart(drive, child.reason);
+  return turn(drive, child.value, () => child.value.child.send(userMessage(message_id, content)));
+}

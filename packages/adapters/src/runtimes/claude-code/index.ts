@@ -1,0 +1,74 @@
+import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
+import { spawn } from "node:child_process";
+import { tmpdir } from "node:os";
+import type { Spawn } from "./child.ts";
+import { type ChildrenOptions, createChildren } from "./children.ts";
+import { driveSession } from "./drive.ts";
+import type { DriveDeps } from "./manned.ts";
+import { type ResolvedOptions, optionsOf } from "./options.ts";
+import { loadSdk } from "./sdk.ts";
+
+export type { Spawn } from "./child.ts";
+export type { HookSession } from "./manned.ts";
+export { messageIdOf } from "./facts.ts";
+export { type ResolvedOptions, optionsOf } from "./options.ts";
+
+export interface ClaudeCodeDeps extends Pick<
+  DriveDeps,
+  "store" | "states" | "live" | "now" | "ids" | "report" | "configDirOf" | "apiEnv"
+> {
+  /** Another `claude` than the SDK's own. */
+  readonly executable?: string | undefined;
+  /** Starts the processes. */
+  readonly spawn?: Spawn;
+  /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
+  readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
+  readonly hooksOf?: DriveDeps["hooksOf"];
+  readonly children?: ChildrenOptions;
+  /** How long a session is held at a time. Effects of a child cannot be fenced, so it is longer than the loop's. */
+  readonly leaseMs?: number;
+  /** How long a question keeps its process; after that the session waits without one. */
+  readonly parkAfterMs?: number;
+}
+
+/** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
+export interface ClaudeCode extends Runtime {
+  /** Ends every process that is idle. Those that work end with their drive. */
+  close(): void;
+}
+
+export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
+  const { spawn = spawnDirectly, leaseMs = 30_000, parkAfterMs = 120_000 } = deps;
+  const children = createChildren(async () => ({ sdk: await loadSdk(), spawn }), deps.children);
+  const driveDeps: DriveDeps = {
+    ...deps,
+    children,
+    leaseMs,
+    parkAfterMs,
+    executable: deps.executable,
+    optionsOf: deps.optionsOf ?? plainOptions,
+    hooksOf: deps.hooksOf ?? (() => undefined),
+  };
+  return {
+    async drive(claimed, signal) {
+      try {
+        await driveSession(claimed, signal, driveDeps);
+      } catch (error) {
+        children.drop(claimed.lease.sessionId);
+        // The lease is left to run out: whoever takes the session up then counts it against the run.
+        if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
+      }
+    },
+    close: () => children.close(),
+  };
+}
+
+/** The options as they are stored, for a process that registers nothing. */
+async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<ResolvedOptions> {
+  const options = optionsOf(state, prompt);
+  return { ...options, cwd: options.cwd ?? tmpdir() };
+}
+
+const spawnDirectly: Spawn = ({ command, args, cwd, env, signal }) =>
+  spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });

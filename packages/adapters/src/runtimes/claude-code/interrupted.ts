@@ -1,0 +1,87 @@
+import type { CallState } from "@skein/core";
+import type { Content } from "@skein/protocol";
+import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
+
+/**
+ * A turn that broke off leaves calls without a result in Claude Code's transcript. Resumed as it is, the SDK drops the
+ * answer that asked for them and asks the model again, and what had begun happens twice. So the entries that are missing
+ * are written here, in the form that Claude Code writes itself, and the SDK finds a conversation that it can go on with.
+ */
+
+/** The result of a call that has none. */
+export function resultEntry(transcript: Transcript, toolUseId: string, content: Content): Entry | undefined {
+  const asking = entryAsking(transcript, toolUseId);
+  if (!asking) return undefined;
+  return {
+    ...common(asking),
+    type: "user",
+    message: { role: "user", content: [{ type: "tool_result", tool_use_id: toolUseId, content, is_error: true }] },
+    toolUseResult: typeof content === "string" ? `Error: ${content}` : "Error",
+    sourceToolAssistantUUID: uuidOf(asking),
+  };
+}
+
+/** Marks a call as one that waits: a resumed Claude Code asks for its permission again, runs it, and goes on. */
+export function deferredEntry(transcript: Transcript, call: Pick<CallState, "toolUseId" | "name" | "input">) {
+  const asking = entryAsking(transcript, call.toolUseId);
+  if (!asking) return undefined;
+  const attachment = {
+    type: "hook_deferred_tool",
+    toolUseID: call.toolUseId,
+    toolName: call.name,
+    toolInput: call.input,
+    hookName: "skein",
+    hookEvent: "PreToolUse",
+    permissionMode: "default",
+  };
+  return { ...common(asking), type: "attachment", attachment } satisfies Entry;
+}
+
+/** Whether the transcript already marks the call as waiting. */
+export function isDeferred(transcript: Transcript, toolUseId: string): boolean {
+  return (transcript.get("") ?? []).some(
+    (entry) =>
+      entry.type === "attachment" &&
+      (entry["attachment"] as { toolUseID?: unknown; type?: unknown }).type === "hook_deferred_tool" &&
+      (entry["attachment"] as { toolUseID?: unknown }).toolUseID === toolUseId,
+  );
+}
+
+/** The result of a call, if Claude Code has written it down. */
+export function resultIn(transcript: Transcript, toolUseId: string) {
+  for (const entry of transcript.get("") ?? [])
+    for (const block of blocksIn(entry))
+      if (block["type"] === "tool_result" && block["tool_use_id"] === toolUseId)
+        return { toolUseId, content: (block["content"] ?? "") as Content, isError: block["is_error"] === true };
+  return undefined;
+}
+
+/** Whether the transcript has this message of the user. */
+export function hasMessage(transcript: Transcript, uuid: string): boolean {
+  return (transcript.get("") ?? []).some((entry) => uuidOf(entry) === uuid);
+}
+
+function entryAsking(transcript: Transcript, toolUseId: string): Entry | undefined {
+  return (transcript.get("") ?? []).find(
+    (entry) =>
+      entry.type === "assistant" &&
+      blocksIn(entry).some((block) => block["type"] === "tool_use" && block["id"] === toolUseId),
+  );
+}
+
+/** What every entry of the chain has, taken from the one it follows. */
+function common(after: Entry) {
+  const { userType, entrypoint, cwd, sessionId, version, gitBranch } = after;
+  return {
+    parentUuid: uuidOf(after) ?? null,
+    isSidechain: false,
+    uuid: crypto.randomUUID(),
+    timestamp: new Date().toISOString(),
+    userType,
+    entrypoint,
+    cwd,
+    sessionId,
+    version,
+    gitBranch,
+  };
+}

@@ -1,0 +1,106 @@
+import type { QueuedPrompt, SessionState } from "@skein/core";
+import { ClaudeOptions, type JsonObject } from "@skein/protocol";
+import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
+
+/** The options of a run with every name replaced by what it stands for: paths, settings, secrets. */
+export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd"> {
+  /** An absolute path that exists. */
+  readonly cwd: string;
+  readonly settings?: JsonObject | string | null | undefined;
+}
+
+/** The options of the session's next run: its own, with what its prompt and what came over `control` change. */
+export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
+  const { agent, control } = state;
+  const own = (agent?.extras["claude"] ?? {}) as JsonObject;
+  const changed = Object.entries(prompt.options ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  const base: JsonObject = {
+    ...(agent?.system_prompt && { system_prompt: agent.system_prompt }),
+    ...(state.workingDirectory !== null && { cwd: state.workingDirectory }),
+    ...own,
+    ...(control.permissionMode !== null && { permission_mode: control.permissionMode }),
+    ...(control.model !== null && { model: control.model }),
+    ...(prompt.model !== null && { model: prompt.model }),
+    ...Object.fromEntries(changed),
+  };
+  return ClaudeOptions.parse(base);
+}
+
+/** Seed 000's options in the words of the SDK. What the driver needs for itself is added by it. */
+export function sdkOptions(options: ResolvedOptions): Options {
+  const { permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
+  const settings = settingsOf(options);
+  return {
+    cwd: options.cwd,
+    additionalDirectories: add_dirs,
+    allowedTools: options.allowed_tools,
+    disallowedTools: options.disallowed_tools,
+    permissionMode: permission_mode,
+    ...(permission_mode === "bypassPermissions" && { allowDangerouslySkipPermissions: true }),
+    ...(options.permission_prompt_tool_name && { permissionPromptToolName: options.permission_prompt_tool_name }),
+    ...(model && { model }),
+    ...(max_turns && { maxTurns: max_turns }),
+    ...systemPromptOf(options),
+    ...(settings !== undefined && { settings }),
+    // Left out, the SDK would load all of them: whoever owns a folder would then decide what runs in it.
+    settingSources: setting_sources ?? [],
+    ...(options.agents && { agents: agentsOf(options.agents) }),
+    ...(options.mcp_servers && { mcpServers: mcpServersOf(options.mcp_servers), strictMcpConfig: true }),
+    plugins: (options.plugins ?? [])
+      .filter(({ enabled, path }) => enabled && path)
+      .map(({ path }) => ({ type: "local", path: path as string })),
+    ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
+    ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
+    extraArgs: options.extra_args,
+    includePartialMessages: true,
+    forwardSubagentText: true,
+  };
+}
+
+function systemPromptOf({ system_prompt, system_prompt_append }: ResolvedOptions): Pick<Options, "systemPrompt"> {
+  if (system_prompt_append && !system_prompt)
+    return { systemPrompt: { type: "preset", preset: "claude_code", append: system_prompt_append } };
+  if (!system_prompt) return {};
+  return { systemPrompt: system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt };
+}
+
+/** An output style is a setting, not an option. */
+function settingsOf({ settings, output_style }: ResolvedOptions): string | Settings | undefined {
+  if (!output_style) return settings ?? undefined;
+  return { ...(typeof settings === "object" && settings), outputStyle: output_style };
+}
+
+function agentsOf(agents: NonNullable<ClaudeOptions["agents"]>): NonNullable<Options["agents"]> {
+  return Object.fromEntries(
+    Object.entries(agents).map(([name, { tools, model, ...agent }]) => [
+      name,
+      { ...agent, ...(tools && { tools }), ...(model && { model }) },
+    ]),
+  );
+}
+
+function mcpServersOf(servers: NonNullable<ClaudeOptions["mcp_servers"]>): NonNullable<Options["mcpServers"]> {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, { type, command, args, env, url, headers }]) => [
+      name,
+      type === "stdio" ? { type, command: command ?? "", args, env } : { type, url: url ?? "", headers },
+    ]),
+  );
+}
+
+/** `json` is any JSON object; the SDK knows schemas only. */
+function schemaOf({ type, schema }: NonNullable<ClaudeOptions["output_format"]>): JsonObject {
+  return type === "json_schema" && schema ? schema : { type: "object" };
+}
+
+/** Closed: a sandbox that cannot be had ends the run, and no command runs outside of it. */
+function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<Options["sandbox"]> {
+  const { enabled, allowed_paths, network_access } = sandbox;
+  return {
+    enabled,
+    failIfUnavailable: true,
+    allowUnsandboxedCommands: false,
+    filesystem: { allowWrite: allowed_paths },
+    network: { allowedDomains: network_access ? ["*"] : [] },
+  };
+}

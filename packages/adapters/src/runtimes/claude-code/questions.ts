@@ -1,0 +1,89 @@
+import type { JsonObject } from "@skein/protocol";
+import type { CanUseTool, PermissionResult } from "@anthropic-ai/claude-agent-sdk";
+import { resolved } from "./facts.ts";
+import type { Log } from "./log.ts";
+import { permissionOf } from "./permission.ts";
+
+export interface QuestionsDeps {
+  readonly log: Log;
+  /** Resolves when the log knows the call. */
+  readonly begins: (toolUseId: string) => Promise<void>;
+  /** A question has waited so long that its child is not worth keeping. */
+  readonly park: () => void;
+  readonly parkAfterMs: number;
+}
+
+/** What Claude Code wants to know from people: whether a call may run, and the questions of AskUserQuestion. */
+export interface Questions {
+  readonly canUseTool: CanUseTool;
+  /** Wakes those that have their answer in the log. */
+  wake(): void;
+  close(): void;
+}
+
+export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDeps): Questions {
+  const open = new Map<string, () => void>();
+  /** A resumed child asks twice for the call that it goes on with. */
+  const decided = new Map<string, Promise<PermissionResult>>();
+  let closed = false;
+
+  /** Asks whoever is outside, and waits for the answer in the log. */
+  async function ask(name: string, input: JsonObject, toolUseId: string, stop: AbortSignal): Promise<PermissionResult> {
+    const kind = name === "AskUserQuestion" ? "question" : "approval";
+    await log.write((state, emit) => {
+      const { run } = state;
+      if (!run || run.calls.some((call) => call.toolUseId === toolUseId && call.phase === "waiting")) return;
+      const opened = { tool_use_id: toolUseId, kind, name, input, expires_at: null, session_id: null } as const;
+      emit({ event_type: "await.opened", data: { run_id: run.runId, step: run.step, awaits: [opened] } });
+    });
+    await answered(toolUseId, stop);
+    if (closed) return { behavior: "deny", message: "The session was put aside." };
+    const answer = log.answers.get(toolUseId);
+    await log.write((state, emit) => {
+      const { run } = state;
+      if (!run) return;
+      const call = run.calls.find((one) => one.toolUseId === toolUseId && one.phase !== "done");
+      emit(resolved(run, toolUseId, answer ? "answered" : "cancelled"));
+      if (!answer || !call) return;
+      const started = { tool_use_id: toolUseId, name, input: call.input, policy: "once" } as const;
+      emit({ event_type: "tool.started", data: { run_id: run.runId, step: run.step, ...started } });
+    });
+    return answer
+      ? permissionOf(answer, kind, input)
+      : { behavior: "deny", message: "The run was cancelled before anybody answered." };
+  }
+
+  async function answered(toolUseId: string, stop: AbortSignal): Promise<void> {
+    if (log.answers.has(toolUseId)) return;
+    await new Promise<void>((resolve) => {
+      open.set(toolUseId, resolve);
+      stop.addEventListener("abort", () => resolve());
+      if (closed || stop.aborted || log.answers.has(toolUseId)) resolve();
+    });
+    open.delete(toolUseId);
+  }
+
+  return {
+    async canUseTool(name, input, { toolUseID, agentID, signal }) {
+      const before = decided.get(toolUseID);
+      if (before) return before;
+      const inMain = agentID === undefined;
+      const timer = setTimeout(() => {
+        // Only one call can be taken up again, and only one of the session's own.
+        if (inMain && open.size === 1 && open.has(toolUseID)) park();
+      }, parkAfterMs).unref();
+      const asking = (inMain ? begins(toolUseID) : Promise.resolve())
+        .then(() => ask(name, input, toolUseID, signal))
+        .finally(() => clearTimeout(timer));
+      decided.set(toolUseID, asking);
+      return asking;
+    },
+    wake() {
+      for (const [toolUseId, go] of open) if (log.answers.has(toolUseId)) go();
+    },
+    close() {
+      closed = true;
+      for (const go of open.values()) go();
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import type { Fact, Ids } from "@skein/protocol";
+import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import { backupNames, readBackup } from "./backups.ts";
+import { createChanges } from "./changes.ts";
+import type { Child } from "./child.ts";
+import { emitFailure, emitSaid } from "./facts.ts";
+import type { Emit, Log } from "./log.ts";
+import { type Said, type Waiting, createListener } from "./said.ts";
+import { BACKUPS, type Entry, uuidOf } from "./transcript.ts";
+
+export interface RecorderDeps {
+  readonly child: Child;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly ids: Ids;
+  readonly cwd: string;
+  readonly checkpoints: boolean;
+  /** Uuids of entries that the log has already. */
+  readonly known: ReadonlySet<string>;
+  /** Files that the run changed before this turn took it up. */
+  readonly changedBefore: readonly string[];
+  readonly heard: (said: Said) => void;
+  readonly written: (said: Said) => void;
+}
+
+/**
+ * Writes down what a child says and the transcript that it keeps, in one append where they come together: a thing said
+ * becomes a fact no earlier than its entries are stored, so that what the log tells is what a resumed child remembers.
+ */
+export interface Recorder {
+  hear(message: SDKMessage): Promise<void>;
+  append(entries: readonly Entry[], subpath: string | null): Promise<void>;
+  /** Resolves when the log knows that this call begins. */
+  begins(toolUseId: string): Promise<void>;
+  /** Opens the gates of calls that the log knows by now. */
+  openGates(): void;
+  /** Ends the run without a word from the child. */
+  fail(code: string, message: string): Promise<void>;
+  /** Nobody waits any longer. */
+  close(): void;
+}
+
+export function createRecorder(deps: RecorderDeps): Recorder {
+  const { child, log, now, ids } = deps;
+  const listener = createListener();
+  const changes = createChanges(deps.cwd, deps.changedBefore);
+  const stored = new Set(deps.known);
+  const gates = new Map<string, () => void>();
+  let waiting: Waiting[] = [];
+
+  /** Takes what may become facts now: everything up to the first whose entries are not stored yet. */
+  function takeReady(all: boolean): readonly Said[] {
+    const first = all ? -1 : waiting.findIndex(({ uuids }) => uuids.some((uuid) => !stored.has(uuid)));
+    const ready = first === -1 ? waiting : waiting.slice(0, first);
+    waiting = first === -1 ? [] : waiting.slice(first);
+    for (const { said } of ready) changes.note(said);
+    return ready.map(({ said }) => said);
+  }
+
+  async function write(entries: readonly Fact[], all = false): Promise<void> {
+    const ready = takeReady(all);
+    if (ready.length === 0 && entries.length === 0) return;
+    await log.write((state, emit) => {
+      for (const fact of entries) emit(fact);
+      for (const said of ready) {
+        if (said.kind === "ended") emitCheckpoint(emit);
+        emitSaid(said, state, emit, now());
+      }
+    });
+    for (const said of ready) deps.written(said);
+  }
+
+  function emitCheckpoint(emit: Emit): void {
+    const { run } = log.state;
+    if (!deps.checkpoints || !run) return;
+    const files_modified = [...changes.files()];
+    emit({
+      event_type: "checkpoint.created",
+      data: { checkpoint_id: ids(), user_message_uuid: run.prompt.message_id, files_modified },
+    });
+  }
+
+  /** The copies of files that these entries speak of, as entries of their own. */
+  function backups(entries: readonly Entry[]) {
+    return backupNames(entries).flatMap((name) => {
+      const subpath = BACKUPS + name;
+      const entry = stored.has(subpath) ? undefined : readBackup(child.configDir, child.sessionId, name);
+      if (!entry) return [];
+      stored.add(subpath);
+      return [appended([entry], subpath)];
+    });
+  }
+
+  const knows = (toolUseId: string): boolean =>
+    !log.state.run || log.state.run.calls.some((call) => call.toolUseId === toolUseId);
+
+  return {
+    async hear(message) {
+      const heard = listener.hear(message, now());
+      if (heard.length === 0) return;
+      for (const { said } of heard) deps.heard(said);
+      waiting.push(...heard);
+      await write([], message.type === "result");
+    },
+    async append(entries, subpath) {
+      const fresh = entries.filter((entry) => !stored.has(uuidOf(entry) ?? ""));
+      for (const entry of fresh) {
+        const uuid = uuidOf(entry);
+        if (uuid !== undefined) stored.add(uuid);
+      }
+      if (fresh.length === 0) return;
+      changes.noteEntries(fresh);
+      const facts = [appended(fresh, subpath), ...backups(fresh)];
+      child.entries += facts.reduce((sum, { data }) => sum + data.entries.length, 0);
+      await write(facts);
+    },
+    async begins(toolUseId) {
+      waiting.push(...listener.settle(now()));
+      await write([]);
+      if (!knows(toolUseId)) await new Promise<void>((resolve) => void gates.set(toolUseId, resolve));
+    },
+    openGates() {
+      for (const [toolUseId, open] of gates)
+        if (knows(toolUseId)) {
+          gates.delete(toolUseId);
+          open();
+        }
+    },
+    async fail(code, message) {
+      const ready = takeReady(true);
+      await log.write((state, emit) => {
+        for (const said of ready) emitSaid(said, state, emit, now());
+        if (!state.run) return;
+        emitCheckpoint(emit);
+        const { cancelRequested, cancelReason } = state.run;
+        const error = cancelRequested
+          ? { code: "cancelled", message: cancelReason ?? "The run was cancelled." }
+          : { code, message };
+        emitFailure(state, emit, { stopReason: cancelRequested ? "cancelled" : "error", error, now: now() });
+      });
+    },
+    close() {
+      for (const open of gates.values()) open();
+      gates.clear();
+    },
+  };
+}
+
+function appended(entries: readonly Entry[], subpath: string | null) {
+  return { event_type: "transcript.appended" as const, data: { entries: [...entries], subpath } };
+}

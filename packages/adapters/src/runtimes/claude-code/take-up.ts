@@ -1,0 +1,148 @@
+import type { RunState, SessionState } from "@skein/core";
+import type { ContentBlock } from "@skein/protocol";
+import { GO_ON } from "./environment.ts";
+import { UNKNOWN, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
+import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn } from "./interrupted.ts";
+import type { Emit, Make } from "./log.ts";
+import { type Drive, cannotStart, childFor, turn, userMessage } from "./manned.ts";
+import type { Said } from "./said.ts";
+import { type Entry, type Transcript, blocksIn, readTranscript } from "./transcript.ts";
+import type { TurnEnd } from "./turn.ts";
+
+/** Taken up so often without getting any further, the run itself must be what kills its workers. */
+const POISON_AFTER = 5;
+
+const NOT_RUN =
+  "This call was not run: the session was put aside while another call waited for its answer. Ask for it again if it is still needed.";
+
+/** Goes on with a run that is open and has no child: its server died, or it waited for an answer without one. */
+export async function takeUp(drive: Drive): Promise<TurnEnd> {
+  const { log, deps, lease } = drive;
+  const transcript = await readTranscript(deps.store, lease.sessionId);
+  const before = log.state.run as RunState;
+  const cancelled = before.cancelRequested || log.state.queue.some(({ mode }) => mode === "interrupt");
+  const waits = before.calls.some(({ phase }) => phase === "waiting") && !cancelled;
+  if (waits && !before.calls.some(isAnswered)) return putAside(drive, transcript);
+  await log.write(waits ? pairUp(transcript, lease.fence) : close(transcript, lease.fence, deps.now));
+  const { run } = log.state;
+  if (!run) return "ended";
+  const isUnheard = !hasMessage(transcript, run.prompt.message_id);
+  try {
+    const manned = await childFor(drive, run.prompt, { fresh: true, ...(!waits && { env: GO_ON }) });
+    return await turn(drive, manned, () => {
+      if (isUnheard) manned.child.send(userMessage(run.prompt.message_id, run.prompt.content));
+    });
+  } catch (error) {
+    return cannotStart(drive, error);
+  }
+}
+
+function isAnswered({ phase, answer }: RunState["calls"][number]): boolean {
+  return phase === "waiting" && answer !== null;
+}
+
+/** Nobody has answered yet: the session waits without a child, and the answer wakes it. */
+async function putAside({ log }: Drive, transcript: Transcript): Promise<TurnEnd> {
+  await log.write((state, emit) => {
+    const call = state.run?.calls.find(({ phase }) => phase === "waiting");
+    if (!call || isAnswered(call) || state.run?.cancelRequested) return;
+    emitDeferral(state, emit, transcript);
+    return { dueAt: null };
+  });
+  return "ended";
+}
+
+/** Marks the call that waits, and answers those that will never run. */
+function emitDeferral(state: SessionState, emit: Emit, transcript: Transcript): void {
+  const calls = state.run?.calls ?? [];
+  const waiting = calls.find(({ phase }) => phase === "waiting");
+  const entries: Entry[] = [];
+  for (const call of calls) {
+    if (call.phase === "done" || call === waiting) continue;
+    const result = resultIn(transcript, call.toolUseId);
+    const entry = result ? undefined : resultEntry(transcript, call.toolUseId, NOT_RUN);
+    if (entry) entries.push(entry);
+    emitResult(
+      result ?? { toolUseId: call.toolUseId, content: NOT_RUN, isError: true },
+      state,
+      emit,
+      result ? "committed" : "failed",
+    );
+  }
+  const deferred = waiting && !isDeferred(transcript, waiting.toolUseId) && deferredEntry(transcript, waiting);
+  if (deferred) entries.push(deferred);
+  emitEntries(emit, entries);
+}
+
+/** A call has its answer: the run goes on there. */
+function pairUp(transcript: Transcript, fence: number): Make {
+  return (state, emit) => {
+    if (!state.run) return;
+    emit({ event_type: "run.resumed", data: { run_id: state.run.runId, fence } });
+    emitDeferral(state, emit, transcript);
+  };
+}
+
+/** The child is gone in the middle of a turn: what had begun gets the result that nobody knows, or the one that was written down. */
+function close(transcript: Transcript, fence: number, now: () => number): Make {
+  return (state, emit) => {
+    const { run } = state;
+    if (!run) return;
+    emit({ event_type: "run.resumed", data: { run_id: run.runId, fence } });
+    const entries: Entry[] = [];
+    const open = run.calls.filter(({ phase }) => phase !== "done");
+    for (const { toolUseId } of open) {
+      const result = resultIn(transcript, toolUseId);
+      const entry = result ? undefined : resultEntry(transcript, toolUseId, UNKNOWN);
+      if (entry) entries.push(entry);
+      emitResult(
+        result ?? { toolUseId, content: UNKNOWN, isError: true },
+        state,
+        emit,
+        result ? "committed" : "unknown",
+      );
+    }
+    emitEntries(emit, entries);
+    if (run.cancelRequested || state.queue.some(({ mode }) => mode === "interrupt")) {
+      const message = run.cancelReason ?? "The run was cancelled.";
+      return emitFailure(state, emit, { stopReason: "cancelled", error: { code: "cancelled", message }, now: now() });
+    }
+    if (run.resumesWithoutProgress > POISON_AFTER) {
+      const message = `The run was taken up ${run.resumesWithoutProgress} times without getting any further.`;
+      return emitFailure(state, emit, { stopReason: "poisoned", error: { code: "poisoned", message }, now: now() });
+    }
+    const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
+    if (reply) emitSaid(reply, state, emit, now());
+    if (hasAnswered(state)) emitCompletion(state, emit, now());
+  };
+}
+
+/** The model has said its last word: only the end of the run was not written down. */
+function hasAnswered(state: SessionState): boolean {
+  const last = state.transcript.at(-1);
+  return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";
+}
+
+/** A final answer that Claude Code wrote down and that never became a fact. */
+function lastReply(transcript: Transcript, state: SessionState): Extract<Said, { kind: "reply" }> | undefined {
+  const entries = transcript.get("") ?? [];
+  const last = entries.findLast(({ type }) => type === "assistant" || type === "user");
+  if (last?.type !== "assistant") return undefined;
+  const { id, model, usage, stop_reason } = last["message"] as {
+    id: string;
+    model: string;
+    usage: Extract<Said, { kind: "reply" }>["usage"];
+    stop_reason: string | null;
+  };
+  const parts = entries.filter((entry) => (entry["message"] as { id?: string } | undefined)?.id === id);
+  const content = parts.flatMap(blocksIn) as ContentBlock[];
+  const isKnown = state.transcript.some((message) => message.id === messageIdOf(state.sessionId, id));
+  const isFinal =
+    stop_reason !== null && stop_reason !== "tool_use" && content.every(({ type }) => type !== "tool_use");
+  if (isKnown || !isFinal) return undefined;
+  return { kind: "reply", apiMessageId: id, content, model, usage, stopReason: stop_reason, durationMs: 0 };
+}
+
+function emitEntries(emit: Emit, entries: readonly Entry[]): void {
+  if (entries.length > 0) emit({ event_type: "transcript.appended", data: { entries: [...entries], subpath: null } });
+}

@@ -1,0 +1,33 @@
+import type { Store } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
+
+/** Claude Code's transcript of a session as our log keeps it: entries by subpath, `""` is the session's own. */
+export type Transcript = ReadonlyMap<string, readonly Entry[]>;
+
+/** One line of it. Most have a uuid. */
+export type Entry = JsonObject & { readonly type: string };
+
+/** Where copies of files are kept that a rewind needs: no part of the transcript, but lost without it. */
+export const BACKUPS = "file-history/";
+
+export async function readTranscript(store: Store, sessionId: string): Promise<Transcript> {
+  const transcript = new Map<string, Entry[]>();
+  for (const event of await store.read(sessionId)) {
+    if (event.event_type !== "transcript.appended") continue;
+    const subpath = event.data.subpath ?? "";
+    const entries = transcript.get(subpath) ?? [];
+    transcript.set(subpath, entries);
+    entries.push(...(event.data.entries as Entry[]));
+  }
+  return transcript;
+}
+
+export function uuidOf(entry: JsonObject): string | undefined {
+  return typeof entry["uuid"] === "string" ? entry["uuid"] : undefined;
+}
+
+/** The blocks of an entry that carries a message. */
+export function blocksIn(entry: JsonObject): readonly JsonObject[] {
+  const message = entry["message"] as { readonly content?: unknown } | undefined;
+  return Array.isArray(message?.content) ? (message.content as JsonObject[]) : [];
+}

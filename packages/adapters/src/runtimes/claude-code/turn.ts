@@ -1,0 +1,181 @@
+import { LEASE_LOST, type Lease, type LeaseClock, type Live, type Store } from "@skein/core";
+import { type Ids, isKnownError } from "@skein/protocol";
+import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
+import type { Child } from "./child.ts";
+import { createDrafts } from "./drafts.ts";
+import type { Log } from "./log.ts";
+import { createQuestions } from "./questions.ts";
+import { createRecorder } from "./recorder.ts";
+
+/** How a turn came to its end: with the end of its run, or with the run still open. */
+export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
+
+export interface TurnDeps {
+  readonly store: Store;
+  readonly live: Live;
+  readonly now: () => number;
+  readonly ids: Ids;
+  /** How long a question keeps its child. */
+  readonly parkAfterMs: number;
+}
+
+export interface Turn {
+  readonly child: Child;
+  readonly log: Log;
+  readonly lease: Lease;
+  readonly clock: LeaseClock;
+  readonly signal: AbortSignal;
+  readonly cwd: string;
+  readonly checkpoints: boolean;
+  /** The longest message that is taken from the child, in bytes. */
+  readonly maxMessageBytes: number | null;
+  readonly known: ReadonlySet<string>;
+  readonly changedBefore: readonly string[];
+  /** Gives the child its work. */
+  readonly begin: () => void;
+}
+
+/** A child that was interrupted and says nothing more is ended after this. */
+const INTERRUPT_MS = 5000;
+/** What a turn may still take when the process wants to stop. */
+const GRACE_MS = 5000;
+/** The share of a lease after which a child is ended if nothing was heard from the store. */
+const SILENCE = 0.7;
+
+/** Follows a child through one turn and writes down what it says, until the run is over or has to be left open. */
+export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
+  const { child, log, lease, clock, signal, maxMessageBytes } = turn;
+  const { now, live } = deps;
+  const { sessionId } = lease;
+  const end = Promise.withResolvers<TurnEnd>();
+  const drafts = createDrafts(live, sessionId, log.state.run);
+  const control = { ...log.state.control };
+  const timers: NodeJS.Timeout[] = [];
+  let over = false;
+  let interrupted = false;
+
+  const recorder = createRecorder({
+    ...turn,
+    ...deps,
+    heard: drafts.heard,
+    written(said) {
+      drafts.written(said);
+      if (said.kind === "ended") finish("ended");
+      else react();
+    },
+  });
+  const questions = createQuestions({ log, ...deps, begins: recorder.begins, park: () => leave("parked") });
+
+  function finish(how: TurnEnd): void {
+    if (over) return;
+    over = true;
+    child.detach();
+    live.clear(sessionId);
+    end.resolve(how);
+  }
+
+  /** The run stays open, the child does not. */
+  function leave(how: TurnEnd): void {
+    if (over) return;
+    finish(how);
+    child.kill();
+  }
+
+  function abandon(error: unknown): void {
+    if (over) return;
+    over = true;
+    child.kill();
+    live.clear(sessionId);
+    end.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  async function fail(code: string, message: string): Promise<void> {
+    if (over) return;
+    child.kill();
+    await recorder.fail(code, message);
+    finish("ended");
+  }
+
+  function later(ms: number, work: () => void): void {
+    timers.push(setTimeout(work, ms).unref());
+  }
+
+  /** Looks at what came from outside. */
+  function react(): void {
+    if (over) return;
+    recorder.openGates();
+    questions.wake();
+    const { run, queue } = log.state;
+    if ((run?.cancelRequested || queue.some(({ mode }) => mode === "interrupt")) && !interrupted) {
+      interrupted = true;
+      child.query.interrupt().catch(() => undefined);
+      later(INTERRUPT_MS, () => void fail("cancelled", "The run was cancelled.").catch(abandon));
+    }
+    const { permissionMode, model } = log.state.control;
+    if (permissionMode !== null && permissionMode !== control.permissionMode) {
+      control.permissionMode = permissionMode;
+      child.now.permissionMode = permissionMode as PermissionMode;
+      child.query.setPermissionMode(permissionMode as PermissionMode).catch(() => undefined);
+    }
+    if (model !== null && model !== control.model) {
+      control.model = model;
+      child.now.model = model;
+      child.query.setModel(model).catch(() => undefined);
+    }
+  }
+
+  const stopping = (): void => {
+    if (signal.reason === LEASE_LOST) leave("lost");
+    else later(GRACE_MS, () => leave("stopped"));
+  };
+  const stopListening = deps.store.onNews((id, events) => {
+    // What this turn wrote itself is known.
+    if (id !== sessionId || (events && (events.at(-1)?.sequence ?? 0) <= log.state.sequence)) return;
+    void log.catchUp().then(react, abandon);
+  });
+  // Whoever cannot renew must not act: another worker may take the session when the lease is over.
+  const watch = setInterval(() => {
+    if (now() > clock.validUntil - lease.leaseMs * (1 - SILENCE)) leave("lost");
+  }, 1000).unref();
+
+  try {
+    signal.addEventListener("abort", stopping);
+    if (signal.aborted) stopping();
+    child.attach({
+      message(message) {
+        if (over) return;
+        if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
+          const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
+          void fail("buffer_exceeded", sentence).catch(abandon);
+          return;
+        }
+        if (message.type === "stream_event") drafts.publish(message);
+        recorder.hear(message).catch(abandon);
+      },
+      append: (entries, subpath) =>
+        recorder.append(entries, subpath).catch((error: unknown) => {
+          // The child must not go on with what the log does not have.
+          abandon(error);
+          throw error;
+        }),
+      begins: recorder.begins,
+      canUseTool: questions.canUseTool,
+    });
+    void child.ended.then(({ error }) =>
+      fail("runtime_died", `Claude Code ended before its turn did. ${error?.message ?? ""}`.trim()).catch(abandon),
+    );
+    react();
+    turn.begin();
+    return await end.promise;
+  } catch (error) {
+    if (isKnownError(error, "lease_lost", "not_found", "closed")) return "lost";
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stopping);
+    stopListening();
+    clearInterval(watch);
+    for (const timer of timers) clearTimeout(timer);
+    recorder.close();
+    questions.close();
+  }
+}

@@ -1,0 +1,139 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClaudeCode, type ClaudeCodeDeps } from "@skein/adapters/runtimes/claude-code";
+import { type SessionAgent, type Store, createMemoryStore } from "@skein/core";
+import { AgentConfig, type ClaudeOptions, type Content, type Event } from "@skein/protocol";
+import { type Step, createSimulator, script } from "@skein/simulator";
+import { onTestFinished } from "vitest";
+import { createHost } from "../../../skein/src/host.ts";
+
+/** A folder of its own, gone at the end of the test. */
+export function folder(): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-")));
+  // A child may still be writing its last lines.
+  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  return path;
+}
+
+/** Waits until something is so. */
+export async function until<Value>(probe: () => Value | Promise<Value>, ms = 30_000): Promise<NonNullable<Value>> {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await probe();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`Not within ${ms} ms: ${probe.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+export const play = (...steps: Step[]): string => `Please do it. ${script(steps, "claude-code")}`;
+
+type Options = { [Key in keyof ClaudeOptions]?: unknown };
+
+export function claudeAgent(options: Options): SessionAgent {
+  return {
+    id: "00000000-0000-7000-8000-0000000000cc",
+    version: 1,
+    status: "active",
+    config: AgentConfig.parse({
+      name: "Claude Code",
+      runtime: "claude-code",
+      model: (options.model as string | undefined) ?? "claude-opus-5-5",
+      extras: { claude: options },
+    }),
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
+
+/** A host that drives Claude Code sessions with the real binary, against a simulator of its own. */
+export async function createWorld({
+  store = createMemoryStore(),
+  ...deps
+}: { store?: Store } & Partial<Omit<ClaudeCodeDeps, "store" | "states">> = {}) {
+  const simulator = await createSimulator();
+  const home = folder();
+  const cwd = folder();
+  const problems: unknown[] = [];
+  let claude: ReturnType<typeof createClaudeCode> | undefined;
+  const host = createHost({
+    store,
+    agents: [],
+    model: {
+      call: () => Promise.reject(new Error("Not used.")),
+      download: () => Promise.reject(new Error("Not used.")),
+    },
+    report: (error) => void problems.push(error),
+    runtimes(parts) {
+      claude = createClaudeCode({
+        configDirOf: (tenant) => join(home, tenant),
+        apiEnv: {
+          ANTHROPIC_BASE_URL: simulator.url,
+          ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key",
+          CLAUDE_CODE_MAX_RETRIES: "1",
+        },
+        ...parts,
+        ...deps,
+      });
+      return new Map([["claude-code", claude]]);
+    },
+  });
+  const stop = async (): Promise<void> => {
+    await host.stop();
+    claude?.close();
+  };
+  onTestFinished(async () => {
+    await stop();
+    await simulator.close();
+  });
+  const { sessions } = host;
+
+  async function run(prompt: Content, options: Options = {}): Promise<{ sessionId: string; events: readonly Event[] }> {
+    const { sessionId, runId } = await sessions.begin(claudeAgent({ cwd, ...options }), { content: prompt });
+    return { sessionId, events: await ended(sessionId, runId) };
+  }
+
+  async function again(sessionId: string, content: Content, options: Record<string, unknown> = {}) {
+    const { runId } = await sessions.prompt(sessionId, {
+      content,
+      ...(Object.keys(options).length > 0 && { options }),
+    });
+    return ended(sessionId, runId);
+  }
+
+  /** The events of a run, when it is over. */
+  async function ended(sessionId: string, runId: string): Promise<readonly Event[]> {
+    return until(async () => {
+      const events = await sessions.events(sessionId);
+      const end = events.findIndex(
+        (event) =>
+          (event.event_type === "session.completed" || event.event_type === "session.failed") &&
+          event.data.run_id === runId,
+      );
+      const start = events.findIndex((event) => event.event_type === "session.started" && event.data.run_id === runId);
+      return end === -1 ? undefined : events.slice(start, end + 1);
+    });
+  }
+
+  return {
+    host,
+    sessions,
+    store,
+    simulator,
+    home,
+    cwd,
+    problems,
+    run,
+    again,
+    ended,
+    stop,
+    /** What the model was sent, oldest first. */
+    requests: () =>
+      simulator.ledger.calls({ kind: "messages" }).map(({ request }) => request as Record<string, unknown>),
+  };
+}
+
+export function only<Type extends Event["event_type"]>(events: readonly Event[], type: Type) {
+  return events.filter((event): event is Extract<Event, { event_type: Type }> => event.event_type === type);
+}
