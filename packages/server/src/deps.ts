@@ -1,9 +1,10 @@
 import type { FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
+import type { Adoption } from "./claude/adopt.ts";
 import type { ClaudeGate } from "./claude/gate.ts";
 import type { Limits } from "./limits.ts";
-import type { WebhookSender } from "./webhooks.ts";
+import type { WebhookSender } from "./webhook-deliveries.ts";
 
 /** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
 interface SqlPort {
@@ -41,6 +42,8 @@ export interface ServerDeps {
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** What stands before Claude Code; without it `/api/v1` shows what is there and begins nothing. */
   readonly claude?: ClaudeGate | undefined;
+  /** Who reads and writes Claude Code's files; without one no session is adopted or sent back. */
+  readonly adoption?: Adoption | undefined;
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
   /** What answers, said on the first page and by `/health`. */

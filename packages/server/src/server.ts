@@ -27,7 +27,8 @@ import { createStreams } from "./streams.ts";
 import { acceptSockets } from "./socket-connection.ts";
 import { registerSocket, socketOptions } from "./socket.ts";
 import { createTracing } from "./tracing.ts";
-import { type WebhookSender, createWebhooks } from "./webhooks.ts";
+import type { WebhookSender } from "./webhook-deliveries.ts";
+import { createWebhooks } from "./webhooks.ts";
 import { answerBadAddress, createUnreadableAnswer } from "./unreadable-request.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 

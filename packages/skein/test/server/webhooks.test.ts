@@ -1,12 +1,18 @@
 import { createHmac } from "node:crypto";
 import { type IncomingHttpHeaders, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createSessions } from "@skein/core";
+import { openStore } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { folder, say, scripted, session, settled, testServer } from "./world.ts";
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+}
+
+interface Told {
+  readonly data: { readonly data: { readonly title: string } };
 }
 
 /** A receiver on loopback that answers with these statuses, then with 204. */
@@ -34,7 +40,7 @@ test("a run is told with a signature that its secret verifies, and a failed noti
   const { path, id } = await session(call);
   await say(call, path, scripted("Hi.", [{ text: "Hello." }]));
   await settled(call, path);
-  await expect.poll(() => received.length).toBe(3);
+  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(3);
   const key = Buffer.from(String(made.body["secret"]).slice("whsec_".length), "base64");
   for (const { headers, body } of received) {
     const text = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
@@ -47,7 +53,7 @@ test("a run is told with a signature that its secret verifies, and a failed noti
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   const deliveries = async () => (await call("GET", `/v1/webhooks/${made.body.id}/deliveries`)).body.data;
   await expect
-    .poll(deliveries)
+    .poll(deliveries, { timeout: 20_000 })
     .toMatchObject([{ state: "delivered", attempts: 3, last_status: 204, last_error: null }]);
   expect(JSON.stringify((await call("GET", "/v1/webhooks")).body)).not.toContain("whsec_");
   expect((await call("DELETE", `/v1/webhooks/${made.body.id}`)).status).toBe(204);
@@ -59,16 +65,52 @@ test("a run is told with a signature that its secret verifies, and a failed noti
 
 test("a notice that was not delivered when the server stopped is delivered by the next one", async () => {
   const store = `sqlite:${folder()}/skein.db`;
-  const first = await testServer({ store, webhookAddresses: ["127.0.0.1"], webhookRetryMs: [300] });
+  const first = await testServer({ store, webhookAddresses: ["127.0.0.1"], webhookRetryMs: [3000] });
   const { url, received } = await receiver(503);
-  await first.call("POST", "/v1/webhooks", { url, events: ["session.completed"] });
+  const { body: webhook } = await first.call("POST", "/v1/webhooks", { url, events: ["session.completed"] });
   const { path } = await session(first.call);
   await say(first.call, path, "Hi.");
-  await expect.poll(() => received.length, { timeout: 5000 }).toBe(1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
+  const deliveries = async () => (await first.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
+  await expect.poll(deliveries, { timeout: 20_000 }).toMatchObject([{ state: "pending", last_status: 503 }]);
   await first.close();
   await testServer({ store, webhookAddresses: ["127.0.0.1"] });
-  await expect.poll(() => received.length, { timeout: 5000 }).toBe(2);
+  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(2);
+});
+
+test("a fact whose process died before it told anybody is told by the next one, once", async () => {
+  const store = `sqlite:${folder()}/skein.db`;
+  const first = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
+  const { url, received } = await receiver();
+  const { body: webhook } = await first.call("POST", "/v1/webhooks", { url, events: ["session.edited"] });
+  const { path, id } = await session(first.call);
+  await first.call("PATCH", path, { title: "Told at once" });
+  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
+  await first.close();
+  // A writer that tells nobody, as a process that is killed right after its commit.
+  const silent = await openStore(store);
+  await createSessions({ store: silent }).edit(id, { title: "Told later" });
+  await silent.close();
+  const titles = () => received.map(({ body }) => (JSON.parse(body) as Told).data.data.title);
+  const second = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
+  await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later"]);
+  // The first notice was looked at again as well: the second cannot be kept without it.
+  const deliveries = (await second.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
+  expect(deliveries.map(({ event_sequence }) => event_sequence)).toEqual([3, 2]);
+  await second.call("PATCH", path, { title: "Told by the second" });
+  await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later", "Told by the second"]);
+});
+
+test("what another process writes is told by the server that hears of it", async () => {
+  const store = `sqlite:${folder()}/skein.db`;
+  const { call } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
+  const { url, received } = await receiver();
+  await call("POST", "/v1/webhooks", { url, events: ["session.edited"] });
+  const { id } = await session(call);
+  const other = await openStore(store);
+  onTestFinished(() => other.close());
+  await createSessions({ store: other }).edit(id, { title: "From elsewhere" });
+  await expect.poll(() => received.length, { timeout: 25_000 }).toBe(1);
 });
 
 test.each([
