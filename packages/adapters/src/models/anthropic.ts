@@ -1,6 +1,7 @@
 import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
 import { ContentBlock, Usage } from "@skein/protocol";
+import { createEventReader } from "./server-sent-events.ts";
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
@@ -8,83 +9,131 @@ export interface AnthropicModelOptions {
   readonly baseUrl?: string;
   /** A connection on which nothing arrives for longer, not even a ping, is given up. */
   readonly silenceMs?: number;
+  /** Files that code execution made and that are larger are not fetched. */
+  readonly fileLimit?: number;
 }
 
+/** The largest file that is fetched: it is held in memory on its way to where files are kept. */
+const FILE_LIMIT = 100 * 1024 * 1024;
+
 /** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
-export function createAnthropicModel({ apiKey, baseUrl, silenceMs = 300_000 }: AnthropicModelOptions): Model {
+export function createAnthropicModel({
+  apiKey,
+  baseUrl,
+  silenceMs = 300_000,
+  fileLimit = FILE_LIMIT,
+}: AnthropicModelOptions): Model {
   const client = new Anthropic({
     apiKey,
     maxRetries: 0,
     timeout: 2 * silenceMs,
-    fetch: watchedFetch(silenceMs),
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
   });
 
   return {
-    async call({ body, betas }, onEvent, signal) {
-      try {
-        const stream = await client.messages.create(
-          { ...body, stream: true } as unknown as Anthropic.MessageCreateParamsStreaming,
-          {
-            signal,
+    call: ({ body, betas }, onEvent, signal) =>
+      watched(silenceMs, signal, async (watch) => {
+        const response = await client.messages
+          .create({ ...body, stream: true } as unknown as Anthropic.MessageCreateParamsStreaming, {
+            signal: watch.signal,
             ...(betas.length > 0 && { headers: { "anthropic-beta": betas.join(",") } }),
-          },
-        );
+          })
+          .asResponse();
         const reply = createReply();
-        for await (const event of stream) {
-          reply.add(event as unknown as ModelStreamEvent);
-          onEvent(event as unknown as ModelStreamEvent);
-        }
+        const decoder = new TextDecoder();
+        const read = createEventReader();
+        await eachChunk(response, watch, (chunk) => {
+          for (const { event, data } of read(decoder.decode(chunk, { stream: true }))) {
+            if (event === "error") throw errorEvent(data);
+            if (event === "" || event === "ping") continue;
+            const said = JSON.parse(data) as ModelStreamEvent;
+            reply.add(said);
+            onEvent(said);
+          }
+        });
         return reply.end();
-      } catch (error) {
-        throw asFailure(error);
-      }
-    },
-    async download(fileId, signal) {
-      try {
-        const headers = { "anthropic-beta": "files-api-2025-04-14" };
-        const meta = await client.beta.files.retrieveMetadata(fileId, {}, { signal, headers });
-        const content = await client.beta.files.download(fileId, {}, { signal, headers });
-        return {
-          filename: meta.filename,
-          mimeType: meta.mime_type,
-          bytes: new Uint8Array(await content.arrayBuffer()),
-        };
-      } catch (error) {
-        throw asFailure(error);
-      }
-    },
+      }),
+    download: (fileId, signal) =>
+      watched(silenceMs, signal, async (watch) => {
+        const options = { signal: watch.signal, headers: { "anthropic-beta": "files-api-2025-04-14" } };
+        const { filename, mime_type, size_bytes } = await client.beta.files.retrieveMetadata(fileId, {}, options);
+        if (size_bytes > fileLimit) throw fileTooLarge(filename, fileLimit);
+        watch.heard();
+        const chunks: Uint8Array[] = [];
+        let size = 0;
+        // What is said about a file need not be what comes.
+        await eachChunk(await client.beta.files.download(fileId, {}, options), watch, (chunk) => {
+          if ((size += chunk.byteLength) > fileLimit) throw fileTooLarge(filename, fileLimit);
+          chunks.push(chunk);
+        });
+        return { filename, mimeType: mime_type, bytes: new Uint8Array(Buffer.concat(chunks)) };
+      }),
   };
 }
 
-/** A fetch that ends when nothing has arrived for so long. */
-function watchedFetch(silenceMs: number): typeof fetch {
-  return async (input, init) => {
-    const stop = new AbortController();
-    const giveUp = (): void =>
-      stop.abort(
-        new ModelFailure(
-          { code: "silence", message: `The model's answer did not go on for ${silenceMs / 1000} seconds.` },
-          { retryable: true },
-        ),
+function fileTooLarge(filename: string, limit: number): ModelFailure {
+  return new ModelFailure(
+    { code: "file_too_large", message: `"${filename}" is larger than the ${limit} bytes that a file may have.` },
+    { retryable: false },
+  );
+}
+
+/** Ends a request on which nothing has arrived for so long. */
+interface Watch {
+  readonly signal: AbortSignal;
+  heard(): void;
+}
+
+async function watched<Result>(
+  silenceMs: number,
+  signal: AbortSignal,
+  request: (watch: Watch) => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), silenceMs).unref();
+  const abort = (): void => stop.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await request({ signal: stop.signal, heard: () => void timer.refresh() });
+  } catch (error) {
+    if (stop.signal.aborted && !signal.aborted)
+      throw new ModelFailure(
+        { code: "silence", message: `The model's answer did not go on for ${silenceMs / 1000} seconds.` },
+        { retryable: true },
       );
-    const timer = setTimeout(giveUp, silenceMs).unref();
-    const signal = init?.signal ? AbortSignal.any([init.signal, stop.signal]) : stop.signal;
-    const response = await fetch(input, { ...init, signal }).catch((error: unknown) => {
-      clearTimeout(timer);
-      throw error;
-    });
-    timer.refresh();
-    const heard = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        timer.refresh();
-        controller.enqueue(chunk);
-      },
-      flush: () => clearTimeout(timer),
-    });
-    const { status, statusText, headers } = response;
-    return new Response(response.body?.pipeThrough(heard) ?? null, { status, statusText, headers });
-  };
+    throw asFailure(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Hands on the body of a response piece by piece. Whoever throws ends the request. */
+async function eachChunk({ body }: Response, watch: Watch, take: (chunk: Uint8Array) => void): Promise<void> {
+  const reader = body?.getReader();
+  if (!reader) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      watch.heard();
+      if (done) return;
+      take(value);
+    }
+  } catch (error) {
+    await reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+/** What the model's API says in the middle of a stream instead of going on with it. */
+function errorEvent(data: string): ModelFailure {
+  const { error } = JSON.parse(data) as { error?: { type?: string; message?: string } };
+  const code = codeOf(error?.message) ?? error?.type ?? "api_error";
+  return new ModelFailure(
+    { code, message: error?.message ?? "The model's answer ended with an error." },
+    { retryable: isRetryable(undefined, code) },
+  );
 }
 
 interface Block {
@@ -193,7 +242,6 @@ function withoutNulls(usage: Partial<Usage> | undefined): Partial<Usage> {
 /** What went wrong, as a fact can tell it. Nothing of our own key or headers is in it. */
 function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
-  if (error instanceof APIConnectionError && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof APIConnectionError)
     return new ModelFailure(
       { code: "connection_error", message: "The model could not be reached, or the connection broke." },

@@ -1,5 +1,5 @@
 import type { Fact, Failure } from "@skein/protocol";
-import type { Model } from "../model.ts";
+import { type Model, ModelFailure } from "../model.ts";
 import type { FileStore } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 
@@ -58,6 +58,7 @@ export async function storeFile(
     ];
   } catch (error) {
     if (signal.aborted) return [];
-    return [failed({ code: "file_error", message: error instanceof Error ? error.message : String(error) }, filename)];
+    const message = error instanceof Error ? error.message : String(error);
+    return [failed(error instanceof ModelFailure ? error.failure : { code: "file_error", message }, filename)];
   }
 }
