@@ -1,0 +1,173 @@
+/** What becomes of a Claude Code session over several prompts, processes and machines. */
+import { spawn } from "node:child_process";
+import { existsSync as exists, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { Spawn } from "@skein/adapters/runtimes/claude-code";
+import { createMemoryStore } from "@skein/core";
+import { claudeAgent, createWorld, only, play, until } from "./world.ts";
+
+test("a second prompt goes to the same process, and one after its end resumes the session", async () => {
+  const pids: number[] = [];
+  const world = await createWorld({ children: { idleMs: 60_000, maxIdle: 1 }, ...spawning(pids) });
+  const first = await world.run(play({ text: "One." }));
+  const second = await world.again(first.sessionId, play({ text: "Two." }));
+  expect(pids).toHaveLength(1);
+  expect(only(second, "session.completed")[0]?.data.final_response).toBe("Two.");
+
+  // Another session takes the one idle place.
+  await world.run(play({ text: "Other." }));
+  await until(() => !isAlive(pids[0]));
+  const third = await world.again(first.sessionId, play({ text: "Three." }));
+  expect(pids).toHaveLength(3);
+  expect(only(third, "session.completed")[0]?.data.final_response).toBe("Three.");
+  const heard = JSON.stringify(world.requests().at(-1)?.["messages"]);
+  expect(heard).toContain("One.");
+  expect(heard).toContain("Two.");
+  expect(world.problems).toEqual([]);
+  const state = await world.sessions.state(first.sessionId);
+  expect(state.transcript).toHaveLength(6);
+  expect(state.unpricedCalls).toBe(0);
+  expect(state.costMicros).toBeGreaterThan(0);
+}, 60_000);
+
+test("a session goes on on a machine whose disk never saw it", async () => {
+  const store = createMemoryStore();
+  const here = await createWorld({ store });
+  const { sessionId } = await here.run(play({ text: "The yarn is blue." }));
+  await here.stop();
+  const there = await createWorld({ store });
+  const events = await there.again(sessionId, play({ text: "Still blue." }));
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("Still blue.");
+  expect(JSON.stringify(there.requests().at(-1)?.["messages"])).toContain("The yarn is blue.");
+  expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(sessionId);
+  const entries = only(await there.sessions.events(sessionId), "transcript.appended").flatMap(
+    ({ data }) => data.entries,
+  );
+  const uuids = entries.flatMap(({ uuid }) => (typeof uuid === "string" ? [uuid] : []));
+  expect(new Set(uuids).size).toBe(uuids.length);
+}, 60_000);
+
+test("a child that dies ends its run with one outcome, and the next prompt resumes", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const { sessionId, runId } = await world.sessions.begin(
+    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
+    play(
+      { text: "Working.", tools: [{ name: "Bash", input: { command: "touch begun; timeout 30 tail -f /dev/null" } }] },
+      { text: "Done." },
+    ),
+  );
+  await until(async () => only(await world.sessions.events(sessionId), "tool.started").length > 0);
+  await until(() => exists(`${world.cwd}/begun`));
+  process.kill(pids[0] as number, "SIGKILL");
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "session.failed")).toHaveLength(1);
+  expect(only(events, "session.failed")[0]?.data).toMatchObject({ outcome: "failed", error: { code: "runtime_died" } });
+  expect(only(events, "tool.completed")[0]?.data).toMatchObject({ outcome: "unknown", is_error: true });
+  const next = await world.again(sessionId, play({ text: "Here again." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("Here again.");
+}, 60_000);
+
+test("a cancel interrupts the turn, and the process lives on", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const { sessionId, runId } = await world.sessions.begin(
+    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
+    play(
+      { text: "Working.", tools: [{ name: "Bash", input: { command: "touch begun; timeout 30 tail -f /dev/null" } }] },
+      { text: "Done." },
+    ),
+  );
+  await until(() => exists(`${world.cwd}/begun`));
+  await world.sessions.cancel(sessionId, { reason: "Enough." });
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "session.failed")[0]?.data).toMatchObject({
+    outcome: "cancelled",
+    stop_reason: "cancelled",
+    error: { code: "cancelled", message: "Enough." },
+    result: { is_error: true },
+  });
+  expect(only(events, "tool.completed")).toHaveLength(1);
+  const next = await world.again(sessionId, play({ text: "Next." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("Next.");
+  expect(pids).toHaveLength(1);
+}, 60_000);
+
+test("drafts are published while the model speaks, an overload is told, and an API that fails ends the run with its status", async () => {
+  const world = await createWorld();
+  const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
+  const frames: string[] = [];
+  world.host.live.subscribe(session.id, ({ event, message_id }) => frames.push(`${event.type} ${message_id}`));
+  const good = await world.again(
+    session.id,
+    play({ text: "One two three.", chunk: 5, error: { status: 529, times: 1, headers: { "retry-after": "0" } } }),
+  );
+  const reply = only(good, "step.generated")[0]?.data;
+  expect(frames.filter((frame) => frame.startsWith("content_block_delta"))).toHaveLength(3);
+  expect(new Set(frames.map((frame) => frame.split(" ")[1]))).toEqual(new Set([reply?.message_id]));
+  expect(reply).toMatchObject({ stop_reason: "end_turn", content: [{ type: "text", text: "One two three." }] });
+  expect(reply?.usage.output_tokens).toBeGreaterThan(0);
+  expect(only(good, "step.retried")[0]?.data.error.status).toBe(529);
+
+  const bad = await world.again(session.id, play({ text: "x", error: { status: 403, message: "Not you." } }));
+  expect(only(bad, "session.failed")[0]?.data).toMatchObject({ error: { code: "api_error", status: 403 } });
+  const next = await world.again(session.id, play({ text: "And on." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("And on.");
+}, 60_000);
+
+test("a subagent's words are kept apart from the transcript, and its cost is the session's", async () => {
+  const world = await createWorld();
+  const { sessionId, events } = await world.run(
+    play(
+      {
+        tools: [
+          {
+            name: "Agent",
+            input: {
+              description: "Look",
+              subagent_type: "helper",
+              prompt: play(
+                { text: "I look.", tools: [{ name: "Bash", input: { command: "echo sub" } }] },
+                { text: "Found." },
+              ),
+            },
+          },
+        ],
+      },
+      { text: "It found it." },
+    ),
+    {
+      allowed_tools: ["Bash", "Agent"],
+      agents: { helper: { description: "Helps.", prompt: "You help.", tools: ["Bash"] } },
+    },
+  );
+  const said = only(events, "subagent.messaged").map(({ data }) => data);
+  expect(said.map(({ role }) => role)).toEqual(["user", "assistant", "assistant", "user", "assistant"]);
+  expect(said.filter(({ usage }) => usage !== null)).toHaveLength(2);
+  expect((await world.sessions.state(sessionId)).transcript).toHaveLength(4);
+  const runCost = (await world.sessions.runs(sessionId)).items[0]?.cost_micros ?? 0;
+  const own = only(events, "step.generated").reduce((sum, { data }) => sum + (data.cost?.total_micros ?? 0), 0);
+  expect(runCost).toBeGreaterThan(own);
+  // It is resumed with its subagent's transcript as well.
+  const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
+  expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
+}, 60_000);
+
+function spawning(pids: number[]) {
+  return {
+    spawn: (({ command, args, cwd, env, signal }) => {
+      const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
+      if (child.pid !== undefined) pids.push(child.pid);
+      return child;
+    }) satisfies Spawn,
+  };
+}
+
+function isAlive(pid: number | undefined): boolean {
+  try {
+    // A zombie has no memory map any more.
+    return pid !== undefined && !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch {
+    return false;
+  }
+}
