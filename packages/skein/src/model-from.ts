@@ -7,6 +7,8 @@ export interface OpenModel {
   readonly model: Model;
   readonly description: string;
   readonly simulated: boolean;
+  /** Where it is, for those who call it themselves. */
+  readonly api: { readonly apiKey: string; readonly baseUrl: string | undefined };
   close(): Promise<void>;
 }
 
@@ -25,6 +27,7 @@ export async function modelFrom(
       model: createAnthropicModel({ apiKey: apiKey ?? "none", ...(baseUrl !== undefined && { baseUrl }), ...silence }),
       description: baseUrl === undefined ? "Claude" : `the Messages API at ${baseUrl}`,
       simulated: false,
+      api: { apiKey: apiKey ?? "none", baseUrl },
       close: async () => {},
     };
   const { createSimulator } = await import("@skein/simulator");
@@ -33,6 +36,7 @@ export async function modelFrom(
     model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, ...silence }),
     description: "a simulation (no ANTHROPIC_API_KEY is set)",
     simulated: true,
+    api: { apiKey: "simulated", baseUrl: simulator.url },
     close: () => simulator.close(),
   };
 }

@@ -55,6 +55,7 @@ export function createFraming(context: FramingContext): Framing {
         return [];
       case "session.started":
         run = newRun();
+        run.prompted = true;
         return context.announces ? [] : init({ model: context.model, tools: context.tools });
       case "runtime.started":
         return init(event.data.info);
@@ -63,7 +64,11 @@ export function createFraming(context: FramingContext): Framing {
         if (role === "assistant") return [];
         if (transformation_type === "tool_result_added")
           return [message({ type: "user", content: resultsOf(message_id), uuid: message_id })];
-        return [message({ type: role, content: blocks(contents.get(message_id) ?? []), uuid: message_id })];
+        const said = message({ type: role, content: blocks(contents.get(message_id) ?? []), uuid: message_id });
+        if (run.announced || !run.prompted) return [said];
+        // A stream begins with init: what was said before the runtime is up waits for it.
+        run.held.push(said);
+        return [];
       }
       case "message.copied": {
         const { message_id, role, content } = event.data;
@@ -118,6 +123,7 @@ export function createFraming(context: FramingContext): Framing {
         spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + event.data.cost_micros;
         const failure = errorData(event);
         return [
+          ...run.held.splice(0),
           { event: "result", data: resultData(event, { sessionId, spent, byModel: run.byModel }) },
           ...(failure ? [{ event: "error" as const, data: failure }] : []),
           { event: "done", data: { reason: doneReason(event) } },
@@ -160,7 +166,7 @@ export function createFraming(context: FramingContext): Framing {
   function init(info: JsonObject): readonly Framed[] {
     if (run.announced) return [];
     run.announced = true;
-    return [{ event: "init", data: initData(info, sessionId, context.model) }];
+    return [{ event: "init", data: initData(info, sessionId, context.model) }, ...run.held.splice(0)];
   }
 
   function use(model: string, usage: Usage): void {
@@ -188,13 +194,16 @@ export function createFraming(context: FramingContext): Framing {
 type Framed = StreamEvent extends infer Frame ? (Frame extends { id?: unknown } ? Omit<Frame, "id"> : never) : never;
 
 interface RunSoFar {
+  /** It began here, and not before the first event that is framed. */
+  prompted: boolean;
   announced: boolean;
+  readonly held: Framed[];
   readonly byModel: Map<string, UsageTotals>;
   readonly results: Map<string, readonly FactData<"tool.completed">[]>;
 }
 
 function newRun(): RunSoFar {
-  return { announced: false, byModel: new Map(), results: new Map() };
+  return { prompted: false, announced: false, held: [], byModel: new Map(), results: new Map() };
 }
 
 function message(data: MessageEventData): Framed {

@@ -22,6 +22,7 @@ const LEFT_OUT = new Set([
   "total_cost_usd",
   "usage",
   "modelUsage",
+  "model_usage_since_last_result",
   "result",
   "structured_output",
   "stop_reason",

@@ -141,14 +141,14 @@ test("a run becomes init, messages, result and done, and each last frame of an e
     completed(),
   ]);
   expect(frames.map(({ event, id }) => [event, id])).toEqual([
-    ["message", frameId(session, 3)],
-    ["init", frameId(session, 4)],
+    ["init", undefined],
+    ["message", frameId(session, 4)],
     ["message", frameId(session, 5)],
     ["message", frameId(session, 8)],
     ["result", undefined],
     ["done", frameId(session, 9)],
   ]);
-  expect(frames[0]?.data).toEqual({ type: "user", content: [{ type: "text", text: "Hello." }], uuid: uuid(1) });
+  expect(frames[1]?.data).toEqual({ type: "user", content: [{ type: "text", text: "Hello." }], uuid: uuid(1) });
   expect(frames[2]?.data).toMatchObject({
     type: "assistant",
     model: "claude-opus-5-5",
@@ -229,6 +229,11 @@ test("a result has the cost of its run and the session's total apart, usage per 
     stop_reason: "completed",
     model_stop_reason: "end_turn",
   });
+});
+
+test("a run that ends before its runtime is up still shows what was asked", () => {
+  const frames = framed([...prompted, entry(uuid(1), "user", "user_message_added"), failed("failed", "error")]);
+  expect(frames.map(({ event }) => event)).toEqual(["message", "result", "error", "done"]);
 });
 
 test("a model without a price makes the cost unknown, not nothing", () => {

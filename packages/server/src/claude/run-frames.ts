@@ -1,4 +1,4 @@
-import type { Live, Sessions } from "@skein/core";
+import type { Live, LiveFrame, Sessions } from "@skein/core";
 import { type Content, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
 import type { AskedRun } from "./accept.ts";
 
@@ -28,13 +28,25 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
   const framing = createFraming(context);
   let started = false;
   let generated: string | undefined;
+  let results: string | null = null;
+  let step = 1;
+  let early: LiveFrame[] = [];
   let stopListening: (() => void) | undefined;
+  const show = (piece: LiveFrame): void => {
+    if (piece.message_id === generated) return;
+    // What comes before it is being written down, and is sent first.
+    if (piece.step > step) return void early.push(piece);
+    const frame = partialFrame(piece.event as Record<string, unknown>, piece.message_id);
+    if (frame) sink.partial(frame);
+  };
   const listen = (): void => {
-    stopListening ??= live.subscribe(sessionId, (piece) => {
-      if (piece.run_id !== runId || piece.message_id === generated) return;
-      const frame = partialFrame(piece.event as Record<string, unknown>, piece.message_id);
-      if (frame) sink.partial(frame);
-    });
+    stopListening ??= live.subscribe(sessionId, (piece) => piece.run_id === runId && show(piece));
+  };
+  const goOn = (next: number): void => {
+    step = next;
+    const waiting = early;
+    early = [];
+    for (const piece of waiting) show(piece);
   };
   try {
     if (partials && from >= sequence) listen();
@@ -42,10 +54,15 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
       const { run_id } = event.data as { run_id?: unknown };
       if (typeof run_id === "string" && run_id !== runId) continue;
       if (event.event_type === "session.started") started = true;
-      if (event.event_type === "step.generated") generated = event.data.message_id;
+      if (event.event_type === "step.generated") {
+        generated = event.data.message_id;
+        results = event.data.results_message_id;
+      }
       const frames = framing(event);
       if (event.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
       if (event.event_type === "session.completed" || event.event_type === "session.failed") return true;
+      if (event.event_type === "message.created" && event.data.message_id === (results ?? generated))
+        goOn(event.data.step + 1);
       // Pieces of what is being made come after what is there.
       if (partials && event.sequence >= sequence) listen();
       // A run that was cancelled while it waited its turn never begins.

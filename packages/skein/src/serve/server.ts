@@ -7,6 +7,7 @@ import { createHost } from "../host.ts";
 import { modelFrom } from "../model-from.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { openStore } from "../open-store.ts";
+import { createClaude } from "./claude.ts";
 import { type ServedCode, storeAgents } from "./config-file.ts";
 import { type FirstKey, firstKey } from "./first-key.ts";
 import type { ServeSettings } from "./settings.ts";
@@ -47,16 +48,20 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   try {
     const key = await firstKey(createKeys({ records: store.records }), options);
     await storeAgents(code.agents, store.records);
-    const { model, description, simulated, close: closeModel } = await modelFrom(options);
+    const { model, description, simulated, api, close: closeModel } = await modelFrom(options);
     const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), storeUrl);
     const files = createFolderFileStore({ folder: join(dataDir, "files") });
-    const host = createHost({ store, model, ...code, files, memoryNamed: memories.named, report });
+    const claude = createClaude({ dataDir, api });
+    const { runtimes } = claude;
+    const host = createHost({ store, model, ...code, files, memoryNamed: memories.named, runtimes, report });
     const sql = createTenantSql({ store, folder: join(dataDir, "sql") });
     const server = await createHttpServer({
       store,
       sql,
       live: host.live,
       files,
+      claude: claude.gate,
+      runtimes: ["loop", "claude-code"],
       toolNamed(name) {
         const tool = code.tools.get(name);
         return tool && { name, description: tool.description, input_schema: tool.inputSchema };
@@ -74,6 +79,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     });
     const stop = async (): Promise<void> => {
       await Promise.all([server.close(), host.stop(), sql.close()]);
+      claude.close();
       memories.close();
       await store.close();
       await closeModel();
