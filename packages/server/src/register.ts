@@ -26,6 +26,7 @@ const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
   postMessage: "messageBytes",
   answerAwait: "messageBytes",
   importSession: "importBytes",
+  adoptClaudeSession: "importBytes",
   query: "messageBytes",
   querySingle: "messageBytes",
   resumeClaudeSession: "messageBytes",

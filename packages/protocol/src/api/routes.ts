@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { adoptRoutes } from "../claude/adopt-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { runRoutes } from "./run-routes.ts";
@@ -16,6 +17,7 @@ export const ROUTES = {
   ...sqlRoutes,
   ...webhookRoutes,
   ...claudeRoutes,
+  ...adoptRoutes,
 };
 export type RouteName = keyof typeof ROUTES;
 

@@ -1,3 +1,4 @@
+export { ClaudeFile } from "./adopt-routes.ts";
 export * from "./errors.ts";
 export { type Framing, type FramingContext, createFraming, frameId, partialFrame, placeOfFrame } from "./frames.ts";
 export * from "./options.ts";

@@ -1,4 +1,5 @@
 import type { Handlers } from "../call.ts";
+import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
@@ -26,4 +27,5 @@ export const handlers: Handlers = {
   ...sqlHandlers,
   ...webhookHandlers,
   ...claudeHandlers,
+  ...adoptHandlers,
 };

@@ -6,6 +6,8 @@ import type { ClaudeSession } from "./claude-session.ts";
 export interface AdoptDeps {
   readonly store: Store;
   readonly tenant: string;
+  /** The folder that it works in from here on: its own, unless told. */
+  readonly folder?: string | null;
   readonly ids?: Ids;
 }
 
@@ -13,8 +15,11 @@ export interface AdoptDeps {
  * Makes a session of ours from one of Claude Code, under the same id, in one append: it is there whole or not at all. The
  * files are only read. What it was allowed to do elsewhere does not come along: it begins with the default permissions.
  */
-export async function adopt(session: ClaudeSession, { store, tenant, ids = createIds() }: AdoptDeps): Promise<Session> {
-  const facts = [createdFact(session, tenant), ...adoptedFacts(session, ids)];
+export async function adopt(
+  session: ClaudeSession,
+  { store, tenant, folder = session.cwd, ids = createIds() }: AdoptDeps,
+): Promise<Session> {
+  const facts = [createdFact(session, { tenant, folder }), ...adoptedFacts(session, ids)];
   try {
     await store.append(
       session.id,
@@ -30,19 +35,19 @@ export async function adopt(session: ClaudeSession, { store, tenant, ids = creat
   return adopted;
 }
 
-function createdFact(session: ClaudeSession, tenant: string): Fact {
-  const { title, cwd, version, gitBranch, startedAt, lastActivityAt, lines } = session;
+function createdFact(session: ClaudeSession, to: { tenant: string; folder: string | null }): Fact {
+  const { title, version, gitBranch, startedAt, lastActivityAt, lines } = session;
   const entries = lines.flatMap(({ entry }) => (entry ? [entry] : []));
   const last = (type: string, field: string): unknown => entries.findLast((entry) => entry["type"] === type)?.[field];
   const tag = last("tag", "tag");
-  const folder = cwd !== null && cwd.length <= 500 ? displayText(cwd) : null;
+  const folder = to.folder !== null && to.folder.length <= 500 ? displayText(to.folder) : null;
   // Whoever worked in a terminal had Claude Code's own instructions; the SDK gives them only to those who ask.
   const isTyped = entries.some(({ entrypoint }) => entrypoint === "cli");
   const agent = claudeAgent(ClaudeOptions.parse({ cwd: folder, ...(isTyped && { system_prompt_append: "" }) }));
   return {
     event_type: "session.created",
     data: {
-      tenant,
+      tenant: to.tenant,
       agent_id: agent.id,
       agent_version: agent.version,
       agent: agent.config,

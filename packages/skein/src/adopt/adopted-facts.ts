@@ -3,8 +3,8 @@ import { type ContentBlock, type Fact, type Ids, type JsonObject, Uuid, blocksOf
 import { type AdoptedRun, beginRun } from "./adopted-run.ts";
 import { type Answer, answerOf, contentOf, isMadeUp, messageOf } from "./answers.ts";
 import { checkpointsOf } from "./checkpoints.ts";
-import type { ClaudeSession, ClaudeSubagent } from "./claude-session.ts";
-import { type TranscriptLine, linesFact } from "./transcript-lines.ts";
+import type { ClaudeBackup, ClaudeSession, ClaudeSubagent } from "./claude-session.ts";
+import { BACKUPS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
 
 /** How many lines one fact holds, so that no single body grows with the session. */
 const LINES_OF_A_FACT = 200;
@@ -144,9 +144,16 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     }
   }
   writeLines(session.lines.length);
+  write(...session.backups.map(backupFact));
   for (const agent of subagents) tell(agent);
   current.run?.end(time);
   return facts;
+}
+
+/** A copy of a file, in the form in which the runtime keeps those that it makes itself. */
+function backupFact({ name, bytes }: ClaudeBackup): Fact {
+  const entry = { type: "file-history-backup", name, data: Buffer.from(bytes).toString("base64") };
+  return { event_type: "transcript.appended", data: { entries: [entry], subpath: `${BACKUPS}${name}` } };
 }
 
 /** The message of the results of an answer's calls: the first user line that brings one. */

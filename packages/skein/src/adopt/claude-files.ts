@@ -1,15 +1,8 @@
 import { encodeProjectPath } from "@skein/history";
-import { type Event, type JsonObject, KnownError } from "@skein/protocol";
-import { linesOfEvents } from "./transcript-lines.ts";
+import { type ClaudeFile, type Event, type JsonObject, KnownError } from "@skein/protocol";
+import { BACKUPS, linesOfEvents } from "./transcript-lines.ts";
 
-/** A file of Claude Code's data directory. */
-export interface ClaudeFile {
-  /** Below the data directory: `projects/-work-app/….jsonl`. */
-  readonly path: string;
-  readonly content: string;
-}
-
-/** The files from which Claude Code, and the SDK's own reader, open this session: its transcript and those of its subagents. */
+/** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, and the files of its checkpoints. */
 export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {
   const transcripts = linesOfEvents(events);
   const own = transcripts.get(null);
@@ -20,7 +13,8 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
     );
   const project = `projects/${encodeProjectPath(projectOf(events, own))}`;
   return [...transcripts].flatMap(([subpath, lines]) => {
-    if (subpath === null) return [{ path: `${project}/${sessionId}.jsonl`, content: textOf(lines) }];
+    if (subpath === null) return [textFile(`${project}/${sessionId}.jsonl`, textOf(lines))];
+    if (subpath.startsWith(BACKUPS)) return backupFiles(`${BACKUPS}${sessionId}`, lines);
     if (!SAFE.test(subpath)) return [];
     return subagentFiles(`${project}/${sessionId}/${subpath}`, lines);
   });
@@ -28,6 +22,19 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
 
 /** What Claude Code itself names such files. Anything else could lead out of the folder. */
 const SAFE = /^subagents(?:\/[A-Za-z0-9_-]+)+$/;
+
+const SAFE_NAME = /^[A-Za-z0-9_-]+@v\d+$/;
+
+function textFile(path: string, content: string): ClaudeFile {
+  return { path, content, encoding: "utf8" };
+}
+
+/** A copy that was made twice is the newer one. */
+function backupFiles(folder: string, lines: readonly string[]): readonly ClaudeFile[] {
+  const { name, data } = entryOf(lines.at(-1) ?? "");
+  if (typeof name !== "string" || typeof data !== "string" || !SAFE_NAME.test(name)) return [];
+  return [{ path: `${folder}/${name}`, content: data, encoding: "base64" }];
+}
 
 function textOf(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join("");
@@ -57,8 +64,8 @@ function subagentFiles(path: string, lines: readonly string[]): readonly ClaudeF
   const isMeta = (line: string): boolean => entryOf(line)["type"] === "agent_metadata";
   const said = lines.filter((line) => !isMeta(line));
   const meta = lines.findLast(isMeta);
-  const files = said.length === 0 ? [] : [{ path: `${path}.jsonl`, content: textOf(said) }];
+  const files = said.length === 0 ? [] : [textFile(`${path}.jsonl`, textOf(said))];
   if (meta === undefined) return files;
   const { type: _, ...about } = entryOf(meta);
-  return [...files, { path: `${path}.meta.json`, content: JSON.stringify(about) }];
+  return [...files, textFile(`${path}.meta.json`, JSON.stringify(about))];
 }

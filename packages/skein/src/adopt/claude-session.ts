@@ -1,6 +1,6 @@
 import { type LibraryConfig, type Message, getSession } from "@skein/history";
 import { KnownError, Uuid } from "@skein/protocol";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
 
@@ -18,6 +18,13 @@ export interface ClaudeSession {
   /** The messages of `lines`, with what the history knows of each: rewound, compacted, typed by a person. */
   readonly messages: readonly Message[];
   readonly subagents: readonly ClaudeSubagent[];
+  /** Copies of files as they were before they were changed: what a rewind needs. */
+  readonly backups: readonly ClaudeBackup[];
+}
+
+export interface ClaudeBackup {
+  readonly name: string;
+  readonly bytes: Uint8Array;
 }
 
 /** The transcript of a subagent. */
@@ -61,7 +68,24 @@ export async function readClaudeSession(session: number | string, config: Librar
             },
           ],
     ),
+    backups: backupsOf(found.id, dataDirectoryOf(found.path)),
   };
+}
+
+/** Larger copies stay where they are. */
+const MAXIMUM_BACKUP = 8 * 1024 * 1024;
+
+function backupsOf(sessionId: string, dataDirectory: string): readonly ClaudeBackup[] {
+  const folder = join(dataDirectory, "file-history", sessionId);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((file) => file.isFile() && statSync(join(folder, file.name)).size <= MAXIMUM_BACKUP)
+    .map(({ name }) => ({ name, bytes: readFileSync(join(folder, name)) }));
+}
+
+/** The directory of `projects/FOLDER/SESSION.jsonl`. */
+function dataDirectoryOf(path: string): string {
+  return dirname(dirname(dirname(path)));
 }
 
 /** Where a subagent's file stands beside its session. Files of the old layout lay next to it. */

@@ -6,6 +6,9 @@ export interface TranscriptLine {
   readonly entry: JsonObject | null;
 }
 
+/** Where copies of files stand among the transcripts of a session. */
+export const BACKUPS = "file-history/";
+
 /** The lines of a file. Refuses bytes that are not UTF-8, because they would come back as other ones. */
 export function linesOfFile(bytes: Uint8Array, name: string): readonly TranscriptLine[] {
   let text: string;

@@ -1,35 +1,37 @@
-import { KnownError } from "@skein/protocol";
+import { type ClaudeFile, KnownError } from "@skein/protocol";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ClaudeFile } from "./claude-files.ts";
 
 /**
  * Writes files of a session into a data directory, for their owner alone. What is there already may only grow: a file that
  * says something else is not touched, and then none of the others is written either.
  */
 export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string): readonly string[] {
-  const places = files.map(({ path, content }) => ({ path: join(directory, path), content }));
-  const changed = places.filter(({ path, content }) => {
-    const there = textAt(path);
+  const places = files.map(({ path, content, encoding }) => ({
+    path: join(directory, path),
+    bytes: Buffer.from(content, encoding),
+  }));
+  const changed = places.filter(({ path, bytes }) => {
+    const there = bytesAt(path);
     if (there === undefined) return true;
     // What is beside a transcript is one object that Claude Code rewrites; a transcript only grows.
-    if (path.endsWith(".jsonl") && !content.startsWith(there))
+    if (path.endsWith(".jsonl") && !bytes.subarray(0, there.length).equals(there))
       throw new KnownError("already_exists", `${path} is there already and went another way. Nothing was written.`);
-    return there !== content;
+    return !there.equals(bytes);
   });
-  for (const { path, content } of changed) {
+  for (const { path, bytes } of changed) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const half = `${path}.${randomUUID()}.tmp`;
-    writeFileSync(half, content, { mode: 0o600, flag: "wx", flush: true });
+    writeFileSync(half, bytes, { mode: 0o600, flag: "wx", flush: true });
     renameSync(half, path);
   }
   return places.map(({ path }) => path);
 }
 
-function textAt(path: string): string | undefined {
+function bytesAt(path: string): Buffer | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createFolderFileStore } from "@skein/adapters/files/folder";
 import { type Limits, createKeys, createServer as createHttpServer, withoutSecrets } from "@skein/server";
 import { createTenantSql } from "@skein/sql/sandbox";
+import { createAdoption } from "../adopt/adoption.ts";
 import { createHost } from "../host.ts";
 import { modelFrom } from "../model-from.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
@@ -62,6 +63,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       files,
       claude: claude.gate,
       runtimes: ["loop", "claude-code"],
+      adoption: createAdoption({ store }),
       toolNamed(name) {
         const tool = code.tools.get(name);
         return tool && { name, description: tool.description, input_schema: tool.inputSchema };
