@@ -3,8 +3,9 @@ import type { ToolSchema } from "@skein/protocol";
 import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
 import type { z } from "zod";
 import { ApiError } from "../api-error.ts";
-import type { Call, Caller, Handlers } from "../call.ts";
+import type { Call, Handlers } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
+import { modelOfAgent } from "../models.ts";
 
 type Tool = z.output<typeof ToolSchema>;
 
@@ -13,12 +14,13 @@ export const agentHandlers = {
   async createAgent({ body }, call) {
     const { tools, frontend_tools, default_model_id, model, extras, ...config } = body;
     checkRuntime(call, body.runtime);
+    const chosen = await modelOfAgent(call, { default_model_id, model }, extras);
     const agent = await call.agents.create({
       ...config,
       default_model_id,
-      model: await modelOf(call, { default_model_id, model }),
+      model: chosen.model,
       tool_schemas: toolSchemas(call, tools, frontend_tools),
-      extras: { ...extras, frontend_tools: frontend_tools.map(({ name }) => name) },
+      extras: { ...chosen.extras, frontend_tools: frontend_tools.map(({ name }) => name) },
     });
     return tagged(call, agent);
   },
@@ -42,14 +44,17 @@ export const agentHandlers = {
     const current = await call.agents.get(params.agent_id);
     const expected = expectedVersion(call, current);
     const { tools, frontend_tools, default_model_id, model, ...rest } = body;
+    const toolsPart = toolsPatch(call, current, { tools, frontend_tools });
+    const extras = toolsPart.extras ?? current.config.extras;
+    const isModelMeant = model !== undefined || default_model_id !== undefined;
     const changed = await call.agents
       .patch(
         params.agent_id,
         {
           ...withoutUndefined(rest),
           ...(default_model_id !== undefined && { default_model_id }),
-          ...((model !== undefined || default_model_id) && { model: await modelOf(call, { default_model_id, model }) }),
-          ...toolsPatch(call, current, { tools, frontend_tools }),
+          ...toolsPart,
+          ...(isModelMeant && (await modelOfAgent(call, { default_model_id, model }, extras))),
         },
         expected,
       )
@@ -91,25 +96,6 @@ function movedOn(error: unknown, expected: number | undefined): unknown {
 
 function changedMeanwhile(): ApiError {
   return new ApiError("precondition_failed", "The agent is not at the version that If-Match names.");
-}
-
-/** The model of an agent: its own, the one of the list that it names, or the default. */
-async function modelOf(
-  { models, shared }: Call,
-  { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },
-): Promise<string> {
-  if (default_model_id) return (await modelNamed({ models }, default_model_id)).name;
-  return model ?? (await models.default())?.name ?? shared.deps.defaultModel;
-}
-
-/** A model that a body names: one that is not there is a mistake in the body, and not a missing page. */
-export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
-  try {
-    return await models.get(id);
-  } catch (error) {
-    if (isKnownError(error, "not_found")) throw new KnownError("invalid", `There is no model ${id}.`);
-    throw error;
-  }
 }
 
 function checkRuntime({ shared }: Call, runtime: AgentInput["runtime"]): void {

@@ -1,9 +1,9 @@
-import { type AcceptedMessage, KnownError, type MessageInput, type Session } from "@skein/protocol";
+import { type AcceptedMessage, KnownError, type MessageInput } from "@skein/protocol";
 import type { z } from "zod";
 import { checkUploads } from "../check-uploads.ts";
 import { type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
-import { modelNamed } from "./agents.ts";
+import { modelOfMessage } from "../models.ts";
 
 /** What is said in a session. */
 export const messageHandlers = {
@@ -37,7 +37,7 @@ export async function acceptMessage(
     {
       content,
       mode: body.mode,
-      model: await modelOf(call, session, body.model_id),
+      model: await modelOfMessage(call, session, body.model_id),
       maxCostMicros: body.max_cost_micros,
     },
     call.idempotency,
@@ -55,13 +55,6 @@ export async function acceptMessage(
     run_id: accepted.runId,
     event_sequence: accepted.sequence,
   };
-}
-
-/** The message's own model, else the session's; null leaves it to the agent. */
-async function modelOf(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
-  if (modelId !== null) return (await modelNamed(call, modelId)).name;
-  if (session.model_id === null) return null;
-  return (await modelNamed(call, session.model_id)).name;
 }
 
 async function blocks(

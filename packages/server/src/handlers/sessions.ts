@@ -3,7 +3,7 @@ import { ApiSession, KnownError, type Session, isKnownError } from "@skein/proto
 import { type Call, type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 import { importLog } from "../import-log.ts";
-import { modelNamed } from "./agents.ts";
+import { modelNamed } from "../models.ts";
 
 /** Sessions: open, list, change, fork, cancel, remove, take along. */
 export const sessionHandlers = {

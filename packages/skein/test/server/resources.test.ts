@@ -1,6 +1,6 @@
 import type { Run, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { folder, say, scripted, session, settled, testServer } from "./world.ts";
+import { finished, folder, say, scripted, session, settled, testServer } from "./world.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const NOBODY = "00000000-0000-7000-8000-000000000000";
@@ -27,6 +27,28 @@ test("the model of a message: its own, else the session's, else the agent's, els
   expect(await used({ default_model_id: ofAgent.id }, ofSession.id)).toBe("claude-opus-4-5");
   expect(await used({ default_model_id: ofAgent.id }, ofSession.id, fallback.id)).toBe("claude-haiku-4-5");
   expect((await call("POST", "/v1/agents", { name: "A", default_model_id: NOBODY })).status).toBe(422);
+});
+
+test("an agent that chose no model uses the default of the day, in sessions that were there before as well", async () => {
+  const { call } = await testServer();
+  const { path, agentId } = await session(call);
+  const used = async (): Promise<unknown> => {
+    const { body } = await say(call, path, "Hello.");
+    await finished(call, path, String(body["run_id"]));
+    const events = (await call("GET", `${path}/events?limit=1000`)).body.data;
+    const started = events.findLast(({ event_type }) => event_type === "step.started");
+    return (started?.["data"] as { model: string } | undefined)?.model;
+  };
+  expect(await used()).toBe("claude-sonnet-5-5");
+  await call("POST", "/v1/models", { name: "claude-haiku-4-5", is_default: true });
+  expect(await used()).toBe("claude-haiku-4-5");
+  // A session keeps the agent's version that it began with; a new one follows the agent.
+  await call("PATCH", `/v1/agents/${agentId}`, { model: "claude-opus-4-5" });
+  expect(await used()).toBe("claude-haiku-4-5");
+  const chosen = (await call("POST", `/v1/agents/${agentId}/sessions`, {})).body;
+  expect(chosen["model"]).toBe("claude-opus-4-5");
+  await call("PATCH", `/v1/agents/${agentId}`, { default_model_id: null });
+  expect((await call("GET", `/v1/agents/${agentId}`)).body["config"]).toMatchObject({ model: "claude-haiku-4-5" });
 });
 
 test("runs: list, one, its actions, its cost, and what the model was sent", async () => {

@@ -125,13 +125,18 @@ export async function settled(
   key = "status",
   values = ["completed", "failed"],
 ): Promise<Answer["body"]> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 20_000;
   for (;;) {
     const { body } = await call("GET", path);
     if (values.includes(String(body[key]))) return body;
-    if (Date.now() > end) throw new Error(`Not within 10 s: ${JSON.stringify(body)}`);
+    if (Date.now() > end) throw new Error(`Not within 20 s: ${JSON.stringify(body)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** Waits until this run is over. */
+export async function finished(call: Caller, path: string, runId: string): Promise<Answer["body"]> {
+  return settled(call, `${path}/runs/${runId}`, "outcome", ["completed", "failed", "cancelled"]);
 }
 
 /** A frame of an SSE stream. */
