@@ -1,4 +1,5 @@
 import { ApiEvent, ERROR_STATUS, type ErrorBody } from "@skein/protocol";
+import type { z } from "zod";
 import type { Description } from "./description.ts";
 import type { FuzzRequest } from "./requests.ts";
 import type { FuzzAnswer } from "./send.ts";
@@ -13,10 +14,15 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
   if (answer.failure === "broken") return ["the connection broke without a whole answer"];
   const { status } = answer;
   if (status === 0) return [];
-  if (status >= 500) return [`answered ${status}`];
+  if (status >= 500 && !isWithout(answer)) return [`answered ${status}`];
   if (status < 300) return [...mayNot(request, status), ...successProblems(request, answer)];
   if (status === 304) return answer.text === "" ? [] : ["304 with a body"];
   return errorProblems(request, answer, description);
+}
+
+/** What the server says that it does not have here is no failure of it. */
+function isWithout({ status, text }: FuzzAnswer): boolean {
+  return status === 503 && (json(text) as ErrorBody | undefined)?.error.code === "SERVICE_UNAVAILABLE";
 }
 
 /** A success that should have been refused. */
@@ -34,7 +40,7 @@ function successProblems({ operation, method }: FuzzRequest, answer: FuzzAnswer)
     return method === "OPTIONS" || method === "HEAD" ? [] : [`answered ${status}, and nothing describes it`];
   if (status !== operation.status) return [`answered ${status}, described is ${operation.status}`];
   const type = String(headers["content-type"] ?? "");
-  if (type.startsWith("text/event-stream")) return streamProblems(text);
+  if (type.startsWith("text/event-stream")) return streamProblems(text, operation.stream);
   if (!operation.response) {
     if (status === 204) return text === "" ? [] : ["204 with a body"];
     const [plain = ""] = type.split(";");
@@ -66,7 +72,7 @@ function errorProblems({ method, headers: asked }: FuzzRequest, answer: FuzzAnsw
 }
 
 /** Frames of a stream: each can be read, and places only go up. */
-function streamProblems(text: string): readonly string[] {
+function streamProblems(text: string, described: z.ZodType | undefined): readonly string[] {
   let last = 0;
   const whole = text.split("\n\n").slice(0, -1);
   for (const frame of whole) {
@@ -80,10 +86,13 @@ function streamProblems(text: string): readonly string[] {
     if (data === undefined || field("event") === undefined) continue;
     const value = json(data);
     if (value === undefined) return [`a frame that is no JSON: ${frame.slice(0, 200)}`];
+    if (described && !described.safeParse({ event: field("event"), data: value }).success)
+      return [`a frame outside its schema: ${frame.slice(0, 200)}`];
     if (id === undefined) continue;
-    if (!ApiEvent.safeParse(value).success) return [`a frame outside its schema: ${frame.slice(0, 200)}`];
-    if (Number(id) <= last) return [`the place ${id} came after ${last}`];
-    last = Number(id);
+    if (!described && !ApiEvent.safeParse(value).success) return [`a frame outside its schema: ${frame.slice(0, 200)}`];
+    const place = Number(id.split(":").at(-1));
+    if (!(place > last)) return [`the place ${id} came after ${last}`];
+    last = place;
   }
   return [];
 }

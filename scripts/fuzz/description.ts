@@ -13,6 +13,8 @@ export interface Operation {
   readonly status: number;
   /** What a success must look like; undefined where it is not JSON. */
   readonly response: z.ZodType | undefined;
+  /** One event of the stream that it answers with, where that is described. */
+  readonly stream: z.ZodType | undefined;
   /** Other content that a success can have. */
   readonly produces: readonly string[];
 }
@@ -62,6 +64,7 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
   const [status = "200"] = Object.keys(raw.responses).filter((name) => name !== "default");
   const content = raw.responses[status]?.content ?? {};
   const response = content["application/json"]?.schema;
+  const stream = content["text/event-stream"]?.schema;
   const body = raw.requestBody?.content["application/json"]?.schema;
   return {
     id: raw.operationId,
@@ -72,6 +75,7 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
     body: body && { schema: body, required: raw.requestBody?.required ?? false },
     status: Number(status),
     response: response && validator(response),
+    stream: stream && validator(stream),
     produces: Object.keys(content).filter((type) => type !== "application/json"),
   };
 }

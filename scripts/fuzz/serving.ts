@@ -29,6 +29,8 @@ const settings = serveSettings(
   readConfig({
     // What is told about is told to nobody: the port of "discard" on this machine.
     SKEIN_ALLOWED_WEBHOOK_ADDRESSES: "127.0.0.1",
+    // Thousands of queries would be thousands of processes.
+    SKEIN_CLAUDE_CODE: "off",
     ...(modelUrl !== undefined && { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: modelUrl }),
   }),
   dataDir,

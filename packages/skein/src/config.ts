@@ -14,6 +14,8 @@ export interface Config {
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
   readonly engine: string | undefined;
+  /** `off`: this server begins no session of Claude Code and drives none. */
+  readonly claudeCode: string | undefined;
   /** Where OpenTelemetry spans go. */
   readonly traceEndpoint: string | undefined;
   /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
@@ -33,6 +35,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
     engine: env["SKEIN_ENGINE"] || undefined,
+    claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),

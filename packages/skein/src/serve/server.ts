@@ -23,8 +23,9 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export interface StartOptions extends Omit<ServeSettings, "configFile" | "traceEndpoint"> {
+export interface StartOptions extends Omit<ServeSettings, "configFile" | "traceEndpoint" | "claudeCode"> {
   readonly traceEndpoint?: string | undefined;
+  readonly claudeCode?: boolean;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
@@ -52,17 +53,24 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const { model, description, simulated, api, close: closeModel } = await modelFrom(options);
     const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), storeUrl);
     const files = createFolderFileStore({ folder: join(dataDir, "files") });
-    const claude = createClaude({ dataDir, api });
-    const { runtimes } = claude;
-    const host = createHost({ store, model, ...code, files, memoryNamed: memories.named, runtimes, report });
+    const claude = options.claudeCode === false ? undefined : createClaude({ dataDir, api });
+    const host = createHost({
+      store,
+      model,
+      ...code,
+      files,
+      memoryNamed: memories.named,
+      ...(claude && { runtimes: claude.runtimes }),
+      report,
+    });
     const sql = createTenantSql({ store, folder: join(dataDir, "sql") });
     const server = await createHttpServer({
       store,
       sql,
       live: host.live,
       files,
-      claude: claude.gate,
-      runtimes: ["loop", "claude-code"],
+      claude: claude?.gate,
+      runtimes: claude ? ["loop", "claude-code"] : ["loop"],
       adoption: createAdoption({ store }),
       toolNamed(name) {
         const tool = code.tools.get(name);
@@ -81,7 +89,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     });
     const stop = async (): Promise<void> => {
       await Promise.all([server.close(), host.stop(), sql.close()]);
-      claude.close();
+      claude?.close();
       memories.close();
       await store.close();
       await closeModel();

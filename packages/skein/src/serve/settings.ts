@@ -16,6 +16,8 @@ export interface ServeSettings {
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
   readonly traceEndpoint: string | undefined;
+  /** Whether sessions of Claude Code are begun and driven here. */
+  readonly claudeCode: boolean;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
 }
@@ -47,6 +49,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     throw new KnownError("invalid", "SKEIN_API_KEY must have at least 16 printable characters and no spaces.");
   if (config.engine !== undefined && config.engine !== "local")
     throw new KnownError("invalid", `SKEIN_ENGINE is "${config.engine}", and the engine there is "local".`);
+  if (config.claudeCode !== undefined && config.claudeCode !== "on" && config.claudeCode !== "off")
+    throw new KnownError("invalid", `SKEIN_CLAUDE_CODE is "${config.claudeCode}". Expected "on" or "off".`);
   for (const origin of config.allowedOrigins)
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
       throw new KnownError(
@@ -72,6 +76,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     allowedOrigins: config.allowedOrigins,
     allowedWebhookAddresses: config.allowedWebhookAddresses,
     traceEndpoint: config.traceEndpoint,
+    claudeCode: config.claudeCode !== "off",
     anthropicApiKey: config.anthropicApiKey,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
