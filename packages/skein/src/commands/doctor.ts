@@ -7,6 +7,7 @@ import { readConfig } from "../config.ts";
 import { parsedArgs } from "../main.ts";
 import { openStore } from "../open-store.ts";
 import { loadCode } from "../serve/config-file.ts";
+import { checkModel } from "../serve/model-check.ts";
 import { type ServeSettings, serveSettings } from "../serve/settings.ts";
 
 /** One thing that was looked at. */
@@ -44,7 +45,7 @@ async function findingsOf(flags: Parameters<typeof serveSettings>[0]): Promise<r
     folder(settings),
     await store(settings),
     await port(settings),
-    model(settings),
+    await model(settings),
     await code(settings),
     await sandbox(),
   ];
@@ -108,12 +109,30 @@ function port({ port: wanted, host }: ServeSettings): Promise<Finding> {
   });
 }
 
-function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Finding {
+async function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Promise<Finding> {
   const what = "model";
-  if (anthropicBaseUrl !== undefined)
-    return { what, state: "ok", says: "The Messages API at the address in ANTHROPIC_BASE_URL." };
-  if (anthropicApiKey !== undefined) return { what, state: "ok", says: "Claude, with the key in ANTHROPIC_API_KEY." };
-  return { what, state: "note", says: "The simulator, because ANTHROPIC_API_KEY is not set." };
+  if (anthropicApiKey === undefined && anthropicBaseUrl === undefined)
+    return { what, state: "note", says: "The simulator, because ANTHROPIC_API_KEY is not set." };
+  const who = anthropicBaseUrl === undefined ? "Claude" : "The Messages API at the address in ANTHROPIC_BASE_URL";
+  const check = await checkModel({ apiKey: anthropicApiKey ?? "none", baseUrl: anthropicBaseUrl });
+  switch (check.outcome) {
+    case "taken":
+      return { what, state: "ok", says: `${who} answers and takes the key.` };
+    case "refused":
+      return {
+        what,
+        state: "wrong",
+        says: `${who} refuses the key in ANTHROPIC_API_KEY (${check.status}). Put a valid one there.`,
+      };
+    case "untried":
+      return {
+        what,
+        state: "note",
+        says: `${who} answers ${check.status} to a list of models: the key was not tried.`,
+      };
+    case "unreachable":
+      return { what, state: "wrong", says: `${who} cannot be reached (${check.why}). Runs will fail until it can.` };
+  }
 }
 
 async function code({ configFile }: ServeSettings): Promise<Finding> {

@@ -1,5 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -26,7 +29,7 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect(stdout).not.toContain(made.stdout.trim());
   expect(skein(data, "keys", "make", "guest")).toMatchObject({ status: 2, stderr: expect.stringMatching(/already/) });
   expect(skein(data, "keys", "revoke", "guest").stdout).toMatch(/revoked/);
-  await expect.poll(async () => (await guest("GET", "/v1/agents")).status, { timeout: 5000 }).toBe(401);
+  await expect.poll(async () => (await guest("GET", "/v1/agents")).status, { timeout: 20_000 }).toBe(401);
   expect(skein(data, "keys", "revoke", "guest")).toMatchObject({ status: 1, stderr: expect.stringMatching(/no key/) });
 });
 
@@ -51,4 +54,38 @@ test("doctor says what is there, what is not yet and what is wrong", () => {
   expect(wrong.status).toBe(1);
   expect(wrong.stdout).toMatch(/wrong {2}store/);
   expect(wrong.stdout).toMatch(/wrong {2}code .*default export/);
+});
+
+test("doctor tries the model's key and never says it", async () => {
+  const key = "sk-ant-never-said-0123456789";
+  const answers = createServer((request, response) => {
+    const isTaken = request.headers["x-api-key"] === key && request.url === "/v1/models?limit=1";
+    response.writeHead(request.url?.startsWith("/odd") ? 404 : isTaken ? 200 : 401).end("{}");
+  });
+  await new Promise<void>((resolve) => answers.listen(0, "127.0.0.1", resolve));
+  const { port } = answers.address() as AddressInfo;
+  const doctor = async (model: Record<string, string>): Promise<string> => {
+    const data = folder();
+    const child = spawn(process.execPath, [bin, "doctor", "--port", "0", "--data", data], {
+      env: { ...env, ...model },
+      cwd: data,
+    });
+    const said: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
+    await once(child, "close");
+    const text = Buffer.concat(said).toString();
+    expect(text).not.toContain("never-said");
+    return text;
+  };
+  const url = `http://127.0.0.1:${port}`;
+  expect(await doctor({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key })).toMatch(/ok {5}model .*takes the key/);
+  expect(await doctor({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: `${key}x` })).toMatch(
+    /wrong {2}model .*refuses the key .*401/,
+  );
+  expect(await doctor({ ANTHROPIC_BASE_URL: `${url}/odd`, ANTHROPIC_API_KEY: key })).toMatch(/note {3}model .*404/);
+  await new Promise((resolve) => answers.close(resolve));
+  expect(await doctor({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key })).toMatch(
+    /wrong {2}model .*cannot be reached \(ECONNREFUSED\)/,
+  );
 });

@@ -1,0 +1,39 @@
+/** What came of asking the model's API whether it takes the key. */
+export type ModelCheck =
+  | { readonly outcome: "taken" }
+  | { readonly outcome: "refused"; readonly status: number }
+  /** It answers, and has no list of models that could be asked for. */
+  | { readonly outcome: "untried"; readonly status: number }
+  | { readonly outcome: "unreachable"; readonly why: string };
+
+const ANTHROPIC = "https://api.anthropic.com";
+const TIMEOUT_MS = 10_000;
+
+/** Asks for a list of one model: it costs nothing, and needs a key that is valid. */
+export async function checkModel({
+  apiKey,
+  baseUrl = ANTHROPIC,
+}: {
+  readonly apiKey: string;
+  readonly baseUrl?: string | undefined;
+}): Promise<ModelCheck> {
+  const headers = { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+  let status: number;
+  try {
+    const url = `${baseUrl.replace(/\/+$/, "")}/v1/models?limit=1`;
+    const answer = await fetch(url, { headers, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    await answer.body?.cancel();
+    ({ status } = answer);
+  } catch (error) {
+    return { outcome: "unreachable", why: reasonOf(error) };
+  }
+  if (status === 200) return { outcome: "taken" };
+  return status === 401 || status === 403 ? { outcome: "refused", status } : { outcome: "untried", status };
+}
+
+/** A code like ECONNREFUSED says more than "fetch failed", and nothing that was sent. */
+function reasonOf(error: unknown): string {
+  const { name, cause } = error as { name?: string; cause?: { code?: string } };
+  if (name === "TimeoutError") return `no answer within ${TIMEOUT_MS / 1000} s`;
+  return cause?.code ?? name ?? "unknown";
+}
