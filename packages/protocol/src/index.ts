@@ -10,3 +10,4 @@ export * from "./ids.ts";
 export * from "./prices.ts";
 export * from "./session.ts";
 export * from "./usage.ts";
+export * from "./without-secrets.ts";

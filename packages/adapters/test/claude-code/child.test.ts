@@ -1,0 +1,262 @@
+/** Child processes under their guard: they end with their server, and leave nothing behind. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { SpawnOptions, SpawnedProcess } from "@anthropic-ai/claude-agent-sdk";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  type ChildTerms,
+  type Containment,
+  createSpawnChild,
+  findContainment,
+} from "../../src/runtimes/claude-code/child/index.ts";
+import { createStub } from "./stub.ts";
+
+const SOON = { timeout: 20_000, interval: 20 };
+const SERVER = fileURLToPath(new URL("processes/server.ts", import.meta.url));
+const onPath = (name: string): string | undefined => (name === "unshare" ? undefined : `/usr/bin/${name}`);
+
+let folder = "";
+let best: Containment | undefined;
+let group: Containment | undefined;
+const stop = new AbortController();
+
+beforeAll(async () => {
+  best = await findContainment();
+  group = await findContainment(onPath);
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "skein-child-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+});
+afterAll(() => stop.abort());
+
+function start(
+  script: string,
+  options: { containment?: Containment | undefined; terms?: ChildTerms; graceMs?: number } = {},
+) {
+  const containment = options.containment ?? best;
+  if (!containment) throw new Error("There is no bash here.");
+  const spawnChild = createSpawnChild({
+    containment,
+    folder: join(folder, "run"),
+    ...(options.terms && { terms: options.terms }),
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
+  });
+  return spawnChild({
+    command: "/bin/bash",
+    args: ["--norc", "-c", script],
+    cwd: folder,
+    env: { PATH: "/usr/bin:/bin", MARK: folder },
+    signal: stop.signal,
+  });
+}
+
+async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) text += Buffer.from(chunk).toString("utf8");
+  return text;
+}
+
+/** The processes that carry this test's mark in their environment. */
+function marked(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, "utf8").includes(`MARK=${folder}`);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+const nothingLeft = (): Promise<void> => vi.waitFor(() => expect(marked()).toEqual([]), SOON);
+
+test("it fits the SDK", () => {
+  const spawnChild = createSpawnChild({ containment: best as Containment, folder });
+  const fits: (options: SpawnOptions) => SpawnedProcess = spawnChild;
+  expect(fits).toBe(spawnChild);
+});
+
+describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
+  const containment = (): Containment | undefined => (kind === "group" ? group : best);
+
+  test("what it says and how it ends are handed on", async ({ skip }) => {
+    if (containment()?.kind !== kind) skip(containment()?.says);
+    const child = start("cat; echo no >&2; exit 7", { containment: containment() });
+    const exit = new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
+    child.stdin.end("through");
+    expect(await textOf(child.stdout)).toBe("through");
+    expect(await child.ended).toMatchObject({ cause: "exited", code: 7, signal: null, stderr: "no" });
+    expect(await exit).toEqual([7, null]);
+    expect(child).toMatchObject({ exitCode: 7, signalCode: null, killed: false });
+  });
+
+  test("a child that ignores SIGTERM is killed after its grace, with what it started", async ({ skip }) => {
+    if (containment()?.kind !== kind) skip(containment()?.says);
+    const child = start(`trap '' TERM; (trap '' TERM; sleep 1000) & echo up; sleep 1000`, {
+      containment: containment(),
+      graceMs: 200,
+    });
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    expect(await child.ended).toMatchObject({ cause: "killed" });
+    await nothingLeft();
+  });
+
+  test("a child that ends takes with it what it left in the background", async ({ skip }) => {
+    if (containment()?.kind !== kind) skip(containment()?.says);
+    const child = start("sleep 1000 >/dev/null 2>&1 & exit 0", { containment: containment() });
+    expect(await child.ended).toMatchObject({ cause: "exited", code: 0 });
+    await nothingLeft();
+  });
+
+  test.for(["SIGKILL", "SIGSTOP"] as const)("no effect comes after %s of its server", async (signal, { skip }) => {
+    if (containment()?.kind !== kind) skip(containment()?.says);
+    const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
+    // A stopped server is silent; after this long its child is killed.
+    const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "1000" : "60000", stub.executable];
+    const server = spawn(process.execPath, ["--conditions=source", SERVER, ...args], {
+      env: { PATH: process.env["PATH"], MARK: folder },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      expect(String((await once(server.stdout, "data"))[0])).toContain(kind);
+      const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
+      await vi.waitFor(() => expect(effects()).toBeGreaterThan(4), SOON);
+      server.kill(signal);
+      await vi.waitFor(() => expect(marked().filter((pid) => pid !== server.pid)).toEqual([]), SOON);
+      const counted = effects();
+      await new Promise((resolve) => void setTimeout(resolve, 500));
+      expect(effects()).toBe(counted);
+    } finally {
+      server.kill("SIGKILL");
+    }
+  });
+});
+
+test("in a namespace not even a daemon survives, and the child sees no process but its own", async ({ skip }) => {
+  if (best?.kind !== "namespace") skip(best?.says);
+  const child = start(
+    `setsid bash -c 'sleep 1000' </dev/null >/dev/null 2>&1 & ls /proc | grep -c '^[0-9]*$'; sleep 0.1`,
+  );
+  const seen = Number(await textOf(child.stdout));
+  expect(seen).toBeLessThan(12);
+  expect(await child.ended).toMatchObject({ cause: "exited" });
+  await nothingLeft();
+});
+
+test("a server that no longer holds its lease ends the child itself", async () => {
+  let goodFor = 10_000;
+  const child = start("echo up; sleep 1000", { terms: { goodForMs: () => goodFor } });
+  await once(child.stdout, "data");
+  goodFor = 0;
+  expect(await child.ended).toMatchObject({ cause: "guard" });
+  await nothingLeft();
+});
+
+test("100 MB on one line end a child; on many lines they pass", async () => {
+  const line = start("head -c 100000000 /dev/zero; sleep 1000");
+  line.stdout.resume();
+  expect(await line.ended).toMatchObject({
+    cause: "message_too_large",
+    message: expect.stringContaining("max_buffer_size") as string,
+  });
+  const lines = start("yes 0123456789 | head -c 100000000");
+  let bytes = 0;
+  lines.stdout.on("data", (chunk: Uint8Array) => (bytes += chunk.length));
+  expect(await lines.ended).toMatchObject({ cause: "exited", code: 0 });
+  await vi.waitFor(() => expect(bytes).toBe(100_000_000), SOON);
+  await nothingLeft();
+});
+
+test.each([
+  ["echo 1234567890; sleep 1000", true],
+  ["printf '12345\\n1234567890\\n'; sleep 1000", true],
+  ["printf 1234; sleep 0.1; printf 567890; sleep 1000", true],
+  ["printf '1234\\n5678\\n'; sleep 0.1; printf '9012\\n34567\\n'", false],
+])("a message of more than 8 bytes: %s", async (script, isOver) => {
+  const child = start(script, { terms: { maxMessageBytes: 8 } });
+  child.stdout.resume();
+  expect((await child.ended).cause).toBe(isOver ? "message_too_large" : "exited");
+});
+
+test("a child that says nothing, or owes an answer for too long, is ended", async () => {
+  const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run"), startMs: 200 });
+  const mute = spawnChild({ command: "/bin/sleep", args: ["1000"], env: { MARK: folder }, signal: stop.signal });
+  expect(await mute.ended).toMatchObject({ cause: "start_timeout" });
+  const quiet = start("echo up; sleep 1000", { terms: { goodForMs: () => 400, quietMs: 500, isBusy: () => true } });
+  quiet.stdout.resume();
+  expect(await quiet.ended).toMatchObject({ cause: "quiet" });
+  await nothingLeft();
+});
+
+test("what cannot be started says so", async () => {
+  const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run") });
+  const request = { args: [], env: {}, signal: stop.signal };
+  expect(await spawnChild({ ...request, command: join(folder, "nothing") }).ended).toMatchObject({
+    cause: "not_started",
+  });
+  expect(() => spawnChild({ ...request, command: "/bin/true", cwd: join(folder, "nowhere") })).toThrow(
+    "its working folder is not there",
+  );
+  expect(() => spawnChild({ ...request, command: "/bin/true", args: ["x".repeat(200_000)] })).toThrow("too large");
+});
+
+test("headers and environments of MCP servers are in a file that only this user reads, while the child lives", async () => {
+  const stub = await createStub(folder, `echo up; cat >/dev/null`);
+  const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run") });
+  const config = JSON.stringify({ mcpServers: { x: { headers: { authorization: "canary-1" } } } });
+  const child = spawnChild({
+    command: stub.executable,
+    args: ["--mcp-config", config, '--settings={"env":{"A":"canary-2"}}', "--model=x"],
+    env: { PATH: "/usr/bin:/bin", MARK: folder },
+    signal: stop.signal,
+  });
+  await once(child.stdout, "data");
+  for (const pid of marked()) expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain("canary");
+  const [{ argv } = { argv: [] as readonly string[] }] = await stub.starts();
+  expect(argv).toEqual(["--mcp-config", expect.any(String), expect.stringMatching(/^--settings=\//), "--model=x"]);
+  const file = argv[1] ?? "";
+  expect(readFileSync(file, "utf8")).toBe(config);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(join(folder, "run"))).mode & 0o777).toBe(0o700);
+  child.stdin.end();
+  await child.ended;
+  expect(existsSync(file)).toBe(false);
+});
+
+test("what a killed server left in that folder is removed by the next", async () => {
+  const stub = await createStub(folder, "echo up; sleep 1000");
+  const args = ["namespace", join(folder, "run"), "60000", stub.executable, "--mcp-config", '{"canary":1}'];
+  const server = spawn(process.execPath, ["--conditions=source", SERVER, ...args], {
+    env: { PATH: process.env["PATH"], MARK: folder },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(server.stdout, "data");
+  await vi.waitFor(async () => expect(await stub.starts()).toHaveLength(1), SOON);
+  server.kill("SIGKILL");
+  await once(server, "exit");
+  expect(readdirSync(join(folder, "run"))).toHaveLength(1);
+  createSpawnChild({ containment: best as Containment, folder: join(folder, "run") });
+  expect(readdirSync(join(folder, "run"))).toEqual([]);
+  await nothingLeft();
+});
+
+test("what is told of stderr is its end, without secrets", async () => {
+  const child = start(
+    "head -c 100000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo 'key sk-ant-api03-0123456789abcdef and my-own-canary' >&2",
+    { terms: { secrets: ["my-own-canary"] } },
+  );
+  child.stdout.resume();
+  const { stderr } = await child.ended;
+  expect(stderr.length).toBeLessThanOrEqual(4096);
+  expect(stderr).toMatch(/key \[removed\] and \[removed\]$/);
+});
