@@ -42,6 +42,7 @@ export { listPlans, type PlanFile } from "./files/plans.ts";
 export { readHistory, type PromptHistory, type PromptHistoryItem } from "./files/prompt-history.ts";
 export { readStats, type StatsFile } from "./files/stats.ts";
 export { listTasks, listTodos, type TaskList, type TodoList } from "./files/todos.ts";
+export { branchesOf, type FileBranch } from "./get/branches-of.ts";
 export { getAgentSession } from "./get/get-agent-session.ts";
 export { getSession, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";

@@ -1,23 +1,22 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader, StatementType } from "@duckdb/node-api";
+import { DuckDBInstance, StatementType } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
-import type { LibraryConfig } from "@skein/history";
+import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
-import { priceFunction } from "./price-function.ts";
+import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { loadOriginal } from "./original-tables.ts";
 import { loadPlatform, namesPlatform } from "./platform.ts";
-import { literals, plainPath } from "./quote.ts";
+import { promptFunction } from "./prompt-function.ts";
 import { withoutReadCalls } from "./read-calls.ts";
 import { loadNamed } from "./small-files.ts";
 import { SqlError } from "./sql-error.ts";
-import { CLAUDE_TABLES } from "./tables/claude-tables.ts";
-import { PLATFORM_TABLES } from "./tables/platform-tables.ts";
-import { SCAN } from "./tables/scan.ts";
-import { SEED_TABLES } from "./tables/seed-tables.ts";
-import { createTranscripts } from "./transcripts.ts";
-import { type Column, type Row, columnsOf, rowsOf } from "./values.ts";
+import { isStatement, splitStatements } from "./statements.ts";
+import { filePlaces } from "./pushdown.ts";
+import { BASE, TABLES } from "./tables/schema.ts";
+import { type FoundFiles, createTranscripts } from "./transcripts.ts";
+import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
 
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */
@@ -37,12 +36,24 @@ export interface SqlResult {
   readonly rows: readonly Row[];
 }
 
+/** The answer to one statement as it comes. */
+export interface SqlStream {
+  readonly columns: readonly Column[];
+  readonly rows: AsyncGenerator<readonly Row[]>;
+}
+
 /** SQL over Claude Code's files and a store's sessions. Both are only read. */
 export interface Sql {
   /** Runs statements, one after the other. Refuses with `SqlError` what DuckDB refuses. */
   run(sql: string): Promise<readonly SqlResult[]>;
+  /** The same without holding an answer in memory: its rows come in pieces. The next statement starts with the next answer. */
+  stream(sql: string): AsyncGenerator<SqlStream>;
+  /** Ends the statement that is running; it fails. */
+  interrupt(): void;
   /** Every table with its columns and what they mean. */
   tables(): Promise<readonly Table[]>;
+  /** Bytes of the transcripts that are read in place because no copy has them as they are now. */
+  scannedBytes(): number;
   close(): void;
 }
 
@@ -61,7 +72,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   const emptyFile = join(folder, "empty.jsonl");
   writeFileSync(emptyFile, "");
   const instance = await DuckDBInstance.create(":memory:", {
-    memory_limit: options.memoryLimit ?? "1GB",
+    memory_limit: options.memoryLimit ?? "400MB",
     temp_directory: join(folder, "spill"),
     // Extensions would be fetched from the network in the middle of a statement.
     autoinstall_known_extensions: "false",
@@ -69,12 +80,8 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
   });
   const connection = await instance.connect();
-  connection.registerScalarFunction(priceFunction());
-  // A view is bound when it is made, and needs something to read.
-  await connection.run(
-    `SET VARIABLE skein_files = ${literals([plainPath(emptyFile)])}; SET VARIABLE skein_line_bytes = 65536`,
-  );
-  await connection.run(`${SCAN}${SEED_TABLES}${CLAUDE_TABLES}${PLATFORM_TABLES}`);
+  connection.registerScalarFunction(promptFunction());
+  await connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
   const cacheFolder = options.cacheFolder ?? null;
   const library: LibraryConfig = {
     ...(options.roots === undefined ? {} : { dataPath: options.roots }),
@@ -82,26 +89,36 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   };
   const transcripts = createTranscripts({
     connection,
-    library,
+    find: () => foundFiles(library),
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
+    copy: cacheFolder === null ? null : placeOfCopy(join(cacheFolder, "sql"), library),
     emptyFile,
   });
 
+  let isReady = false;
+  /** Whether the statement that was prepared last asks for the numbers of lines. */
+  let isNumbered = false;
+  const refresh = async (): Promise<boolean> => {
+    const hasChanged = await transcripts.refresh();
+    if (!isReady) await connection.run(TABLES);
+    isReady = true;
+    return hasChanged;
+  };
+
   return {
     async run(given) {
-      await transcripts.refresh();
-      const { sql, calls } = withoutReadCalls(given);
-      if (options.store && namesPlatform(sql)) await loadPlatform(connection, options.store);
-      for (const call of calls) await loadOriginal(connection, call, library);
-      await loadNamed(connection, library, sql);
-      const statements = await extracted(connection, sql);
       const results: SqlResult[] = [];
-      for (let at = 0; at < statements.count; at += 1) results.push(await runSteady(sql, at));
+      for (const sql of statementsOf(given)) results.push(await runSteady(sql));
       return results;
     },
+    async *stream(given) {
+      for (const sql of statementsOf(given)) yield await started(sql);
+    },
+    interrupt: () => connection.interrupt(),
     async tables() {
+      await refresh();
       const reader = await connection.runAndReadAll(
-        "SELECT schema_name || '.' || table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY table_oid, column_index",
+        "SELECT schema_name || '.' || table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name = 'memory' ORDER BY table_oid, column_index",
       );
       const columns = (reader.getRows() as [string, string, string][]).map(([table, name, type]) => ({
         table,
@@ -116,6 +133,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
           .map(({ name, type }) => ({ name, type, about: columnDoc(table, name) ?? "" })),
       }));
     },
+    scannedBytes: () => transcripts.scannedBytes(),
     close() {
       connection.closeSync();
       instance.closeSync();
@@ -127,30 +145,108 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
    * Lines are numbered by what was counted before: if a file grew or went away meanwhile, once more. Only questions are
    * repeated, never what changes something.
    */
-  async function runSteady(sql: string, at: number): Promise<SqlResult> {
+  async function runSteady(given: string): Promise<SqlResult> {
     for (let attempt = 1; ; attempt += 1) {
-      const prepared = await (await extracted(connection, sql)).prepare(at).catch(failed(sql));
-      const repeats = prepared.statementType === StatementType.SELECT && attempt < ATTEMPTS;
+      const { sql, prepared, isQuestion } = await prepare(given);
+      const repeats = isQuestion && attempt < ATTEMPTS;
       const reader = await prepared.runAndReadAll().catch(async (error: unknown): Promise<undefined> => {
-        if (repeats && (await transcripts.refresh())) return;
-        return failed(sql)(error);
+        if (repeats && !transcripts.isCounted() && isBadLine(error)) return transcripts.count();
+        if (repeats && (await refresh())) return;
+        throw failure(sql, error);
       });
-      if (reader && !(repeats && (await transcripts.refresh()))) return resultOf(reader);
+      if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;
+      const columns = columnsOf(reader);
+      return { columns, rows: rowsOf(reader, columns) };
+    }
+  }
+
+  /** The answer row by row. What was handed out cannot be taken back, so everything is known before the first row. */
+  async function started(given: string): Promise<SqlStream> {
+    await refresh();
+    await transcripts.count();
+    const { sql, prepared, isQuestion } = await prepare(given);
+    const result = await prepared.stream().catch((error: unknown) => {
+      throw failure(sql, error);
+    });
+    const columns = columnsOf(result);
+    return { columns, rows: rows() };
+
+    async function* rows(): AsyncGenerator<readonly Row[]> {
+      try {
+        for await (const chunk of result.yieldRowsJson()) yield chunk.map((row) => plainRow(row, columns));
+      } catch (error) {
+        throw failure(sql, error);
+      }
+      if (isQuestion && isNumbered && transcripts.scannedBytes() > 0 && (await refresh()))
+        throw new SqlError(sql, "A file changed while it was read, so line numbers may be wrong. Ask again.");
+    }
+  }
+
+  /** The statement, with everything that it may ask in its tables. */
+  async function prepare(given: string) {
+    await refresh();
+    const { sql, calls } = withoutReadCalls(given);
+    if (options.store && namesPlatform(sql)) await loadPlatform(connection, options.store);
+    for (const call of calls) await loadOriginal(connection, call, library);
+    await loadNamed(connection, library, sql);
+    if (/branches/i.test(sql)) await transcripts.readBranches();
+    await transcripts.number(false);
+    await transcripts.restrict(null);
+    const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(sql) : "";
+    // A statement without a plan may read anything.
+    isNumbered = plan === undefined || /first_row|first_line/.test(plan);
+    if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();
+    if (plan !== undefined && plan !== "") await transcripts.restrict(await filePlaces(connection, plan, sql));
+    await transcripts.number(isNumbered);
+    const prepared = await connection
+      .extractStatements(sql)
+      .then((statements) => statements.prepare(0))
+      .catch((error: unknown) => {
+        throw failure(sql, error);
+      });
+    return { sql, prepared, isQuestion: prepared.statementType === StatementType.SELECT };
+  }
+
+  /** How DuckDB would answer a question; undefined where the statement is none. */
+  async function planOf(sql: string): Promise<string | undefined> {
+    try {
+      const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT JSON) ${sql}`);
+      return String(reader.getRows()[0]?.[1]);
+    } catch {
+      return undefined;
     }
   }
 }
 
-function resultOf(reader: DuckDBResultReader): SqlResult {
-  const columns = columnsOf(reader);
-  return { columns, rows: rowsOf(reader, columns) };
+function foundFiles(library: LibraryConfig): FoundFiles {
+  try {
+    return discover(library);
+  } catch (error) {
+    // Somebody without Claude Code still has the platform's tables. A directory that was named must be there.
+    if (isDataNotFoundError(error) && library.dataPath === undefined) return { files: [], skipped: [] };
+    throw error;
+  }
 }
 
-async function extracted(connection: DuckDBConnection, sql: string) {
-  return await connection.extractStatements(sql).catch(failed(sql));
+function placeOfCopy(folder: string, library: LibraryConfig): CopyPlace | null {
+  try {
+    return copyPlace(folder, existingRoots(library));
+  } catch (error) {
+    if (isDataNotFoundError(error)) return null;
+    throw error;
+  }
 }
 
-const failed =
-  (sql: string) =>
-  (error: unknown): never => {
-    throw new SqlError(sql, error instanceof Error ? error.message : String(error));
-  };
+function statementsOf(sql: string): readonly string[] {
+  const { whole, rest } = splitStatements(sql);
+  return isStatement(rest) ? [...whole, rest] : whole;
+}
+
+/** The strict reader met what it cannot read, or a line that is longer than it expected. */
+function isBadLine(error: unknown): boolean {
+  return error instanceof Error && /JSON|maximum_object_size/.test(error.message);
+}
+
+function failure(sql: string, error: unknown): SqlError {
+  return new SqlError(sql, error instanceof Error ? error.message : String(error));
+}

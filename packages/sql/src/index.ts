@@ -1,5 +1,6 @@
 /** `@skein/sql`: questions in SQL, over Claude Code's files and over the platform's sessions. */
-export { createSql, type Sql, type SqlOptions, type SqlResult, type Table } from "./create-sql.ts";
+export { type BuildCopyOptions, type BuildCopyResult, buildCopy } from "./copy/build-copy.ts";
+export { createSql, type Sql, type SqlOptions, type SqlResult, type SqlStream, type Table } from "./create-sql.ts";
 export { EXAMPLES, type Example } from "./examples.ts";
 export { exportTables } from "./export-tables.ts";
 export { namesPlatform } from "./platform.ts";

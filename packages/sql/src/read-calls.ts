@@ -4,6 +4,8 @@
  * DuckDB's table macros accept neither `path = '…'` nor a missing path, so the calls are taken out of a statement before
  * it runs and a table stands in their place.
  */
+import { QUIET } from "./statements.ts";
+
 export type ReadFunction = "read_conversations" | "read_plans" | "read_todos" | "read_history" | "read_stats";
 
 export interface ReadCall {
@@ -14,8 +16,6 @@ export interface ReadCall {
   readonly table: string;
 }
 
-/** Texts, quoted names and comments: what stands in them is no call. */
-const QUIET = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
 const WORD = /[A-Za-z_][\w.]*/y;
 const CALL =
   /(read_conversations|read_plans|read_todos|read_history|read_stats)\s*\(([^()']*(?:'(?:[^']|'')*'[^()']*)*)\)/iy;

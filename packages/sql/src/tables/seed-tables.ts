@@ -2,27 +2,10 @@
 export const SEED_TABLES = `
 -- One row for each line, keyed by file and line: uuids repeat in forks and are missing in many lines.
 CREATE VIEW main.claude_conversations AS
-SELECT
-  coalesce(session_id, line_session_id) AS session_id,
-  project_path,
-  uuid AS message_uuid,
-  parent_uuid,
-  type AS message_type,
-  TRY_CAST(timestamp_text AS TIMESTAMP) AS timestamp,
-  coalesce(skein.text_of(coalesce(body, content)), summary) AS content,
-  json_extract_string(message, '$.model') AS model,
-  CASE WHEN contains(message::VARCHAR, '"tool_use"')
-    THEN nullif(to_json(skein.blocks(body, 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
-  json_extract(message, '$.usage') AS token_usage,
-  slug,
-  git_branch,
-  cwd,
-  file,
-  line,
-  coalesce(agent_id, line_agent_id) AS agent_id,
-  coalesce(is_sidechain_text = 'true', false) AS is_sidechain
--- Taken out once, below: the text of a message is asked for several times.
-FROM (SELECT *, json_extract(message, '$.content') AS body FROM skein.rows);
+SELECT f.session_id, f.project_path, c.message_uuid, c.parent_uuid, c.message_type,
+  c.timestamp, c.content, c.model, c.tool_uses, c.token_usage, c.slug, c.git_branch, c.cwd, f.file, c.line,
+  coalesce(f.agent_id, c.line_agent_id) AS agent_id, c.is_sidechain
+FROM skein.conversation c JOIN skein.files f USING (place);
 
 CREATE TABLE main.claude_plans (
   plan_name VARCHAR, slug VARCHAR, content VARCHAR, file_size INTEGER, created_at TIMESTAMP, modified_at TIMESTAMP,
@@ -43,10 +26,9 @@ CREATE VIEW main.claude_stats AS
 SELECT date, message_count, session_count, tool_call_count, 'cache' AS origin FROM skein.stats_cache
 UNION ALL
 SELECT date, message_count, session_count, tool_call_count, 'computed' FROM (
-  SELECT TRY_CAST(timestamp_text AS TIMESTAMP)::DATE AS date,
-    count(*)::INTEGER AS message_count,
-    count(DISTINCT coalesce(session_id, line_session_id))::INTEGER AS session_count,
-    coalesce(sum(len(skein.blocks(json_extract(message, '$.content'), 'tool_use'))), 0)::INTEGER AS tool_call_count
-  FROM skein.rows WHERE type IN ('user', 'assistant') GROUP BY ALL)
+  SELECT c.timestamp::DATE AS date, count(*)::INTEGER AS message_count,
+    count(DISTINCT f.session_id)::INTEGER AS session_count,
+    coalesce(sum(json_array_length(c.tool_uses)), 0)::INTEGER AS tool_call_count
+  FROM skein.conversation c JOIN skein.files f USING (place) WHERE c.message_type IN ('user', 'assistant') GROUP BY ALL)
 WHERE date IS NOT NULL AND date NOT IN (SELECT date FROM skein.stats_cache);
 `;

@@ -1,0 +1,28 @@
+/**
+ * Where the cached copy of some data directories lies: one DuckDB file in Skein's cache folder, readable by its owner alone.
+ *
+ * The name holds what must be the same for a copy to be of use. A copy of another version is another file.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { PRICES_VERSION } from "@skein/protocol";
+import { PIECES, READ_PIECES } from "../tables/pieces.ts";
+
+export interface CopyPlace {
+  readonly folder: string;
+  /** The copy that is read. It is never changed, only replaced. */
+  readonly file: string;
+  /** Held by whoever makes the next one. */
+  readonly lock: string;
+}
+
+/** Raised when the copy changes in a way that its tables do not show. */
+const VERSION = 1;
+
+/** The roots as `discover` answers them: real paths. */
+export function copyPlace(folder: string, roots: readonly string[]): CopyPlace {
+  const tables = createHash("sha256").update(JSON.stringify([VERSION, PIECES, READ_PIECES, PRICES_VERSION]));
+  const data = createHash("sha256").update(JSON.stringify(roots.toSorted()));
+  const name = `copy-${data.digest("hex").slice(0, 12)}-${tables.digest("hex").slice(0, 12)}`;
+  return { folder, file: join(folder, `${name}.duckdb`), lock: join(folder, `${name}.lock`) };
+}

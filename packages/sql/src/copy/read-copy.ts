@@ -1,0 +1,87 @@
+import { statSync } from "node:fs";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { FileHead, FileStamp, RowCount } from "../file-facts.ts";
+import { literal } from "../quote.ts";
+import type { CopyPlace } from "./copy-place.ts";
+
+/** The name under which a copy is attached. */
+export const COPY = "skein_copy";
+
+/** A transcript as it was when its rows went into the copy. */
+export interface CopiedFile extends FileStamp, FileHead, RowCount {
+  /** Where its rows are: -1, -2, … */
+  readonly place: number;
+}
+
+export interface Copy {
+  readonly stamp: string;
+  readonly files: ReadonlyMap<string, CopiedFile>;
+}
+
+export interface CopyReader {
+  /** Attaches the copy that is there now. Null if there is none, or none that can be read. */
+  attach(): Promise<Copy | null>;
+}
+
+/** A copy is replaced by a new file, so the one that is attached stays whole until it is let go. */
+export function createCopyReader(connection: DuckDBConnection, place: CopyPlace | null): CopyReader {
+  let copy: Copy | null = null;
+  let stamp = "";
+
+  return {
+    async attach() {
+      if (place === null) return null;
+      const now = stampOf(place.file);
+      if (now === stamp) return copy;
+      stamp = now;
+      if (copy) await connection.run(`DETACH ${COPY}`);
+      copy = now === "" ? null : await attached(place.file, now);
+      return copy;
+    },
+  };
+
+  async function attached(file: string, now: string): Promise<Copy | null> {
+    try {
+      await connection.run(`ATTACH ${literal(file)} AS ${COPY} (READ_ONLY)`);
+    } catch {
+      // Not a database: the builder makes a new one.
+      return null;
+    }
+    try {
+      return { stamp: now, files: await readFiles(connection, COPY) };
+    } catch {
+      await connection.run(`DETACH ${COPY}`);
+      return null;
+    }
+  }
+}
+
+export async function readFiles(
+  connection: DuckDBConnection,
+  database: string,
+): Promise<ReadonlyMap<string, CopiedFile>> {
+  const reader = await connection.runAndReadAll(
+    `SELECT path, place, size, mtime, inode, rows, is_damaged, longest, cwd, session_id FROM ${database}.files`,
+  );
+  return new Map(
+    reader.getRows().map(([path, place, size, mtime, inode, rows, isDamaged, longest, cwd, sessionId]) => [
+      String(path),
+      {
+        place: Number(place),
+        size: Number(size),
+        mtimeMs: Number(mtime),
+        inode: Number(inode),
+        rows: Number(rows),
+        isDamaged: isDamaged === true,
+        longest: Number(longest),
+        cwd: typeof cwd === "string" ? cwd : null,
+        sessionId: typeof sessionId === "string" ? sessionId : null,
+      },
+    ]),
+  );
+}
+
+function stampOf(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : "";
+}

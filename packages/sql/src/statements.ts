@@ -1,0 +1,39 @@
+/** Texts, quoted names and comments: what stands in them is no call and no end of a statement. */
+export const QUIET = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
+const OPEN = /'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
+
+export interface Statements {
+  /** Each with blank lines in front, so that an error names the line of the whole text. */
+  readonly whole: readonly string[];
+  /** What follows the last semicolon. */
+  readonly rest: string;
+}
+
+/** Takes statements apart at their semicolons. */
+export function splitStatements(sql: string): Statements {
+  const whole: string[] = [];
+  let start = 0;
+  for (let at = 0; at < sql.length;) {
+    if (sql[at] === ";") {
+      whole.push(piece(start, at));
+      start = at + 1;
+    }
+    at += lengthAt(QUIET, sql, at) ?? lengthAt(OPEN, sql, at) ?? 1;
+  }
+  return { whole: whole.filter(isStatement), rest: piece(start, sql.length) };
+
+  function piece(from: number, to: number): string {
+    const lines = sql.slice(0, from).split("\n").length - 1;
+    return "\n".repeat(lines) + sql.slice(from, to);
+  }
+}
+
+/** More than blanks and comments. */
+export function isStatement(sql: string): boolean {
+  return sql.replaceAll(/--[^\n]*|\/\*[^]*?\*\//g, "").trim() !== "";
+}
+
+function lengthAt(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0].length;
+}

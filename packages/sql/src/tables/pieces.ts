@@ -1,0 +1,197 @@
+/**
+ * What is known of one transcript without looking at another: the pieces of which the tables are put together.
+ *
+ * A piece comes from the files (the query here) or from the cached copy (a table of the same name and columns). Both
+ * have `place` for the file. Nothing here depends on where a line stands unless `line` is asked for: a running number
+ * takes one of two threads.
+ */
+import { REQUESTS } from "./requests.ts";
+
+const WALKED = JSON.stringify({
+  content: [{ type: "VARCHAR", text: "VARCHAR", thinking: "VARCHAR", content: "VARCHAR" }],
+});
+const SPOKEN = JSON.stringify({
+  id: "VARCHAR",
+  role: "VARCHAR",
+  model: "VARCHAR",
+  stop_reason: "VARCHAR",
+  content: [{ type: "VARCHAR", text: "VARCHAR", thinking: "VARCHAR" }],
+});
+const CALLS = JSON.stringify({
+  id: "VARCHAR",
+  model: "VARCHAR",
+  content: [{ type: "VARCHAR", id: "VARCHAR", name: "VARCHAR", input: "JSON" }],
+});
+const RESULTS = JSON.stringify({
+  content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR", content: "JSON" }],
+});
+
+const CONVERSATION = `
+SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
+  skein.time(timestamp_text) AS timestamp,
+  coalesce(skein.message_text(message, blocks), skein.text_of(content), summary) AS content,
+  json_extract_string(message, '$.model') AS model,
+  CASE WHEN contains(message::VARCHAR, '"tool_use"') THEN nullif(to_json(list_filter(
+    json_extract(message, '$.content[*]'), lambda b: json_extract_string(b, '$.type') = 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
+  json_extract(message, '$.usage') AS token_usage, slug, git_branch, cwd, line_agent_id,
+  skein.is_true(is_sidechain_text) AS is_sidechain
+FROM (SELECT *, json_transform(message, '${WALKED}').content AS blocks FROM scan.rows)`;
+
+/** A line of Claude Code is one block of an answer: the lines of one answer are one message. */
+const MESSAGE = `
+WITH spoken AS (
+  SELECT * REPLACE (json_transform(message, '${SPOKEN}') AS message), message AS json
+  FROM scan.rows WHERE type IN ('user', 'assistant')
+), parts AS (
+  SELECT place, line, type, coalesce(message.role, type) AS role,
+    if(type = 'assistant', message.id, NULL) AS message_id, uuid, parent_uuid, skein.time(timestamp_text) AS timestamp,
+    message.model AS model,
+    CASE WHEN message.content IS NULL
+      THEN CASE WHEN json_type(json, '$.content') = 'VARCHAR' THEN json_extract_string(json, '$.content') END
+      ELSE nullif(array_to_string(list_transform(message.content, lambda b: if(b.type = 'text', b.text, NULL)), chr(10)), '') END AS text,
+    nullif(array_to_string(list_transform(message.content, lambda b: b.thinking), chr(10)), '') AS thinking,
+    CASE WHEN type = 'user' AND NOT skein.is_true(is_sidechain_text) AND NOT skein.is_true(is_meta_text)
+        AND NOT skein.is_true(is_compact_summary_text) AND team_name IS NULL
+        AND coalesce(json_extract_string(origin, '$.kind'), json_extract_string(origin, '$'), 'human') IN ('human', 'null')
+        AND NOT contains(json::VARCHAR, '"tool_result"')
+      THEN skein_prompt(json::VARCHAR) END AS human_prompt,
+    coalesce(len(list_filter(message.content, lambda b: b.type = 'tool_use')), 0)::INTEGER AS tool_calls,
+    coalesce(len(list_filter(message.content, lambda b: b.type = 'tool_result')), 0)::INTEGER AS tool_results,
+    message.stop_reason AS stop_reason, line_agent_id, skein.is_true(is_sidechain_text) AS is_sidechain,
+    skein.is_true(is_meta_text) AS is_meta, cwd, git_branch, version
+  FROM spoken
+)
+SELECT place, line, role, message_id, uuid, parent_uuid, timestamp, model, text, thinking, human_prompt,
+  tool_calls, tool_results, stop_reason, line_agent_id, is_sidechain, is_meta, cwd, git_branch, version, 1 AS line_count
+FROM parts WHERE message_id IS NULL
+UNION ALL
+SELECT place, min(line), min(role), message_id, arg_min(uuid, line), arg_min(parent_uuid, line),
+  min(timestamp), min(model), string_agg(text, chr(10) ORDER BY line), string_agg(thinking, chr(10) ORDER BY line), NULL,
+  sum(tool_calls)::INTEGER, sum(tool_results)::INTEGER, arg_max(stop_reason, line), min(line_agent_id),
+  bool_or(is_sidechain), bool_or(is_meta), min(cwd), min(git_branch), min(version), count(*)::INTEGER
+FROM parts WHERE message_id IS NOT NULL GROUP BY place, message_id`;
+
+/**
+ * Copies of a line in the same file (some versions wrote every line twice) are one call. They differ only in where they
+ * stand, so that matters only to who asks for it.
+ */
+const toolCall = (order: string): string => `
+WITH calls AS (
+  SELECT place, line, b.id AS tool_use_id, b.name AS name, b.input AS input,
+    skein.time(timestamp_text) AS started_at, message_id, model, line_agent_id, skein.is_true(is_sidechain_text) AS is_sidechain
+  FROM (
+    SELECT * EXCLUDE (message), message.id AS message_id, message.model AS model, unnest(message.content) AS b
+    FROM (SELECT * REPLACE (json_transform(message, '${CALLS}') AS message) FROM scan.rows
+      WHERE type = 'assistant' AND contains(message::VARCHAR, '"tool_use"'))
+  ) WHERE b.type = 'tool_use'
+  QUALIFY row_number() OVER (PARTITION BY place, b.id ORDER BY ${order}) = 1
+), results AS (
+  SELECT place, line, b.tool_use_id AS tool_use_id, b.content AS content,
+    skein.is_true(b.is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
+  FROM (
+    SELECT * EXCLUDE (message), unnest(json_transform(message, '${RESULTS}').content) AS b
+    FROM scan.rows WHERE type = 'user' AND contains(message::VARCHAR, '"tool_result"')
+  ) WHERE b.type = 'tool_result'
+  QUALIFY row_number() OVER (PARTITION BY place, b.tool_use_id ORDER BY ${order}) = 1
+)
+SELECT c.place, c.line, c.tool_use_id, c.name, c.input, c.started_at, r.finished_at,
+  skein.result_text(r.content) AS result, r.is_error, r.place IS NOT NULL AS is_answered, r.tool_use_result, c.message_id,
+  c.model, c.line_agent_id, c.is_sidechain, r.line AS result_line
+FROM calls c LEFT JOIN results r ON r.place = c.place AND r.tool_use_id = c.tool_use_id`;
+
+const AGENT_FACT = `
+SELECT place, min(skein.time(timestamp_text)) AS started_at, max(skein.time(timestamp_text)) AS ended_at,
+  count(*) AS lines,
+  arg_min(skein.text_of(json_extract(message, '$.content')), line) FILTER (type = 'user') AS prompt,
+  arg_min(json_extract_string(message, '$.model'), line) FILTER (type = 'assistant') AS model
+FROM scan.rows WHERE place IN (SELECT place FROM skein.files WHERE kind = 'agent') GROUP BY place`;
+
+const AGENT_LINK = `
+SELECT place, json_extract_string(tool_use_result, '$.agentId') AS agent_id, min(b.tool_use_id) AS tool_use_id
+FROM (
+  SELECT place, tool_use_result, unnest(json_transform(message, '${RESULTS}').content) AS b
+  FROM scan.rows WHERE type = 'user' AND json_type(tool_use_result, '$.agentId') = 'VARCHAR'
+) WHERE b.type = 'tool_result' GROUP BY ALL`;
+
+/** Snapshots repeat every file at every message: each version of a file once, at the message that first names it. */
+const FILE_VERSION = `
+WITH named AS (
+  SELECT place, line, coalesce(json_extract_string(snapshot, '$.messageId'), snapshot_message_id) AS message_uuid,
+    unnest(json_keys(snapshot, '$.trackedFileBackups')) AS path, json_extract(snapshot, '$.trackedFileBackups') AS backups
+  FROM scan.rows WHERE type = 'file-history-snapshot' AND json_type(snapshot, '$.trackedFileBackups') = 'OBJECT'
+), versions AS (
+  -- A path may hold dots and quotes, so it is no JSON path: the pointer's two escapes are all it needs.
+  SELECT place, line, message_uuid, path,
+    json_extract(backups, '/' || replace(replace(path, '~', '~0'), '/', '~1')) AS backup FROM named
+  UNION ALL
+  SELECT place, line, delta_message_id, tracking_path, backup FROM scan.rows WHERE type = 'file-history-delta'
+)
+SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.version') AS INTEGER) AS version,
+  json_extract_string(backup, '$.backupFileName') AS backup_file_name,
+  min(skein.time(json_extract_string(backup, '$.backupTime'))) AS backup_time, arg_min(message_uuid, line) AS message_uuid
+FROM versions GROUP BY place, path, version, backup_file_name`;
+
+/** By name: `scan.<name>` reads the files, the copy has a table of that name, `skein.<name>` is both. */
+export function pieces({ numbered }: { readonly numbered: boolean }) {
+  return {
+    conversation: CONVERSATION,
+    message: MESSAGE,
+    tool_call: toolCall(numbered ? "timestamp_text, uuid, line" : "timestamp_text, uuid"),
+    request: REQUESTS,
+    agent_fact: AGENT_FACT,
+    agent_link: AGENT_LINK,
+    file_version: FILE_VERSION,
+  } as const satisfies Readonly<Record<string, string>>;
+}
+
+/** The pieces from the copy, and those from the files in a form in which lines are numbered. */
+export const PIECES = pieces({ numbered: true });
+
+/** Pieces that JavaScript finds: tables on both sides. */
+export const READ_PIECES = {
+  mended: { place: "BIGINT", line: "BIGINT", json: "JSON" },
+  damage: { place: "BIGINT", line: "BIGINT", kind: "VARCHAR", message: "VARCHAR" },
+  branch: {
+    place: "BIGINT",
+    at_uuid: "VARCHAR",
+    child_uuids: "VARCHAR[]",
+    prompts: "VARCHAR[]",
+    first_at: "TIMESTAMP",
+    last_at: "TIMESTAMP",
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export const PIECE_NAMES: readonly string[] = [...Object.keys(PIECES), ...Object.keys(READ_PIECES)];
+
+export const SCAN_TABLES = Object.entries(READ_PIECES)
+  .map(([name, columns]) => {
+    const list = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+    return `CREATE TABLE scan.${name} (${list.join(", ")});`;
+  })
+  .join("\n");
+
+export function scanPieces(form: { readonly numbered: boolean }): string {
+  return Object.entries(pieces(form))
+    .map(([name, query]) => `CREATE OR REPLACE VIEW scan.${name} AS ${query};`)
+    .join("\n");
+}
+
+/** The pieces from the files, from the copy, or from both. */
+export function pieceViews({ files, copy }: { readonly files: boolean; readonly copy: string | undefined }): string {
+  const isScanned = files || copy === undefined;
+  const views = PIECE_NAMES.map((name) => {
+    const parts = [
+      ...(isScanned ? [`SELECT * FROM scan.${name}`] : []),
+      ...(copy === undefined ? [] : [`SELECT * FROM ${copy}.${name}`]),
+    ];
+    return `CREATE OR REPLACE VIEW skein.${name} AS ${parts.join(" UNION ALL ")};`;
+  });
+  // Who knows all files knows which calls stand in several; the others need not be looked for.
+  const single = isScanned
+    ? ["CREATE OR REPLACE VIEW skein.single_request AS SELECT * FROM skein.request WHERE false;"]
+    : [
+        `CREATE OR REPLACE VIEW skein.request AS SELECT * FROM ${copy}.request WHERE id IN (SELECT id FROM ${copy}.repeated);`,
+        `CREATE OR REPLACE VIEW skein.single_request AS SELECT * FROM ${copy}.request WHERE id NOT IN (SELECT id FROM ${copy}.repeated);`,
+      ];
+  return [...views, ...single].join("\n");
+}

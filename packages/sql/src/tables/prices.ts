@@ -1,0 +1,58 @@
+/** The price table for SQL: the rates of a model, and what a call costs by them. A test holds it against `priceCall`. */
+import { PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol";
+
+const rates = ({ input, output, cache_write_5m, cache_write_1h, cache_read }: TokenPrices): string =>
+  `{input: ${input}::BIGINT, output: ${output}::BIGINT, write_5m: ${cache_write_5m}::BIGINT, write_1h: ${cache_write_1h}::BIGINT, read: ${cache_read}::BIGINT}`;
+
+const families = [
+  ...PRICES.map((price) => [price.family, price] as const),
+  // The names of the first two of the fourth generation, as some providers write them.
+  ...PRICES.flatMap((price) => {
+    const alias = /^claude-(opus|sonnet)-4$/.exec(price.family)?.[1];
+    return alias === undefined ? [] : [[`claude-4-${alias}`, price] as const];
+  }),
+].map(
+  ([family, { prices, long_context, fast_percent = 100, regional_percent = 100 }]) =>
+    `'${family}': {short: ${rates(prices)}, long: ${rates(long_context?.prices ?? prices)}, ` +
+    `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`,
+);
+
+const NAME =
+  "^(?:(?:bedrock|vertex_ai|openrouter)/)?(?:anthropic/)?(?:([a-z]{2,6}(?:-gov)?)\\.)?(?:anthropic\\.)?(claude-[a-z0-9.-]+?)" +
+  "(?:[-@]\\d{8}|-latest|@default)?(?:-v\\d+)?(?::\\d+)?(?:\\[1m\\])?$";
+
+/** Between digits a dot is a dash. Twice, because matches do not overlap. */
+const dashed = (text: string): string =>
+  [1, 2].reduce((inner) => `regexp_replace(${inner}, '(\\d)\\.(\\d)', '\\1-\\2', 'g')`, text);
+
+const micros = (...parts: readonly string[]): string => `(${parts.join(" + ")} + 500000) // 1000000`;
+/** The rate is scaled first and stays an integer, so that the product with the tokens stays exact. */
+const rate = (name: string): string =>
+  `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::BIGINT`;
+
+/** A variable, so that its text is read once and not with every view that uses it. */
+export const PRICES_SQL = `
+SET VARIABLE skein_prices = MAP {${families.join(", ")}};
+CREATE MACRO skein.family_rates(name) AS CASE WHEN name.family <> '' THEN struct_insert(getvariable('skein_prices')[${dashed("name.family")}],
+  percent := if(name.region IN ('', 'global'), 100, getvariable('skein_prices')[${dashed("name.family")}].regional)) END;
+-- NULL if the model is not in the table.
+CREATE MACRO skein.rates(model) AS skein.family_rates(regexp_extract(
+  lower(if(starts_with(model, 'arn:'), regexp_extract(model, '[^/]*$'), model)), '${NAME}', ['region', 'family']));
+`;
+
+/**
+ * Rows with what they cost as `micros`, over columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
+ * `write_1h`, `searches` and `fast`. The split of cache writes by their time counts only where it adds up.
+ */
+export function priced(rows: string): string {
+  return `
+SELECT *, ${micros(`input * ${rate("input")}`)} + ${micros(`output * ${rate("output")}`)}
+  + ${micros(`short_write * ${rate("write_5m")}`, `long_write * ${rate("write_1h")}`)}
+  + ${micros(`cache_read * ${rate("read")}`)} + searches * ${WEB_SEARCH_MICROS} AS micros
+FROM (
+  SELECT *, if(write_5m + write_1h = cache_write, write_5m, cache_write) AS short_write,
+    if(write_5m + write_1h = cache_write, write_1h, 0) AS long_write,
+    coalesce(input + cache_read + cache_write > rates.above, false) AS is_long
+  FROM (${rows})
+)`;
+}
