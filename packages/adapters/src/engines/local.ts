@@ -32,7 +32,12 @@ const SWEEP_MS = 1000;
 const STOP_MS = 9000;
 
 /** Facts from outside that make a session due. */
-const WAKING: ReadonlySet<Event["event_type"]> = new Set(["prompt.accepted", "await.answered", "cancel.requested"]);
+const WAKING: ReadonlySet<Event["event_type"]> = new Set([
+  "prompt.accepted",
+  "await.answered",
+  "cancel.requested",
+  "rewind.requested",
+]);
 
 /** Drives sessions in this process: woken by the store, with a sweep each second for what was not announced. */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {

@@ -59,7 +59,7 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
   );
   await until(async () => only(await world.sessions.events(sessionId), "tool.started").length > 0);
   await until(() => exists(`${world.cwd}/begun`));
-  process.kill(pids[0] as number, "SIGKILL");
+  process.kill(pids[0] ?? 0, "SIGKILL");
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.failed")).toHaveLength(1);
   expect(only(events, "session.failed")[0]?.data).toMatchObject({ outcome: "failed", error: { code: "runtime_died" } });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type {
   CanUseTool,
   Options,
@@ -11,13 +12,16 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import { writeBackups } from "./backups.ts";
+import type { ChildTerms, GuardedChild } from "./child/index.ts";
 import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 
-/** Starts the process that the SDK asks for. */
-export type Spawn = (options: SpawnOptions) => SpawnedProcess;
+/** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
+export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
 
 /** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */
 export interface Driver {
+  /** What holds for the process while it is driven. */
+  readonly terms: ChildTerms;
   message(message: SDKMessage): void;
   /** Keeps entries of the transcript; the child is told when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
@@ -26,9 +30,10 @@ export interface Driver {
   begins(toolUseId: string): Promise<void>;
 }
 
-/** Why a child is gone. */
-export interface ChildEnd {
-  readonly error: Error | undefined;
+/** Why a child is gone: a code, and a sentence. */
+export interface ChildGone {
+  readonly code: "runtime_died" | "buffer_exceeded" | "runtime_silent";
+  readonly message: string;
 }
 
 /** One process of Claude Code that serves one session. */
@@ -38,7 +43,7 @@ export interface Child {
   readonly key: string;
   readonly query: Query;
   readonly configDir: string;
-  readonly ended: Promise<ChildEnd>;
+  readonly ended: Promise<ChildGone>;
   readonly isOver: boolean;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
@@ -83,13 +88,16 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
 /** Seconds. The log decides how long a call waits for its place, not a clock. */
 const GATE_TIMEOUT = 3600;
 
+/** An idle process owes nothing, and ends by its guard when this server is silent for long. */
+const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
+
 const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, transcript, options } = start;
   const inbox = createInbox();
   let driver: Driver | undefined;
-  let process: SpawnedProcess | undefined;
+  let process: ReturnType<Spawn> | undefined;
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
   let isOver = false;
   let killed = false;
@@ -130,6 +138,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       if (transcript) writeBackups(transcript, configDir, sessionId);
       process = spawn(request);
       if (killed) process.kill("SIGKILL");
+      process.agree?.(driver?.terms ?? IDLE);
       return process;
     },
   };
@@ -139,15 +148,15 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     : sdk.query({ prompt: inbox.messages(), options: all });
 
   const ended = listen();
-  async function listen(): Promise<ChildEnd> {
-    let error: Error | undefined;
+  async function listen(): Promise<ChildGone> {
+    let problem = "";
     try {
       for await (const message of query) driver?.message(message);
-    } catch (thrown) {
-      error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
     }
     isOver = true;
-    return { error };
+    return gone(problem, process);
   }
 
   return {
@@ -164,8 +173,14 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     entries: transcript ? [...transcript.values()].reduce((sum, { length }) => sum + length, 0) : 0,
     now: { model: options.model, permissionMode: options.permissionMode },
     send: inbox.put,
-    attach: (next) => void (driver = next),
-    detach: () => void (driver = undefined),
+    attach(next) {
+      driver = next;
+      process?.agree?.(next.terms);
+    },
+    detach() {
+      driver = undefined;
+      process?.agree?.(IDLE);
+    },
     end() {
       inbox.end();
       query.close();
@@ -178,6 +193,15 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       query.close();
     },
   };
+}
+
+/** Why the process ended, from whoever guarded it, or else from what the SDK said. */
+async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
+  const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
+  if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };
+  const message = end.stderr === "" ? end.message : `${end.message} Its last words were: ${end.stderr}`;
+  if (end.cause === "message_too_large") return { code: "buffer_exceeded", message };
+  return { code: end.cause === "quiet" || end.cause === "start_timeout" ? "runtime_silent" : "runtime_died", message };
 }
 
 /** The messages for a child, as the SDK takes them. */

@@ -2,6 +2,7 @@ import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered
 import { textOf } from "@skein/protocol";
 import { createLog } from "./log.ts";
 import { type Drive, type DriveDeps, cannotStart, childFor, turn, userMessage } from "./manned.ts";
+import { rewind } from "./rewind.ts";
 import { takeUp } from "./take-up.ts";
 import type { TurnEnd } from "./turn.ts";
 
@@ -24,9 +25,16 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log } = drive;
   if (log.state.run) return takeUp(drive);
+  const [asked] = log.state.rewinds;
+  if (asked) {
+    await rewind(drive, asked);
+    return "ended";
+  }
   const prompt = nextPrompt(log.state);
   if (prompt) return startRun(drive, prompt);
-  await log.write((state) => (state.run || nextPrompt(state) ? undefined : { dueAt: null }));
+  await log.write((state) =>
+    state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
+  );
   return "ended";
 }
 

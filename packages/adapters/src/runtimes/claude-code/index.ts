@@ -1,7 +1,8 @@
 import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core";
-import { isKnownError } from "@skein/protocol";
-import { spawn } from "node:child_process";
-import { tmpdir } from "node:os";
+import { KnownError, isKnownError } from "@skein/protocol";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { createSpawnChild, findContainment } from "./child/index.ts";
 import type { Spawn } from "./child.ts";
 import { type ChildrenOptions, createChildren } from "./children.ts";
 import { driveSession } from "./drive.ts";
@@ -20,7 +21,7 @@ export interface ClaudeCodeDeps extends Pick<
 > {
   /** Another `claude` than the SDK's own. */
   readonly executable?: string | undefined;
-  /** Starts the processes. */
+  /** Starts the processes. Without it they are guarded: they end with this server, whatever becomes of it. */
   readonly spawn?: Spawn;
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
   readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
@@ -39,8 +40,12 @@ export interface ClaudeCode extends Runtime {
 }
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
-  const { spawn = spawnDirectly, leaseMs = 30_000, parkAfterMs = 120_000 } = deps;
-  const children = createChildren(async () => ({ sdk: await loadSdk(), spawn }), deps.children);
+  const { leaseMs = 30_000, parkAfterMs = 120_000 } = deps;
+  let guarded: Promise<Spawn> | undefined;
+  const children = createChildren(async () => {
+    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn()));
+    return { sdk: await loadSdk(), spawn };
+  }, deps.children);
   const driveDeps: DriveDeps = {
     ...deps,
     children,
@@ -70,5 +75,12 @@ async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<
   return { ...options, cwd: options.cwd ?? tmpdir() };
 }
 
-const spawnDirectly: Spawn = ({ command, args, cwd, env, signal }) =>
-  spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
+async function guardedSpawn(): Promise<Spawn> {
+  const containment = await findContainment();
+  if (!containment)
+    throw new KnownError(
+      "invalid",
+      "Claude Code cannot be started: there is no bash on this machine to guard it. Install bash.",
+    );
+  return createSpawnChild({ containment, folder: join(tmpdir(), `skein-claude-${userInfo().uid}`) });
+}

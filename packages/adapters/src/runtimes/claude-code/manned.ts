@@ -7,6 +7,7 @@ import { childEnvironment } from "./environment.ts";
 import { emitFailure } from "./facts.ts";
 import type { Log } from "./log.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
+import { createRecorder } from "./recorder.ts";
 import { readTranscript, uuidOf } from "./transcript.ts";
 import { type TurnEnd, runTurn } from "./turn.ts";
 
@@ -140,6 +141,7 @@ export async function turn(drive: Drive, manned: Manned, begin: () => void, chan
       cwd: options.cwd,
       checkpoints: options.enable_file_checkpointing,
       maxMessageBytes: options.max_buffer_size ?? null,
+      secrets: secretsOf(options, deps.apiEnv),
       signal,
       known,
       changedBefore,
@@ -149,4 +151,34 @@ export async function turn(drive: Drive, manned: Manned, begin: () => void, chan
   );
   if (how === "ended") deps.children.keep(child);
   return how;
+}
+
+/** Keeps what a child writes to its transcript while it has no turn. */
+export function recording({ log, deps }: Drive, { child, options, known }: Manned): () => void {
+  const recorder = createRecorder({
+    ...deps,
+    child,
+    log,
+    known,
+    cwd: options.cwd,
+    checkpoints: false,
+    changedBefore: [],
+    heard: () => {},
+    written: () => {},
+  });
+  child.attach({
+    terms: {},
+    message: () => {},
+    append: recorder.append,
+    begins: recorder.begins,
+    canUseTool: async () => ({ behavior: "deny", message: "There is no turn." }),
+  });
+  return () => child.detach();
+}
+
+/** What no error may repeat: values that only the child should know. Short ones would hide half of every sentence. */
+function secretsOf({ env, mcp_servers }: ResolvedOptions, apiEnv: Readonly<Record<string, string>>): readonly string[] {
+  const servers = Object.values(mcp_servers ?? {});
+  const all = [apiEnv, env, ...servers.flatMap((server) => [server.env, server.headers])];
+  return all.flatMap((one) => Object.values(one)).filter((value) => value.length >= 8);
 }

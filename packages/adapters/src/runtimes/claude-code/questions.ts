@@ -16,6 +16,8 @@ export interface QuestionsDeps {
 /** What Claude Code wants to know from people: whether a call may run, and the questions of AskUserQuestion. */
 export interface Questions {
   readonly canUseTool: CanUseTool;
+  /** Whether somebody outside is asked now. */
+  readonly isOpen: boolean;
   /** Wakes those that have their answer in the log. */
   wake(): void;
   close(): void;
@@ -64,6 +66,9 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
   }
 
   return {
+    get isOpen() {
+      return open.size > 0;
+    },
     async canUseTool(name, input, { toolUseID, agentID, signal }) {
       const before = decided.get(toolUseID);
       if (before) return before;

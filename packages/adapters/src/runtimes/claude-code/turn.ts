@@ -27,8 +27,10 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** The longest message that is taken from the child, in bytes. */
+  /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the child. */
   readonly maxMessageBytes: number | null;
+  /** Values that must not show up in what is told of the child. */
+  readonly secrets: readonly string[];
   readonly known: ReadonlySet<string>;
   readonly changedBefore: readonly string[];
   /** Gives the child its work. */
@@ -134,21 +136,21 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     void log.catchUp().then(react, abandon);
   });
   // Whoever cannot renew must not act: another worker may take the session when the lease is over.
-  const watch = setInterval(() => {
-    if (now() > clock.validUntil - lease.leaseMs * (1 - SILENCE)) leave("lost");
-  }, 1000).unref();
+  const goodUntil = (): number => clock.validUntil - lease.leaseMs * (1 - SILENCE);
+  const watch = setInterval(() => void (now() > goodUntil() && leave("lost")), 1000).unref();
 
   try {
     signal.addEventListener("abort", stopping);
     if (signal.aborted) stopping();
     child.attach({
+      terms: {
+        isBusy: () => !over && !questions.isOpen,
+        goodForMs: () => goodUntil() - now(),
+        secrets: turn.secrets,
+        ...(maxMessageBytes !== null && { maxMessageBytes }),
+      },
       message(message) {
         if (over) return;
-        if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
-          const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
-          void fail("buffer_exceeded", sentence).catch(abandon);
-          return;
-        }
         if (message.type === "stream_event") drafts.publish(message);
         recorder.hear(message).catch(abandon);
       },
@@ -161,9 +163,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       begins: recorder.begins,
       canUseTool: questions.canUseTool,
     });
-    void child.ended.then(({ error }) =>
-      fail("runtime_died", `Claude Code ended before its turn did. ${error?.message ?? ""}`.trim()).catch(abandon),
-    );
+    void child.ended.then(({ code, message }) => fail(code, message).catch(abandon));
     react();
     turn.begin();
     return await end.promise;

@@ -1,0 +1,90 @@
+/** Checkpoints and rewinds: the files are the test. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createMemoryStore } from "@skein/core";
+import { type World, createWorld, folder, only, play, until } from "./world.ts";
+
+const EDITS = { allowed_tools: ["Write", "Edit", "Read"], enable_file_checkpointing: true };
+
+const writes = (path: string, content: string): string =>
+  play({ tools: [{ name: "Write", input: { file_path: path, content } }] }, { text: "Written." });
+
+const edits = (path: string, from: string, to: string): string =>
+  play(
+    { tools: [{ name: "Read", input: { file_path: path } }] },
+    { tools: [{ name: "Edit", input: { file_path: path, old_string: from, new_string: to } }] },
+    { text: "Edited." },
+  );
+
+async function rewind(world: World, sessionId: string, index: number, dryRun: boolean) {
+  const checkpoint = (await world.store.checkpoints(sessionId))[index];
+  if (!checkpoint) throw new Error("There is no such checkpoint.");
+  const { id } = await world.sessions.rewind(sessionId, checkpoint, { dryRun });
+  return until(async () => {
+    const done = only(await world.sessions.events(sessionId), "rewind.completed");
+    return done.find(({ data }) => data.rewind_id === id)?.data;
+  });
+}
+
+test("one checkpoint per user message; a rewind brings the files back, dry or for real, also on a machine that never saw the session", async () => {
+  const store = createMemoryStore();
+  const here = await createWorld({ store });
+  const cwd = folder();
+  const [old, made] = [join(cwd, "old.txt"), join(cwd, "made.txt")];
+  writeFileSync(old, "before\n");
+  const { sessionId } = await here.run(edits(old, "before", "first"), { ...EDITS, cwd });
+  await here.again(sessionId, writes(made, "new\n"));
+  await here.again(sessionId, edits(old, "first", "third"));
+  await here.again(sessionId, play({ text: "Nothing to do." }));
+  expect(here.problems).toEqual([]);
+  const checkpoints = await store.checkpoints(sessionId);
+  expect(checkpoints.map(({ files_modified }) => files_modified)).toEqual([[old], [made], [old], []]);
+  const prompts = (await here.sessions.transcript(sessionId)).filter(
+    ({ role, content }) => role === "user" && typeof content === "string",
+  );
+  expect(checkpoints.map(({ user_message_uuid }) => user_message_uuid)).toEqual(prompts.map(({ id }) => id));
+
+  const dry = await rewind(here, sessionId, 1, true);
+  expect(dry).toMatchObject({ dry_run: true, error: null });
+  expect([...dry.files_changed].sort()).toEqual([made, old]);
+  expect(readFileSync(old, "utf8")).toBe("third\n");
+
+  const real = await rewind(here, sessionId, 1, false);
+  expect(real).toMatchObject({ dry_run: false, error: null });
+  expect(readFileSync(old, "utf8")).toBe("first\n");
+  expect(existsSync(made)).toBe(false);
+  await here.stop();
+
+  const there = await createWorld({ store });
+  const again = await rewind(there, sessionId, 0, false);
+  expect(again.error).toBeNull();
+  expect(readFileSync(old, "utf8")).toBe("before\n");
+  const next = await there.again(sessionId, play({ text: "And on." }));
+  expect(only(next, "session.completed")).toHaveLength(1);
+}, 60_000);
+
+test("a session without checkpoints makes none, and a rewind of what is not there says so", async () => {
+  const world = await createWorld();
+  const { sessionId, events } = await world.run(writes(join(world.cwd, "a.txt"), "a\n"), {
+    ...EDITS,
+    enable_file_checkpointing: false,
+  });
+  expect(only(events, "checkpoint.created")).toEqual([]);
+  expect(existsSync(join(world.cwd, "a.txt"))).toBe(true);
+  const id = "00000000-0000-7000-8000-000000000001";
+  await world.store.append(
+    sessionId,
+    [
+      {
+        id,
+        event_type: "rewind.requested",
+        data: { rewind_id: id, checkpoint_id: id, user_message_uuid: id, dry_run: false },
+      },
+    ],
+    { dueAt: Date.now() },
+  );
+  const done = await until(async () => only(await world.sessions.events(sessionId), "rewind.completed")[0]?.data);
+  expect(done.error?.code).toBe("rewind_failed");
+  expect(existsSync(join(world.cwd, "a.txt"))).toBe(true);
+}, 60_000);

@@ -1,0 +1,29 @@
+/** A process that drives Claude Code sessions, until it is killed: `claude-server.ts STORE HOME API`. */
+import { join } from "node:path";
+import { createClaudeCode } from "@skein/adapters/runtimes/claude-code";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { createHost } from "../../../../skein/src/host.ts";
+
+const [file = "", home = "", api = ""] = process.argv.slice(2);
+const notUsed = (): Promise<never> => Promise.reject(new Error("Not used."));
+
+createHost({
+  store: await createSqliteStore({ file }),
+  agents: [],
+  model: { call: notUsed, download: notUsed },
+  report: (error) => process.stderr.write(`${String(error)}\n`),
+  runtimes: (parts) =>
+    new Map([
+      [
+        "claude-code",
+        createClaudeCode({
+          ...parts,
+          configDirOf: (tenant) => join(home, tenant),
+          apiEnv: { ANTHROPIC_BASE_URL: api, ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key" },
+        }),
+      ],
+    ]),
+});
+// Whoever started it reads this as the sign that it works.
+process.stdout.write("ready\n");
+setInterval(() => {}, 1000);
