@@ -54,7 +54,7 @@ test("after a kill -9 of the server each session is taken up: nothing is doubled
   const ended = async (sessionId: string): Promise<readonly Event[]> =>
     until(async () => {
       const events = await sessions.events(sessionId);
-      return (await sessions.get(sessionId)).status === "idle" && events;
+      return (await sessions.get(sessionId)).status === "idle" ? events : undefined;
     });
   const worked = await ended(working.sessionId);
   const spoke = await ended(speaking.sessionId);
