@@ -1,4 +1,4 @@
-import type { Changes, SessionColumns } from "@skein/core";
+import type { Changes, Counters } from "@skein/core";
 import type { SQLInputValue } from "node:sqlite";
 import type { Database } from "./database.ts";
 
@@ -8,29 +8,37 @@ export interface Base {
   readonly runs: number;
 }
 
+const INSERT_MESSAGE = `insert into messages
+  (id, session_id, message_id, part, number, role, content, tool_call_id, run_id, sequence, created_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
 /** Applies the row operations of one append, inside its transaction. */
 export function applyChanges(db: Database, sessionId: string, changes: Changes, base: Base): void {
-  if (changes.sessionInsert) insert(db, "sessions", sessionColumns(changes.sessionInsert));
+  if (changes.sessionInsert) {
+    const { updated_at, ...row } = changes.sessionInsert;
+    insert(db, "sessions", columns({ ...row, changed_at: updated_at }));
+  }
   updateSession(db, sessionId, changes);
   const tags = changes.sessionSet.tags ?? changes.sessionInsert?.tags;
   if (tags) setTags(db, sessionId, tags);
   for (const [index, run] of changes.runInserts.entries())
     insert(db, "runs", { ...columns(run), number: base.runs + index + 1 });
-  for (const { id, set, add } of changes.runUpdates) update(db, ["runs", id], { ...set }, { ...add });
+  for (const { id, set, add } of changes.runUpdates) update(db, ["runs", id], set, add);
   for (const row of changes.messageInserts)
-    insert(db, "messages", {
-      id: row.id,
-      session_id: sessionId,
-      message_id: row.messageId,
-      part: row.part,
-      number: row.number === null ? null : base.messages + row.number,
-      role: row.role,
-      content: JSON.stringify(row.content),
-      tool_call_id: row.toolCallId,
-      run_id: row.runId,
-      sequence: row.sequence,
-      created_at: row.createdAt,
-    });
+    db.run(
+      INSERT_MESSAGE,
+      row.id,
+      sessionId,
+      row.messageId,
+      row.part,
+      row.number === null ? null : base.messages + row.number,
+      row.role,
+      JSON.stringify(row.content),
+      row.toolCallId,
+      row.runId,
+      row.sequence,
+      row.createdAt,
+    );
   for (const { messageId, runId, first } of changes.messageEntries)
     db.run(
       "update messages set number = ? + part, run_id = ? where session_id = ? and message_id = ?",
@@ -70,13 +78,23 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
   for (const [index, file] of fileInserts.entries()) insert(db, "files", { ...file, place: before + index });
 }
 
-function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd }: Changes): void {
-  update(db, ["sessions", sessionId], sessionColumns(sessionSet), { ...sessionAdd });
-}
+/** What moves with every step. Nobody looks sessions up by it, and so it does not count as a change of the row. */
+const PROGRESS = new Set(["current_step", "container_id", "last_known_input_tokens", "last_known_output_tokens"]);
 
-/** The time of the last event stands on the head, which every append writes anyway; here it is when this row changed. */
-function sessionColumns({ updated_at, ...row }: Partial<SessionColumns>): Columns {
-  return Object.keys(row).length === 0 ? {} : { ...columns(row), changed_at: updated_at };
+function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd }: Changes): void {
+  const { updated_at = null, status, ...set } = sessionSet;
+  const isChange = Object.keys(set).some((name) => !PROGRESS.has(name));
+  // Every step confirms the status, and mostly it is what it was: then no index is written.
+  if (status !== undefined && !isChange)
+    db.run(
+      "update sessions set status = ?, changed_at = ? where id = ? and status <> ?",
+      status,
+      updated_at,
+      sessionId,
+      status,
+    );
+  const changed = isChange && { changed_at: updated_at, ...(status !== undefined && { status }) };
+  update(db, ["sessions", sessionId], columns({ ...set, ...changed }), sessionAdd);
 }
 
 function setTags(db: Database, sessionId: string, tags: readonly string[]): void {
@@ -104,14 +122,9 @@ function insert(db: Database, table: string, row: Columns): void {
 }
 
 /** Sets some columns and adds to others; with neither, nothing happens. */
-function update(
-  db: Database,
-  [table, id]: readonly [string, string],
-  set: Columns,
-  add: Readonly<Record<string, number>>,
-): void {
+function update(db: Database, [table, id]: readonly [string, string], set: Columns, add: Counters): void {
   const settings = Object.keys(set);
-  const additions = Object.keys(add).filter((name) => add[name] !== 0);
+  const additions = (Object.keys(add) as (keyof Counters)[]).filter((name) => add[name] !== 0);
   if (settings.length + additions.length === 0) return;
   const assignments = [...settings.map((name) => `${name} = ?`), ...additions.map((name) => `${name} = ${name} + ?`)];
   const values = [...settings.map((name) => bound(set[name])), ...additions.map((name) => add[name] ?? 0)];

@@ -1,6 +1,7 @@
 import {
   type AppendOptions,
   type Appended,
+  type Changes,
   checkAppend,
   duplicateCheckpoint,
   keyReused,
@@ -10,7 +11,7 @@ import {
   project,
   sessionNotFound,
 } from "@skein/core";
-import { type Event, FACT_VERSION, type NewEvent } from "@skein/protocol";
+import { type Event, FACT_VERSION, KnownError, type NewEvent } from "@skein/protocol";
 import { bodyOf } from "../sql/body.ts";
 import { applyChanges } from "./changes.ts";
 import type { Database } from "./database.ts";
@@ -21,7 +22,18 @@ const COLUMNS = `e.id, e.session_id, e.sequence, e.event_type, e.created_at, ${B
 
 const COUNT =
   "update heads set last_sequence = last_sequence + ?, message_count = message_count + ?, run_count = run_count + ?, updated_at = ?";
-const LET_GO = "fence = fence + 1, owner = null, leased_until = 0";
+const INSERT_EVENT = `insert into events
+  (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_FIRST_EVENT = `${INSERT_EVENT} on conflict (id) do nothing`;
+/** What an append does to its head, each as a text of its own: putting them together would take as long as running them. */
+const HEAD = {
+  release: `${COUNT}, fence = fence + 1, owner = null, leased_until = 0, due_at = ? where session_id = ?`,
+  renewAndDue: `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
+  renew: `${COUNT}, leased_until = ? where session_id = ?`,
+  due: `${COUNT}, due_at = ? where session_id = ?`,
+  count: `${COUNT} where session_id = ?`,
+};
 
 /** What an append adds to the head of its session, and when. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
@@ -63,34 +75,55 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return db.all(sql, sessionId, after, limit).map(toEvent);
   }
 
-  /** What an earlier append with the same key or the same ids stored. */
-  function earlier(
-    sessionId: string,
-    events: readonly NewEvent[],
-    options: AppendOptions,
-  ): readonly Event[] | undefined {
-    if (options.key) {
-      const kept = db.get("select * from keys where tenant = ? and key = ?", tenantOf(events, options), options.key.id);
-      if (kept && kept["fingerprint"] !== options.key.fingerprint) throw keyReused(options.key.id);
-      if (kept) {
-        const first = kept["first_sequence"] as number;
-        return read(kept["session_id"] as string, first - 1, (kept["last_sequence"] as number) - first + 1);
-      }
-    }
-    const known = db.get("select session_id, sequence from events where id = ?", events[0]?.id ?? "");
-    if (known?.["session_id"] !== sessionId) return undefined;
-    head(sessionId, options.tenant);
-    return read(sessionId, (known["sequence"] as number) - 1, events.length);
+  /** What an earlier append with the same key stored. */
+  function storedUnder(key: NonNullable<AppendOptions["key"]>, tenant: string): readonly Event[] | undefined {
+    const kept = db.get("select * from keys where tenant = ? and key = ?", tenant, key.id);
+    if (!kept) return undefined;
+    if (kept["fingerprint"] !== key.fingerprint) throw keyReused(key.id);
+    const first = kept["first_sequence"] as number;
+    return read(kept["session_id"] as string, first - 1, (kept["last_sequence"] as number) - first + 1);
   }
 
-  function insertEvents(events: readonly Event[]): void {
+  /** What an earlier append with the same ids stored. */
+  function storedBefore(sessionId: string, events: readonly NewEvent[]): readonly Event[] | undefined {
+    const known = db.get("select session_id, sequence from events where id = ?", events[0]?.id ?? "");
+    return known?.["session_id"] === sessionId
+      ? read(sessionId, (known["sequence"] as number) - 1, events.length)
+      : undefined;
+  }
+
+  /** Why an append is refused, unless it repeats an earlier one. */
+  function problemWith({
+    sessionId,
+    before,
+    begins,
+    changes,
+    expect,
+    lease,
+  }: AppendOptions & {
+    readonly sessionId: string;
+    readonly before: Head | undefined;
+    readonly begins: boolean;
+    readonly changes: Changes;
+  }): KnownError | undefined {
+    const last = before?.last_sequence ?? 0;
+    if (lease && (before?.fence !== lease.fence || before.owner === null)) return leaseLost(lease);
+    if (begins && before) return logMoved(sessionId, 0, last);
+    if (expect !== undefined && expect !== last) return logMoved(sessionId, expect, last);
+    const twin = changes.checkpointInserts.find(({ user_message_uuid }) =>
+      db.get("select 1 from checkpoints where session_id = ? and user_message_uuid = ?", sessionId, user_message_uuid),
+    );
+    return twin && duplicateCheckpoint(twin.user_message_uuid);
+  }
+
+  /** Whether they are written: if the first one is there already, nothing is. */
+  function insertEvents(events: readonly Event[]): boolean {
     for (const event of events) {
       const { text, blob } = bodyOf(event.data);
       const { run_id, step } = event.data as { run_id?: string; step?: number };
       const hash = blob && keepBlob(blob.hash.toString("hex"), text);
-      db.run(
-        `insert into events (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at)
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      const written = db.run(
+        event === events[0] ? INSERT_FIRST_EVENT : INSERT_EVENT,
         event.session_id,
         event.sequence,
         event.id,
@@ -102,7 +135,9 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
         FACT_VERSION,
         event.created_at,
       );
+      if (written === 0) return false;
     }
+    return true;
   }
 
   function keepBlob(hash: string, body: string): string {
@@ -111,29 +146,31 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
   }
 
   function append(sessionId: string, newEvents: readonly NewEvent[], options: AppendOptions): Appended {
-    const stored = earlier(sessionId, newEvents, options);
-    if (stored) return { events: stored, repeated: true };
+    const { key, tenant } = options;
+    const under = key && storedUnder(key, tenantOf(newEvents, options));
+    if (under) return { events: under, repeated: true };
 
-    const { expect, lease, key, tenant } = options;
     const begins = newEvents[0]?.event_type === "session.created";
-    const before = begins ? findHead(sessionId) : head(sessionId, tenant);
-    if (lease && (before?.fence !== lease.fence || before.owner === null)) throw leaseLost(lease);
+    const before = findHead(sessionId);
     const last = before?.last_sequence ?? 0;
-    if (begins && before) throw logMoved(sessionId, 0, last);
-    if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
-
+    if (!begins && (!before || (tenant !== undefined && before.tenant !== tenant))) throw sessionNotFound(sessionId);
     const time = now();
     const createdAt = new Date(time).toISOString();
     const events = placed(sessionId, newEvents, { first: last + 1, createdAt });
     const changes = project(events);
-    for (const { user_message_uuid } of changes.checkpointInserts)
-      if (
-        db.get("select 1 from checkpoints where session_id = ? and user_message_uuid = ?", sessionId, user_message_uuid)
-      )
-        throw duplicateCheckpoint(user_message_uuid);
+    const problem = problemWith({ sessionId, before, begins, changes, ...options });
+    if (problem) {
+      const stored = before && storedBefore(sessionId, newEvents);
+      if (stored) return { events: stored, repeated: true };
+      throw problem;
+    }
 
-    // Everything that can be refused has been: from here on there are only writes.
-    insertEvents(events);
+    // From here on there are only writes. If the first one finds its event there already, it is the only one.
+    if (!insertEvents(events)) {
+      const stored = storedBefore(sessionId, newEvents);
+      if (stored) return { events: stored, repeated: true };
+      throw new KnownError("already_exists", `Event ${newEvents[0]?.id} is in the log of another session.`);
+    }
     applyChanges(db, sessionId, changes, { messages: before?.message_count ?? 0, runs: before?.run_count ?? 0 });
     const counted = [events.length, changes.messagesEntered, changes.runInserts.length, createdAt] as const;
     if (before) updateHead(sessionId, before, counted, { ...options, time });
@@ -158,21 +195,13 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     counted: Counted,
     { lease, dueAt, release, time }: AppendOptions & { readonly time: number },
   ): void {
-    if (release) db.run(`${COUNT}, ${LET_GO}, due_at = ? where session_id = ?`, ...counted, release.dueAt, sessionId);
-    else if (lease && dueAt !== undefined)
-      db.run(
-        `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
-        ...counted,
-        time + lease.leaseMs,
-        dueAt,
-        sessionId,
-      );
-    else if (lease)
-      db.run(`${COUNT}, leased_until = ? where session_id = ?`, ...counted, time + lease.leaseMs, sessionId);
+    if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
+    else if (lease && dueAt !== undefined) db.run(HEAD.renewAndDue, ...counted, time + lease.leaseMs, dueAt, sessionId);
+    else if (lease) db.run(HEAD.renew, ...counted, time + lease.leaseMs, sessionId);
     // Most prompts to a session that is due already change nothing here, and then its index stays as it is.
     else if (dueAt !== undefined && dueAt < (before.due_at ?? Number.POSITIVE_INFINITY))
-      db.run(`${COUNT}, due_at = ? where session_id = ?`, ...counted, dueAt, sessionId);
-    else db.run(`${COUNT} where session_id = ?`, ...counted, sessionId);
+      db.run(HEAD.due, ...counted, dueAt, sessionId);
+    else db.run(HEAD.count, ...counted, sessionId);
   }
 
   function insertHead(sessionId: string, tenant: string, counted: Counted, { dueAt }: AppendOptions): void {

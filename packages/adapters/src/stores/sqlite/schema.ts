@@ -40,8 +40,7 @@ create table events (
   unique (session_id, sequence)
 );
 create index events_run on events (run_id) where run_id is not null;
-create index events_type on events (event_type);
-create index events_created on events (created_at);
+create index events_type on events (event_type, created_at);
 create index events_blob on events (blob) where blob is not null;
 
 create table sessions (
@@ -61,7 +60,8 @@ create table sessions (
   current_step integer not null default 0 check (current_step >= 0),
   container_id text,
   created_at text not null,
-  -- When this row last changed; the time of the last event is on the head, without an index that every append would write.
+  -- When something that people look for last changed: not with each step, which would write its index every time. The
+  -- time of the last event is on the head, without an index.
   changed_at text not null,
   started_at text,
   finished_at text,
@@ -113,7 +113,7 @@ create table messages (
   sequence integer not null,
   created_at text not null,
   primary key (session_id, message_id, part)
-);
+) without rowid;
 -- A prompt that waits has no number yet, and costs nothing here until it enters the transcript.
 create unique index messages_number on messages (session_id, number) where number is not null;
 

@@ -7,7 +7,7 @@ export interface WakeFile {
 }
 
 /** Commits that follow each other this closely are announced together. */
-const BATCH_MS = 2;
+const BATCH_MS = 5;
 
 /**
  * Watching the `-wal` file does not do: it changes before a commit can be seen, and the last change is never announced.
