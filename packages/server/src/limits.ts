@@ -14,6 +14,8 @@ export interface Limits {
   readonly bodyBytes: number;
   readonly messageBytes: number;
   readonly importBytes: number;
+  /** How long a request may take to arrive, its headers and its body. */
+  readonly requestMs: number;
   /** Bytes that may wait for one slow reader. */
   readonly backlogBytes: number;
   /** How long a reader may stay behind before it is cut. */
@@ -37,6 +39,7 @@ export const DEFAULT_LIMITS: Limits = {
   bodyBytes: 1024 * 1024,
   messageBytes: 32 * 1024 * 1024,
   importBytes: 64 * 1024 * 1024,
+  requestMs: 60_000,
   backlogBytes: 1024 * 1024,
   backlogMs: 5000,
   heartbeatMs: 15_000,

@@ -98,7 +98,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     exposeHeadRoutes: false,
     genReqId: () => ids(),
     bodyLimit: limits.bodyBytes,
-    requestTimeout: 60_000,
+    requestTimeout: limits.requestMs,
+    http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
     forceCloseConnections: true,
     // Our own answer, in our own form, while the server stops.

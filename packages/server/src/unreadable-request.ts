@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, errorAnswer } from "./api-error.ts";
@@ -22,16 +23,12 @@ export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoE
       return;
     }
     const id = ids();
-    const error =
-      code === "HPE_HEADER_OVERFLOW"
-        ? new ApiError("too_large", "The headers are over the limit of 16 KiB.")
-        : new ApiError("malformed", "The request cannot be read: expected HTTP with a JSON body.");
-    const { status, body } = errorAnswer(error, id);
+    const { status, body } = errorAnswer(errorOf(code), id);
     const text = JSON.stringify(body);
     // Without "close" a caller would send its next request into a connection that ends.
     socket.end(
       [
-        `HTTP/1.1 ${status} ${status === 413 ? "Content Too Large" : "Bad Request"}`,
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
         "content-type: application/json; charset=utf-8",
         `content-length: ${Buffer.byteLength(text)}`,
         "x-content-type-options: nosniff",
@@ -44,4 +41,11 @@ export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoE
       () => socket.destroy(),
     );
   };
+}
+
+function errorOf(code: string | undefined): ApiError {
+  if (code === "HPE_HEADER_OVERFLOW") return new ApiError("too_large", "The headers are over the limit of 16 KiB.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new ApiError("request_timeout", "The request did not arrive as a whole in time.");
+  return new ApiError("malformed", "The request cannot be read: expected HTTP with a JSON body.");
 }

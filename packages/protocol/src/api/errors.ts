@@ -6,6 +6,8 @@ import { ErrorCode } from "../error.ts";
 const HttpErrorCode = z.enum([
   /** The request is not HTTP or JSON that can be read. */
   "malformed",
+  /** The request did not arrive as a whole in time. */
+  "request_timeout",
   /** No key, or none that is known. */
   "unauthorized",
   /** The key does not have the scope, the address or the origin that this needs. */
@@ -53,6 +55,7 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   over_limit: 422,
   sandbox_missing: 503,
   malformed: 400,
+  request_timeout: 408,
   unauthorized: 401,
   forbidden: 403,
   method_not_allowed: 405,

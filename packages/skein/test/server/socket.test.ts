@@ -25,12 +25,12 @@ async function socket({ url, key }: Pick<TestServer, "url" | "key">, protocols: 
   ws.on("message", (data: Buffer) => said.push(JSON.parse(String(data)) as Said));
   await once(ws, "open");
   const until = async (test: (one: Said) => boolean): Promise<Said> => {
-    for (const end = Date.now() + 5000; Date.now() < end;) {
+    for (const end = Date.now() + 20_000; Date.now() < end;) {
       const found = said.find(test);
       if (found) return found;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    throw new Error(`Not within 5 s: ${JSON.stringify(said)}`);
+    throw new Error(`Not within 20 s: ${JSON.stringify(said)}`);
   };
   return { ws, said, until, send: (command: object) => ws.send(JSON.stringify(command)) };
 }
@@ -118,10 +118,47 @@ test("what does not fit is an error with its reference, and the socket lives on"
 test.each([
   ["a binary message", (ws: WebSocket) => ws.send(Buffer.from([1, 2])), 1003],
   ["a message over 1 MiB", (ws: WebSocket) => ws.send("x".repeat(1024 * 1024 + 1)), 1009],
+  ["text that is none", (ws: WebSocket) => ws.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
 ])("%s closes the socket with its code", async (_, act, code) => {
   const { ws } = await socket(await testServer());
   act(ws);
   expect((await once(ws, "close"))[0]).toBe(code);
+});
+
+test("a message in 100,000 pieces of one byte costs nobody else anything", async () => {
+  const server = await testServer();
+  const [one, other] = [await socket(server), await socket(server)];
+  const closed = once(one.ws, "close") as Promise<[number]>;
+  one.ws.on("error", () => {});
+  for (let at = 0; at < 100_000; at++) one.ws.send(" ", { fin: false });
+  one.ws.send("{}", { fin: true });
+  // Either it is put together and refused as a command, or there were too many pieces.
+  const answer = await Promise.race([
+    one.until(({ type }) => type === "error").then(({ error }) => error?.code),
+    closed.then(([code]) => code),
+  ]);
+  expect(["invalid", 1008, 1009]).toContain(answer);
+  other.send({ type: "explode", id: "still here" });
+  expect(await other.until(({ id }) => id === "still here")).toMatchObject({ type: "error" });
+});
+
+test("compression is not offered, whoever asks", async () => {
+  const { ws } = await socket(await testServer());
+  expect(ws.extensions).toBe("");
+});
+
+test("a client that does not answer pings is cut", async () => {
+  const { url, key } = await testServer({ limits: { heartbeatMs: 100 } });
+  const ws = new WebSocket(`${url.replace("http", "ws")}/v1/ws`, { headers: { "x-api-key": key }, autoPong: false });
+  onTestFinished(() => ws.terminate());
+  expect((await once(ws, "close"))[0]).toBe(1006);
+});
+
+test("messages count as requests of their key", async () => {
+  const server = await testServer({ limits: { requestBurst: 10, requestsPerSecond: 0.001 } });
+  const { send, until } = await socket(server);
+  for (let at = 0; at < 20; at++) send({ type: "explode", id: String(at) });
+  await until(({ error }) => error?.code === "rate_limited");
 });
 
 test("a read key follows and may not prompt; revoked, it is closed within 5 s", async () => {

@@ -1,0 +1,121 @@
+import { type Socket, connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { type TestServer, session, testServer } from "./world.ts";
+
+/** A connection that is written to byte for byte, and everything that came back when it was over. */
+function raw({ url }: Pick<TestServer, "url">, text = ""): { socket: Socket; answer: Promise<string> } {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.write(text);
+  const answer = new Promise<string>((resolve) => {
+    let all = "";
+    socket.on("data", (chunk) => (all += String(chunk)));
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(all));
+  });
+  return { socket, answer };
+}
+
+const head = (key: string, ...lines: readonly string[]): string =>
+  [`Host: localhost`, `X-API-Key: ${key}`, "Connection: close", ...lines, "", ""].join("\r\n");
+
+async function expectAlive({ url }: TestServer): Promise<void> {
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+}
+
+test("headers or a body that do not arrive in time are 408, and the connection is over", async () => {
+  const server = await testServer({ limits: { requestMs: 500 } });
+  const { key } = server;
+  const waiting = [
+    raw(server, "GET /health HTTP/1.1\r\nHost: loc"),
+    raw(
+      server,
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Content-Length: 100")}{"na`,
+    ),
+    raw(
+      server,
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Transfer-Encoding: chunked")}4\r\n{"na\r\n`,
+    ),
+  ];
+  // One that sends a byte now and then is no better.
+  const drip = raw(server, "GET /health HTTP/1.1\r\n");
+  const timer = setInterval(() => drip.socket.write("X"), 50);
+  onTestFinished(() => clearInterval(timer));
+  for (const { answer } of [...waiting, drip]) expect(await answer).toMatch(/^HTTP\/1\.1 408 .*request_timeout/s);
+  await expectAlive(server);
+});
+
+test.each([
+  [
+    "10,000 headers",
+    (key: string) => `GET /health HTTP/1.1\r\n${head(key, ...Array.from({ length: 10_000 }, (_, at) => `X-${at}: y`))}`,
+    413,
+  ],
+  [
+    "a length beside chunks",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Content-Length: 5", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    400,
+  ],
+  [
+    "two lengths",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Content-Length: 5", "Content-Length: 6")}{}`,
+    400,
+  ],
+  [
+    "chunks that are none",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Transfer-Encoding: chunked")}zz\r\n`,
+    400,
+  ],
+  [
+    "chunks over the limit",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Transfer-Encoding: chunked")}200000\r\n${"x".repeat(0x10_0001)}`,
+    413,
+  ],
+  [
+    "a length over the limit",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Content-Length: 99999999999")}{`,
+    413,
+  ],
+  ["a method that there is not", (key: string) => `BREW /health HTTP/1.1\r\n${head(key)}`, 400],
+  ["a header with a NUL", (key: string) => `GET /health HTTP/1.1\r\n${head(key, "X: a\0b")}`, 400],
+  ["a folded header", (key: string) => `GET /health HTTP/1.1\r\n${head(key, "X: a\r\n b")}`, 400],
+])("%s: refused, and the server goes on", async (_, text, status) => {
+  const server = await testServer();
+  expect(await raw(server, text(server.key)).answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  await expectAlive(server);
+});
+
+test("a body that ends before its length leaves nothing behind", async () => {
+  const server = await testServer();
+  const { socket, answer } = raw(
+    server,
+    `POST /v1/agents HTTP/1.1\r\n${head(server.key, "Content-Type: application/json", "Content-Length: 100")}{"name":"A"}`,
+  );
+  socket.end();
+  expect(await answer).toMatch(/^(HTTP\/1\.1 400 .*)?$/s);
+  expect((await server.call("GET", "/v1/agents")).body.data).toEqual([]);
+});
+
+test("a caller that asks first is told to go on", async () => {
+  const server = await testServer();
+  const body = JSON.stringify({ name: "A" });
+  const { socket, answer } = raw(
+    server,
+    `POST /v1/agents HTTP/1.1\r\n${head(server.key, "Content-Type: application/json", "Expect: 100-continue", `Content-Length: ${body.length}`)}`,
+  );
+  socket.once("data", () => socket.write(body));
+  expect(await answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+});
+
+test("200 connections that do nothing keep nobody out", async () => {
+  const server = await testServer();
+  const idle = Array.from({ length: 200 }, () => raw(server, "").socket);
+  await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+  await expectAlive(server);
+  expect((await session(server.call)).id).toBeDefined();
+});
