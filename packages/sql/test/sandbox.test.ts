@@ -1,76 +1,99 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { createMemoryStore } from "@skein/core";
-import { createTenantSql, sandboxProblem } from "@skein/sql/sandbox";
+import { createTenantSql } from "@skein/sql/sandbox";
 import { tableFromIPC } from "apache-arrow";
 import { expect, onTestFinished, test } from "vitest";
 import { folder } from "./sql.ts";
+import { COMMAND_FOLDERS, findSandbox } from "../src/sandbox/bubblewrap.ts";
+import { startSandboxed } from "../src/sandbox/started.ts";
+import { hasBubblewrap } from "./bubblewrap.ts";
 
-const problem = await sandboxProblem();
-
-test.skipIf(problem !== undefined)(
-  "an Arrow stream keeps the types, and what Arrow has no type for is text",
-  async () => {
-    const sql = createTenantSql({ store: createMemoryStore(), folder: folder() });
-    onTestFinished(() => sql.close());
-    const statement = `SELECT range::BIGINT AS n, if(range = 1, NULL, 'ä' || range) AS text, range % 2 = 0 AS even,
+test.skipIf(!hasBubblewrap)("an Arrow stream keeps the types, and what Arrow has no type for is text", async () => {
+  const sql = createTenantSql({ store: createMemoryStore(), folder: folder() });
+  onTestFinished(() => sql.close());
+  const statement = `SELECT range::BIGINT AS n, if(range = 1, NULL, 'ä' || range) AS text, range % 2 = 0 AS even,
     range / 4 AS quarter, (range * -1.25)::DECIMAL(10, 2) AS price, sum(range) OVER () AS total,
     TIMESTAMP '2026-01-02 03:04:05.000006' AS at, DATE '2026-01-02' AS day, [range] AS list, {'a': NULL} AS struct,
     170141183460469231731687303715884105728::UHUGEINT AS huge, TIME '01:02:03' AS time, '\\xFF'::BLOB AS bytes,
     '{"a": 1}'::JSON AS json, (-range)::TINYINT AS small FROM range(3)`;
-    const question = {
-      tenant: "default",
-      statement,
-      format: "arrow",
-      rows: 100,
-      bytes: 100_000,
-      timeMs: 30_000,
-    } as const;
-    const pieces: Uint8Array[] = [];
-    for await (const part of sql.ask(question, new AbortController().signal)) {
-      if (part.kind === "data") pieces.push(part.bytes);
-      if (part.kind === "end") expect(part).toEqual({ kind: "end", rows: 3, truncated: false });
-    }
-    const table = tableFromIPC(Buffer.concat(pieces));
-    const types = table.schema.fields.map(({ name, type }) => `${name} ${String(type)}`);
-    expect(types).toEqual([
-      "n Int64",
-      "text Utf8",
-      "even Bool",
-      "quarter Float64",
-      "price Decimal[10e+2]",
-      "total Decimal[38e0]",
-      "at Timestamp<MICROSECOND>",
-      "day Date32<DAY>",
-      "list Utf8",
-      "struct Utf8",
-      "huge Utf8",
-      "time Utf8",
-      "bytes Binary",
-      "json Utf8",
-      "small Int8",
-    ]);
-    const column = (name: string): unknown[] => [...(table.getChild(name) ?? [])];
-    expect(column("n")).toEqual([0n, 1n, 2n]);
-    expect(column("text")).toEqual(["ä0", null, "ä2"]);
-    expect(column("even")).toEqual([true, false, true]);
-    expect(column("quarter")).toEqual([0, 0.25, 0.5]);
-    expect(column("small")).toEqual([0, -1, -2]);
-    expect(column("list")).toEqual(['["0"]', '["1"]', '["2"]']);
-    expect(column("struct")[0]).toBe('{"a":null}');
-    expect(column("huge")[0]).toBe("170141183460469231731687303715884105728");
-    expect(column("time")[0]).toBe("01:02:03");
-    expect(column("bytes")[0]).toEqual(new Uint8Array([255]));
-    expect(column("json")[0]).toBe('{"a": 1}');
-    const buffer = (name: string): unknown => table.getChild(name)?.data[0]?.values as unknown;
-    expect(buffer("price")).toEqual(
-      new Uint32Array([
-        0,
-        0,
-        0,
-        0,
-        ...[-125, -250].flatMap((cents) => [cents >>> 0, 0xffffffff, 0xffffffff, 0xffffffff]),
-      ]),
-    );
-    expect((buffer("at") as BigInt64Array)[0]).toBe(BigInt(Date.parse("2026-01-02T03:04:05Z")) * 1000n + 6n);
-    expect((buffer("day") as Int32Array)[0]).toBe(Date.parse("2026-01-02") / 86_400_000);
-  },
-);
+  const question = {
+    tenant: "default",
+    statement,
+    format: "arrow",
+    rows: 100,
+    bytes: 100_000,
+    timeMs: 30_000,
+  } as const;
+  const pieces: Uint8Array[] = [];
+  for await (const part of sql.ask(question, new AbortController().signal)) {
+    if (part.kind === "data") pieces.push(part.bytes);
+    if (part.kind === "end") expect(part).toEqual({ kind: "end", rows: 3, truncated: false });
+  }
+  const table = tableFromIPC(Buffer.concat(pieces));
+  const types = table.schema.fields.map(({ name, type }) => `${name} ${String(type)}`);
+  expect(types).toEqual([
+    "n Int64",
+    "text Utf8",
+    "even Bool",
+    "quarter Float64",
+    "price Decimal[10e+2]",
+    "total Decimal[38e0]",
+    "at Timestamp<MICROSECOND>",
+    "day Date32<DAY>",
+    "list Utf8",
+    "struct Utf8",
+    "huge Utf8",
+    "time Utf8",
+    "bytes Binary",
+    "json Utf8",
+    "small Int8",
+  ]);
+  const column = (name: string): unknown[] => [...(table.getChild(name) ?? [])];
+  expect(column("n")).toEqual([0n, 1n, 2n]);
+  expect(column("text")).toEqual(["ä0", null, "ä2"]);
+  expect(column("even")).toEqual([true, false, true]);
+  expect(column("quarter")).toEqual([0, 0.25, 0.5]);
+  expect(column("small")).toEqual([0, -1, -2]);
+  expect(column("list")).toEqual(['["0"]', '["1"]', '["2"]']);
+  expect(column("struct")[0]).toBe('{"a":null}');
+  expect(column("huge")[0]).toBe("170141183460469231731687303715884105728");
+  expect(column("time")[0]).toBe("01:02:03");
+  expect(column("bytes")[0]).toEqual(new Uint8Array([255]));
+  expect(column("json")[0]).toBe('{"a": 1}');
+  const buffer = (name: string): unknown => table.getChild(name)?.data[0]?.values as unknown;
+  expect(buffer("price")).toEqual(
+    new Uint32Array([
+      0,
+      0,
+      0,
+      0,
+      ...[-125, -250].flatMap((cents) => [cents >>> 0, 0xffffffff, 0xffffffff, 0xffffffff]),
+    ]),
+  );
+  expect((buffer("at") as BigInt64Array)[0]).toBe(BigInt(Date.parse("2026-01-02T03:04:05Z")) * 1000n + 6n);
+  expect((buffer("day") as Int32Array)[0]).toBe(Date.parse("2026-01-02") / 86_400_000);
+});
+
+test.skipIf(!hasBubblewrap)("a process that is stopped at any moment of its start leaves nothing behind", async () => {
+  const place = folder();
+  const found = findSandbox(COMMAND_FOLDERS);
+  if ("problem" in found) throw new Error(found.problem);
+  for (let ms = 0; ms < 40; ms += 2) {
+    const options = { walls: { memoryBytes: 1e9, cpuSeconds: 10 }, folder: place, hears: false };
+    const started = startSandboxed(found, options);
+    await delay(ms);
+    started.stop();
+    await started.ended;
+  }
+  const left = (): readonly string[] =>
+    readdirSync("/proc").filter((pid) => {
+      try {
+        return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(place);
+      } catch {
+        return false;
+      }
+    });
+  await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+  expect(readdirSync(place)).toEqual([]);
+});

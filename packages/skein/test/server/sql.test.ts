@@ -2,12 +2,11 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createKeys, createServer } from "@skein/server";
-import { createTenantSql, sandboxProblem } from "@skein/sql/sandbox";
+import { createTenantSql } from "@skein/sql/sandbox";
 import { openStore } from "skein";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { caller, folder, say, session, settled, testServer } from "./world.ts";
-
-const problem = await sandboxProblem();
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 
 type Line = { columns?: object[]; row?: Record<string, unknown>; end?: object; error?: { code: string } };
 
@@ -36,7 +35,7 @@ async function rows(url: string, key: string, sql: string): Promise<readonly unk
   return lines.flatMap(({ row }) => (row ? [row] : []));
 }
 
-describe.skipIf(problem !== undefined)("where there is a sandbox", () => {
+describe.skipIf(!hasBubblewrap)("where there is a sandbox", () => {
   test("a tenant sees its own rows as they are now, and nothing of anybody else", async () => {
     const data = folder();
     const { url, key, call } = await testServer({ store: `sqlite:${data}/skein.db` });
@@ -79,7 +78,11 @@ describe.skipIf(problem !== undefined)("where there is a sandbox", () => {
         (await log()).map(({ sequence, event_type }) => ({ sequence, event_type })),
       );
     }
+    const raw =
+      "SELECT count(*) AS n FROM read_blob('/data/rows.duckdb') WHERE contains(content::VARCHAR, 'secret of mine')";
+    expect(await rows(url, key, raw)).toEqual([{ n: 1 }]);
     await call("DELETE", mine.path);
+    expect(await rows(url, key, raw)).toEqual([{ n: 0 }]);
     for (const table of ["platform.sessions", "platform.events", "platform.messages", "agent.conversation_history"])
       expect(await rows(url, key, `FROM ${table}`), table).toEqual([]);
   });

@@ -15,7 +15,7 @@ const PACKAGES = ["@duckdb/node-api", "apache-arrow"];
 
 /** Namespaces of its own for everything, nobody's rights, and an end with the server's. */
 const WALLS =
-  "--unshare-all --unshare-user --uid 65534 --gid 65534 --hostname sql --die-with-parent --new-session --clearenv --cap-drop ALL --chdir /".split(
+  "--unshare-all --unshare-user --uid 65534 --gid 65534 --hostname sql --die-with-parent --clearenv --cap-drop ALL --chdir /".split(
     " ",
   );
 

@@ -44,9 +44,10 @@ async function answer({ file, statement, format, rows, bytes }: Job): Promise<vo
     enable_external_access: "false",
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
-    lock_configuration: "true",
   });
   const connection = await instance.connect();
+  // What DuckDB makes ahead of what is read may be for nothing, and long texts in it are counted as short.
+  await connection.run("SET streaming_buffer_size = '64KB'; SET lock_configuration = true");
   const statements = await connection.extractStatements(statement).catch((error: Error) => {
     // DuckDB finds nothing in a text without a statement, and its driver has no words for that.
     throw error.message.includes("native callback") ? new Error("There is no statement.") : error;

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { KnownError } from "@skein/protocol";
 import type { Column } from "../values.ts";
 import { COMMAND_FOLDERS, type Sandboxed, findSandbox } from "./bubblewrap.ts";
-import type { Job } from "./frames.ts";
+import type { Frame, Job } from "./frames.ts";
 import { type Started, startSandboxed } from "./started.ts";
 
 /** A statement that somebody else wrote. */
@@ -130,7 +130,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (signal.aborted) stop();
       let bytes = 0;
       try {
-        for await (const frame of started.ask(job, database)) {
+        for await (const frame of untilStopped(started.ask(job, database))) {
           if (frame.kind === "failed") throw new KnownError(frame.code, frame.message);
           if (frame.kind === "data") bytes += frame.bytes.length;
           // The process counts too; it is not believed.
@@ -147,7 +147,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         clearTimeout(timer);
         signal.removeEventListener("abort", stop);
         stop();
-        await started.ended;
         keepSpare(sandboxed);
       }
     },
@@ -159,4 +158,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The frames of a process, which are over when it is stopped, and when it says what is no frame. */
+async function* untilStopped(frames: AsyncGenerator<Frame>): AsyncGenerator<Frame> {
+  try {
+    yield* frames;
+  } catch {
+    // How it ended is said by whoever reads this.
+  }
 }

@@ -19,6 +19,8 @@ export interface KeeperRequest {
   readonly to: string;
   /** Sessions whose rows are taken out first. */
   readonly gone: RowsFile;
+  /** Nothing of them may be left in the file. */
+  readonly compact: boolean;
   readonly tables: readonly {
     readonly table: TableName;
     /** The column that names the session; null if all rows of the table are replaced. */
@@ -63,8 +65,7 @@ export function createKeeper(): Keeper {
       else one?.reject(new Error(error));
     });
     const end = (): void => {
-      if (child !== made) return;
-      child = undefined;
+      if (child === made) child = undefined;
       for (const { reject } of waiting.values()) reject(new Error("The process that writes databases has ended."));
       waiting.clear();
     };
@@ -77,6 +78,7 @@ export function createKeeper(): Keeper {
     clearTimeout(timer);
     const stopped = child;
     if (!stopped) return;
+    child = undefined;
     const ended = new Promise<void>((resolve) => stopped.once("exit", () => resolve()));
     if (stopped.connected) stopped.disconnect();
     stopped.kill("SIGKILL");

@@ -29,7 +29,7 @@ async function answer(request: KeeperRequest): Promise<void> {
   }
 }
 
-async function write({ folder, from, to, gone, tables }: KeeperRequest): Promise<void> {
+async function write({ folder, from, to, gone, compact, tables }: KeeperRequest): Promise<void> {
   await making(to, async (file) => {
     copyFileSync(from ?? (await template(folder)), file);
     await inDatabase(file, async (connection) => {
@@ -43,6 +43,15 @@ async function write({ folder, from, to, gone, tables }: KeeperRequest): Promise
       }
       await connection.run("COMMIT");
     });
+    if (compact) await making(file, (fresh) => copyRows(file, fresh));
+  });
+}
+
+/** The same rows in a fresh file: what was deleted stays in a file's holes, where a statement may read it as bytes. */
+async function copyRows(from: string, to: string): Promise<void> {
+  await inDatabase(":memory:", async (connection) => {
+    await connection.run(`ATTACH ${literal(from)} AS whole (READ_ONLY); ATTACH ${literal(to)} AS fresh`);
+    await connection.run("COPY FROM DATABASE whole TO fresh; CHECKPOINT fresh; DETACH fresh");
   });
 }
 
@@ -67,31 +76,42 @@ async function template(folder: string): Promise<string> {
 }
 
 async function shapeOf(source: Sql): Promise<readonly string[]> {
-  const texts = async (statement: string): Promise<readonly string[]> => {
-    const [result] = await source.run(statement);
-    return (result?.rows ?? []).map(([text]) => text as string);
-  };
+  const rows = async (statement: string): Promise<readonly (readonly string[])[]> =>
+    ((await source.run(statement))[0]?.rows ?? []) as readonly (readonly string[])[];
+  const views = await rows(
+    `SELECT if(schema_name = 'main', view_name, schema_name || '.' || view_name), sql FROM duckdb_views()
+    WHERE NOT internal AND (schema_name IN ('platform', 'agent', 'api') OR starts_with(view_name, 'all_')) ORDER BY view_oid`,
+  );
+  const macros = await rows(
+    `SELECT function_name, array_to_string(parameters, ', '), macro_definition FROM duckdb_functions()
+    WHERE schema_name = 'skein' AND function_type = 'macro' ORDER BY function_oid`,
+  );
   const platform = Object.entries(PLATFORM_COLUMNS).map(([name, columns]) => ({
     name,
     columns: Object.entries(columns).map(([column, type]) => ({ name: column, type })),
   }));
-  const views =
-    "FROM duckdb_views() WHERE NOT internal AND (schema_name IN ('platform', 'agent', 'api') OR view_name LIKE 'all\\_%' ESCAPE '\\')";
-  const isView = new Set(
-    await texts(`SELECT if(schema_name = 'main', view_name, schema_name || '.' || view_name) ${views}`),
-  );
-  const named = new Set(platform.map(({ name }) => name));
-  const files = (await source.tables()).filter(({ name }) => !isView.has(name) && !named.has(name));
+  const isKnown = new Set([...views.map(([name]) => name), ...platform.map(({ name }) => name)]);
+  const files = (await source.tables()).filter(({ name }) => !isKnown.has(name));
   return [
     ...["platform", "agent", "api", "claude", "skein"].map((schema) => `CREATE SCHEMA ${schema}`),
-    ...(await texts(`SELECT 'CREATE MACRO skein."' || function_name || '"(' || array_to_string(parameters, ', ') || ') AS ' || macro_definition
-      FROM duckdb_functions() WHERE schema_name = 'skein' AND function_type = 'macro' ORDER BY function_oid`)),
+    ...macrosIn(
+      views.map(([, sql = ""]) => sql),
+      macros,
+    ),
     ...[...files, ...platform].map(
       ({ name, columns }) =>
         `CREATE TABLE ${name} (${columns.map((column) => `"${column.name}" ${column.type}`).join(", ")})`,
     ),
-    ...(await texts(`SELECT sql ${views} ORDER BY view_oid`)),
+    ...views.map(([, sql = ""]) => sql),
   ];
+}
+
+/** The macros that some views need, and those that these need, in the order in which they were made. */
+function macrosIn(texts: readonly string[], macros: readonly (readonly string[])[]): readonly string[] {
+  const used = macros.filter(([name = ""]) => texts.some((text) => new RegExp(`skein\\."?${name}"?\\(`).test(text)));
+  const more = used.map(([, , definition = ""]) => definition).filter((definition) => !texts.includes(definition));
+  if (more.length > 0) return macrosIn([...texts, ...more], macros);
+  return used.map(([name, parameters, definition]) => `CREATE MACRO skein."${name}"(${parameters}) AS ${definition}`);
 }
 
 /** A file that is either whole or not there. */

@@ -27,21 +27,27 @@ export function startSandboxed(
   const child = spawn(sandboxed.command, sandboxed.args(walls, data), {
     env: {},
     cwd: "/",
+    // A session and a group of its own. bubblewrap binds the life of its second process to the first one's only after a
+    // while: one that is stopped before that is stopped as a group.
+    detached: true,
     // What a statement can make DuckDB print is nobody's to read.
     stdio: ["pipe", "ignore", hears ? "pipe" : "ignore", "pipe"],
   });
   let complaint = "";
   child.stderr?.on("data", (piece) => (complaint += String(piece)));
+  const question = child.stdio[0] as Writable;
+  const answer = child.stdio[3] as Readable;
   const ended = new Promise<Awaited<Started["ended"]>>((resolve) => {
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       rmSync(data, { recursive: true, force: true });
       resolve({ code, signal });
     };
     child.once("exit", end);
-    child.once("error", () => end(null, null));
+    child.once("error", () => {
+      answer.destroy();
+      end(null, null);
+    });
   });
-  const question = child.stdio[0] as Writable;
-  const answer = child.stdio[3] as Readable;
   // It may be gone before it has read its question: how it ended says so.
   question.on("error", () => {});
   answer.on("error", () => {});
@@ -55,10 +61,20 @@ export function startSandboxed(
     },
     complaint: () => complaint.trim().slice(0, 500),
     stop() {
-      child.kill("SIGKILL");
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) killGroup(child.pid);
+      question.destroy();
+      answer.destroy();
     },
     ended,
   };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It ended by itself meanwhile.
+  }
 }
 
 /** The database under a second name, which stays when the first is replaced; a copy where that cannot be. */

@@ -28,7 +28,7 @@ const TABLES = Object.keys(SESSION_COLUMNS) as TableName[];
 
 /** A session may change again within the millisecond in which it was looked at: young ones are looked at by their log. */
 const YOUNG_MS = 10_000;
-/** Rows that were replaced leave holes: a database of more than twice its first size, and of this size, is made anew. */
+/** Rows that were replaced leave holes: a database that grew to more than twice its size, and by this, is written afresh. */
 const HOLES_BYTES = 16 * 1024 * 1024;
 const EVENTS_AT_ONCE = 1000;
 
@@ -56,31 +56,29 @@ export interface TenantRowsOptions {
 export function createTenantRows({ store, tenant, folder, shared, now }: TenantRowsOptions): TenantRows {
   let seen = new Map<string, Seen>();
   let records = "";
-  let database: { readonly file: string; readonly firstBytes: number; readonly bytes: number } | undefined;
+  let database: { readonly file: string; readonly bytes: number; readonly compactBytes: number } | undefined;
   let count = 0;
   let running: Promise<string> | undefined;
   let next: Promise<string> | undefined;
 
   async function refreshed(): Promise<string> {
-    const anew = !database || database.bytes > 2 * database.firstBytes + HOLES_BYTES;
-    if (anew) {
-      seen = new Map();
-      records = "";
-    }
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const delta = await createDelta(await mkdtemp(join(folder, "delta-")));
     try {
       const after = await changes(delta);
       const recordsNow = await addRecordRows(delta);
-      if (database && !anew && after.changed === 0 && recordsNow === records) return database.file;
+      if (database && after.changed === 0 && recordsNow === records) return database.file;
       const { gone, files } = await delta.finished();
       count += 1;
       const to = join(folder, `rows-${count}.duckdb`);
+      const old = database;
+      const compact = !!old && (after.hasDeleted || old.bytes > 2 * old.compactBytes + HOLES_BYTES);
       await shared.keeper.write({
         folder: shared.folder,
-        from: anew ? null : (database?.file ?? null),
+        from: old?.file ?? null,
         to,
         gone,
+        compact,
         tables: TABLES.map((table) => ({
           table,
           sessionColumn: SESSION_COLUMNS[table],
@@ -88,8 +86,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
         })),
       });
       const { size } = await stat(to);
-      const old = database;
-      database = { file: to, bytes: size, firstBytes: anew ? size : (old?.firstBytes ?? size) };
+      database = { file: to, bytes: size, compactBytes: compact ? size : (old?.compactBytes ?? size) };
       seen = after.seen;
       records = recordsNow;
       if (old) await rm(old.file, { force: true });
@@ -100,9 +97,14 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
   }
 
   /** Writes the rows of sessions that changed, and names those whose rows are to be taken out. */
-  async function changes(delta: Delta): Promise<{ readonly seen: Map<string, Seen>; readonly changed: number }> {
+  async function changes(delta: Delta): Promise<{
+    readonly seen: Map<string, Seen>;
+    readonly changed: number;
+    readonly hasDeleted: boolean;
+  }> {
     const after = new Map<string, Seen>();
     let changed = 0;
+    let hasDeleted = false;
     for await (const session of sessions()) {
       const before = seen.get(session.id);
       const fingerprint = fingerprintOf(session);
@@ -120,9 +122,10 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     for (const id of seen.keys()) {
       if (after.has(id)) continue;
       changed += 1;
+      hasDeleted = true;
       await delta.gone(id);
     }
-    return { seen: after, changed };
+    return { seen: after, changed, hasDeleted };
   }
 
   async function* sessions(): AsyncGenerator<Session> {
@@ -163,21 +166,22 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     return hash.digest("base64url");
   }
 
-  async function run(): Promise<string> {
-    running = refreshed().finally(() => (running = undefined));
+  function begin(): Promise<string> {
+    running = refreshed().finally(() => {
+      if (!next) running = undefined;
+    });
     return running;
   }
 
   return {
     current() {
-      if (!running) return run();
+      if (!running) return begin();
       // What is being copied now may miss what this caller has just written.
-      next ??= running
-        .then(
-          () => run(),
-          () => run(),
-        )
-        .finally(() => (next = undefined));
+      const again = (): Promise<string> => {
+        next = undefined;
+        return begin();
+      };
+      next ??= running.then(again, again);
       return next;
     },
     async remove() {
