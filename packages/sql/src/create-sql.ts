@@ -21,8 +21,8 @@ import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts"
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */
   readonly roots?: readonly string[];
-  /** The platform's sessions; without one their tables are empty. It stays open. */
-  readonly store?: Store;
+  /** The platform's sessions, or how to open them when a statement asks; without any their tables are empty. It stays open. */
+  readonly store?: Store | (() => Promise<Store | undefined>);
   /** Skein's own folder for what is known of the files; `null` keeps nothing. Never inside a data directory. */
   readonly cacheFolder?: string | null;
   /** What DuckDB may use before it writes to its own temporary folder. */
@@ -95,7 +95,29 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     emptyFile,
   });
 
+  let opened: Promise<Store | undefined> | undefined;
+  const openStore = async (): Promise<Store | undefined> => {
+    const { store } = options;
+    if (typeof store !== "function") return store;
+    opened ??= store();
+    return opened;
+  };
   let isReady = false;
+  /** Whether DuckDB works on the caller's statement, and not on what it needs: that must not end halfway. */
+  let isRunning = false;
+  let isStopped = false;
+  /** Runs a piece of the caller's own work. What is stopped a moment before it begins is stopped again. */
+  const working = async <Result>(sql: string, work: () => Promise<Result>): Promise<Result> => {
+    if (isStopped) throw new SqlError(sql, "INTERRUPT Error: Interrupted!");
+    isRunning = true;
+    const again = setInterval(() => isStopped && connection.interrupt(), 20);
+    try {
+      return await work();
+    } finally {
+      clearInterval(again);
+      isRunning = false;
+    }
+  };
   /** Whether the statement that was prepared last asks for the numbers of lines. */
   let isNumbered = false;
   const refresh = async (): Promise<boolean> => {
@@ -114,7 +136,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async *stream(given) {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
-    interrupt: () => connection.interrupt(),
+    interrupt() {
+      isStopped = true;
+      if (isRunning) connection.interrupt();
+    },
     async tables() {
       await refresh();
       const reader = await connection.runAndReadAll(
@@ -146,14 +171,18 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
    * repeated, never what changes something.
    */
   async function runSteady(given: string): Promise<SqlResult> {
+    isStopped = false;
     for (let attempt = 1; ; attempt += 1) {
       const { sql, prepared, isQuestion } = await prepare(given);
       const repeats = isQuestion && attempt < ATTEMPTS;
-      const reader = await prepared.runAndReadAll().catch(async (error: unknown): Promise<undefined> => {
-        if (repeats && !transcripts.isCounted() && isBadLine(error)) return transcripts.count();
-        if (repeats && (await refresh())) return;
-        throw failure(sql, error);
-      });
+      const reader = await working(sql, () => prepared.runAndReadAll()).catch(
+        async (error: unknown): Promise<undefined> => {
+          const isUnexpected = !transcripts.isCounted() && isBadLine(error);
+          if (isUnexpected) await transcripts.count();
+          if (repeats && (isUnexpected || (await refresh()))) return;
+          throw failure(sql, error);
+        },
+      );
       if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;
       const columns = columnsOf(reader);
       return { columns, rows: rowsOf(reader, columns) };
@@ -162,10 +191,11 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
 
   /** The answer row by row. What was handed out cannot be taken back, so everything is known before the first row. */
   async function started(given: string): Promise<SqlStream> {
+    isStopped = false;
     await refresh();
     await transcripts.count();
     const { sql, prepared, isQuestion } = await prepare(given);
-    const result = await prepared.stream().catch((error: unknown) => {
+    const result = await working(sql, () => prepared.stream()).catch((error: unknown) => {
       throw failure(sql, error);
     });
     const columns = columnsOf(result);
@@ -173,7 +203,12 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
 
     async function* rows(): AsyncGenerator<readonly Row[]> {
       try {
-        for await (const chunk of result.yieldRowsJson()) yield chunk.map((row) => plainRow(row, columns));
+        const chunks = result.yieldRowsJson();
+        for (;;) {
+          const { done, value } = await working(sql, () => chunks.next());
+          if (done === true) break;
+          yield value.map((row) => plainRow(row, columns));
+        }
       } catch (error) {
         throw failure(sql, error);
       }
@@ -186,7 +221,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   async function prepare(given: string) {
     await refresh();
     const { sql, calls } = withoutReadCalls(given);
-    if (options.store && namesPlatform(sql)) await loadPlatform(connection, options.store);
+    if (namesPlatform(sql)) {
+      const store = await openStore();
+      if (store) await loadPlatform(connection, store);
+    }
     for (const call of calls) await loadOriginal(connection, call, library);
     await loadNamed(connection, library, sql);
     if (/branches/i.test(sql)) await transcripts.readBranches();
@@ -248,5 +286,6 @@ function isBadLine(error: unknown): boolean {
 }
 
 function failure(sql: string, error: unknown): SqlError {
+  if (error instanceof SqlError) return error;
   return new SqlError(sql, error instanceof Error ? error.message : String(error));
 }
