@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DuckDBInstance, StatementType } from "@duckdb/node-api";
+import { DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
@@ -48,6 +48,8 @@ export interface Sql {
   run(sql: string): Promise<readonly SqlResult[]>;
   /** The same without holding an answer in memory: its rows come in pieces. The next statement starts with the next answer. */
   stream(sql: string): AsyncGenerator<SqlStream>;
+  /** One statement with everything that it may ask in its tables, for callers that read the answer themselves. */
+  prepare(sql: string): Promise<DuckDBPreparedStatement>;
   /** Ends the statement that is running; it fails. */
   interrupt(): void;
   /** Every table with its columns and what they mean. */
@@ -136,6 +138,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async *stream(given) {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
+    prepare: async (sql) => (await prepare(sql)).prepared,
     interrupt() {
       isStopped = true;
       if (isRunning) connection.interrupt();
