@@ -13,7 +13,7 @@ import type {
 import type { ClaudeSdk } from "./sdk.ts";
 import { writeBackups } from "./backups.ts";
 import type { ChildTerms, GuardedChild } from "./child/index.ts";
-import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
+import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
 export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
@@ -47,6 +47,8 @@ export interface Child {
   readonly isOver: boolean;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
+  /** What of its transcript the log has already: uuids of entries, and copies of files. */
+  readonly stored: Set<string>;
   /** Its model and its mode, which can be changed while it runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
   send(message: SDKUserMessage): void;
@@ -67,8 +69,8 @@ export interface ChildStart {
   readonly sessionId: string;
   readonly key: string;
   readonly options: Options;
-  /** What it goes on from; null for a session that begins. */
-  readonly transcript: Transcript | null;
+  /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
+  readonly transcript: () => Promise<Transcript | null>;
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -85,6 +87,8 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "StructuredOutput",
 ]);
 
+const MAXIMUM_LATE = 100;
+
 /** Seconds. The log decides how long a call waits for its place, not a clock. */
 const GATE_TIMEOUT = 3600;
 
@@ -94,8 +98,11 @@ const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
-  const { sessionId, transcript, options } = start;
+  const { sessionId, options } = start;
+  const transcript = await start.transcript();
   const inbox = createInbox();
+  /** Bookkeeping of an idle child: the log is not ours to write then, so it waits for the next turn. */
+  let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
   let driver: Driver | undefined;
   let process: ReturnType<Spawn> | undefined;
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
@@ -107,8 +114,10 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     ...(transcript ? { resume: sessionId } : { sessionId }),
     sessionStoreFlush: "eager",
     sessionStore: {
-      // What comes while nobody drives is bookkeeping of an idle child; the log is not ours to write then.
-      append: async (key, entries) => driver?.append(entries, key.subpath ?? null),
+      async append({ subpath = null }, entries) {
+        if (driver) return driver.append(entries, subpath);
+        if (late.length < MAXIMUM_LATE) late.push({ entries, subpath });
+      },
       load: async ({ subpath }) => (transcript?.get(subpath ?? "") ?? null) as SessionStoreEntry[] | null,
       listSubkeys: async () => [...(transcript?.keys() ?? [])].filter((key) => key !== "" && !key.startsWith(BACKUPS)),
     },
@@ -170,12 +179,17 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     get isOver() {
       return isOver;
     },
-    entries: transcript ? [...transcript.values()].reduce((sum, { length }) => sum + length, 0) : 0,
+    entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
+    stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
     now: { model: options.model, permissionMode: options.permissionMode },
     send: inbox.put,
     attach(next) {
       driver = next;
       process?.agree?.(next.terms);
+      const waited = late;
+      late = [];
+      // Whoever cannot keep them says so itself.
+      for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
     },
     detach() {
       driver = undefined;
@@ -193,6 +207,11 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       query.close();
     },
   };
+}
+
+function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): readonly string[] {
+  if (subpath.startsWith(BACKUPS)) return [subpath];
+  return entries.flatMap((entry) => uuidOf(entry) ?? []);
 }
 
 /** Why the process ended, from whoever guarded it, or else from what the SDK said. */

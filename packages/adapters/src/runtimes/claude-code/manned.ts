@@ -8,7 +8,7 @@ import { emitFailure } from "./facts.ts";
 import type { Log } from "./log.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
-import { readTranscript, uuidOf } from "./transcript.ts";
+import { readTranscript } from "./transcript.ts";
 import { type TurnEnd, runTurn } from "./turn.ts";
 
 export interface DriveDeps {
@@ -71,7 +71,6 @@ export async function cannotStart({ log, deps }: Drive, error: unknown): Promise
 export interface Manned {
   readonly child: Child;
   readonly options: ResolvedOptions;
-  readonly known: Set<string>;
 }
 
 /** A child for a run: the session's idle one if nothing has changed, else one that goes on from the log. */
@@ -84,16 +83,9 @@ export async function childFor(
   const { sessionId } = lease;
   const { tenant, transcriptEntries } = log.state;
   const options = await deps.optionsOf(log.state, prompt);
-  const known = new Set<string>();
   const { model, permission_mode, include_partial_messages: _, ...fixed } = options;
   const key = JSON.stringify(fixed);
   if (fresh) deps.children.drop(sessionId);
-  const transcript = transcriptEntries > 0 ? await readTranscript(deps.store, sessionId) : null;
-  for (const entries of transcript?.values() ?? [])
-    for (const entry of entries) {
-      const uuid = uuidOf(entry);
-      if (uuid !== undefined) known.add(uuid);
-    }
   const hooks = deps.hooksOf({
     sessionId,
     tenant,
@@ -105,7 +97,7 @@ export async function childFor(
     {
       sessionId,
       key,
-      transcript,
+      transcript: async () => (transcriptEntries > 0 ? readTranscript(deps.store, sessionId) : null),
       options: {
         ...sdkOptions(options),
         ...(hooks && { hooks }),
@@ -126,12 +118,12 @@ export async function childFor(
     await child.query.setModel(model);
     child.now.model = model;
   }
-  return { child, options, known };
+  return { child, options };
 }
 
 export async function turn(drive: Drive, manned: Manned, begin: () => void, changedBefore: readonly string[] = []) {
   const { log, lease, claimed, signal, deps } = drive;
-  const { child, options, known } = manned;
+  const { child, options } = manned;
   const how = await runTurn(
     {
       child,
@@ -143,7 +135,6 @@ export async function turn(drive: Drive, manned: Manned, begin: () => void, chan
       maxMessageBytes: options.max_buffer_size ?? null,
       secrets: secretsOf(options, deps.apiEnv),
       signal,
-      known,
       changedBefore,
       begin,
     },
@@ -154,12 +145,11 @@ export async function turn(drive: Drive, manned: Manned, begin: () => void, chan
 }
 
 /** Keeps what a child writes to its transcript while it has no turn. */
-export function recording({ log, deps }: Drive, { child, options, known }: Manned): () => void {
+export function recording({ log, deps }: Drive, { child, options }: Manned): () => void {
   const recorder = createRecorder({
     ...deps,
     child,
     log,
-    known,
     cwd: options.cwd,
     checkpoints: false,
     changedBefore: [],

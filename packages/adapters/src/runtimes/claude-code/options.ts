@@ -1,5 +1,6 @@
 import type { QueuedPrompt, SessionState } from "@skein/core";
-import { ClaudeOptions, type JsonObject } from "@skein/protocol";
+import { ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
+import { readFileSync } from "node:fs";
 import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
 
 /** The options of a run with every name replaced by what it stands for: paths, settings, secrets. */
@@ -64,10 +65,19 @@ function systemPromptOf({ system_prompt, system_prompt_append }: ResolvedOptions
   return { systemPrompt: system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt };
 }
 
-/** An output style is a setting, not an option. */
-function settingsOf({ settings, output_style }: ResolvedOptions): string | Settings | undefined {
-  if (!output_style) return settings ?? undefined;
-  return { ...(typeof settings === "object" && settings), outputStyle: output_style };
+/** An output style is a setting, not an option. The SDK does not take a file together with a sandbox, so it is read here. */
+function settingsOf({ settings, output_style }: ResolvedOptions): Settings | undefined {
+  const own = typeof settings === "string" ? readSettings(settings) : (settings ?? undefined);
+  return output_style ? { ...own, outputStyle: output_style } : own;
+}
+
+function readSettings(file: string): JsonObject {
+  try {
+    return JsonObject.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new KnownError("invalid", `settings: The file ${file} cannot be used: ${reason}`, { cause: error });
+  }
 }
 
 function agentsOf(agents: NonNullable<ClaudeOptions["agents"]>): NonNullable<Options["agents"]> {

@@ -15,8 +15,6 @@ export interface RecorderDeps {
   readonly ids: Ids;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** Uuids of entries that the log has already. */
-  readonly known: ReadonlySet<string>;
   /** Files that the run changed before this turn took it up. */
   readonly changedBefore: readonly string[];
   readonly heard: (said: Said) => void;
@@ -44,7 +42,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   const { child, log, now, ids } = deps;
   const listener = createListener();
   const changes = createChanges(deps.cwd, deps.changedBefore);
-  const stored = new Set(deps.known);
+  const { stored } = child;
   const gates = new Map<string, () => void>();
   let waiting: Waiting[] = [];
 

@@ -29,9 +29,9 @@ export async function rewind(drive: Drive, request: Requested): Promise<void> {
 }
 
 async function perform(drive: Drive, request: Requested): Promise<Completed> {
-  const { child, options, known } = await childFor(drive, NO_PROMPT);
+  const { child, options } = await childFor(drive, NO_PROMPT);
   const { rewind_id, checkpoint_id, dry_run, user_message_uuid } = request;
-  const stopRecording = recording(drive, { child, options, known });
+  const stopRecording = recording(drive, { child, options });
   try {
     // Only a dry run says what changes.
     const {

@@ -27,11 +27,10 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the child. */
+  /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the process. */
   readonly maxMessageBytes: number | null;
   /** Values that must not show up in what is told of the child. */
   readonly secrets: readonly string[];
-  readonly known: ReadonlySet<string>;
   readonly changedBefore: readonly string[];
   /** Gives the child its work. */
   readonly begin: () => void;
@@ -147,10 +146,15 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         isBusy: () => !over && !questions.isOpen,
         goodForMs: () => goodUntil() - now(),
         secrets: turn.secrets,
-        ...(maxMessageBytes !== null && { maxMessageBytes }),
       },
       message(message) {
         if (over) return;
+        // Not a term of the process: its lines carry the transcript as well, which is no message.
+        if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
+          const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
+          void fail("buffer_exceeded", sentence).catch(abandon);
+          return;
+        }
         if (message.type === "stream_event") drafts.publish(message);
         recorder.hear(message).catch(abandon);
       },
