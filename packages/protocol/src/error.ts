@@ -38,6 +38,12 @@ export const ErrorCode = z.enum([
   "read_only",
   /** The store was closed. */
   "closed",
+  /** The operator of this server has not opened this. */
+  "not_allowed",
+  /** An argument of a child process that the operator has not opened. */
+  "arg_not_allowed",
+  /** An address that this server does not call. */
+  "url_not_allowed",
   /** An event is of a type or version that this Skein does not know. */
   "unreadable",
   /** DuckDB refused the statement, or ended over it. */

@@ -10,8 +10,9 @@ import { createWebFetch } from "./web-fetch.ts";
 import { createEdit, createWrite } from "./write.ts";
 
 export { createAskUserQuestion } from "./ask-user-question.ts";
-export { type GuardedRequestOptions, checkUrl, guardedRequest } from "./guarded-request.ts";
+export { type GuardedRequestOptions, guardedRequest } from "./guarded-request.ts";
 export { isPublicAddress } from "./public-address.ts";
+export { placesWith, urlProblem } from "./url-problem.ts";
 
 export interface StandardToolsOptions {
   /** The folder that the tools work in. */

@@ -21,8 +21,6 @@ const HttpErrorCode = z.enum([
   "in_progress",
   /** The ETag in If-Match is not the current one. */
   "precondition_failed",
-  /** An address that this server does not call. */
-  "url_not_allowed",
   /** A bug: it was logged under the request id. */
   "internal",
 ]);
@@ -51,6 +49,9 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   read_only: 503,
   closed: 503,
   unreadable: 500,
+  not_allowed: 403,
+  arg_not_allowed: 403,
+  url_not_allowed: 422,
   statement_failed: 422,
   over_limit: 422,
   sandbox_missing: 503,
@@ -64,7 +65,6 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   rate_limited: 429,
   in_progress: 409,
   precondition_failed: 412,
-  url_not_allowed: 422,
   internal: 500,
   ...CLAUDE_ERROR_STATUS,
 };

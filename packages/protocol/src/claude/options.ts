@@ -52,6 +52,15 @@ export const HookWebhook = z.object({
   timeout: z.int().min(1).max(300).default(30),
   /** A pattern for tool names. It runs on a linear-time engine, which has no look-around and no back-references. */
   matcher: z.string().max(1000).nullish(),
+  /** What its calls are signed with (Standard Webhooks); the operator's secret unless told. */
+  secret: z
+    .string()
+    .regex(
+      // The second form is what a log has in its place.
+      /^(?:whsec_[A-Za-z0-9+/]{32,500}={0,2}|secret:[0-9a-f]{24})$/,
+      "Expected whsec_ and at least 24 bytes in base64.",
+    )
+    .nullish(),
 });
 export type HookWebhook = z.infer<typeof HookWebhook>;
 

@@ -1,5 +1,4 @@
-import { isIP } from "node:net";
-import { checkUrl, guardedRequest, isPublicAddress } from "@skein/adapters/tools";
+import { guardedRequest, placesWith, urlProblem } from "@skein/adapters/tools";
 import type { WebhookSender } from "@skein/server";
 
 const TIMEOUT_MS = 10_000;
@@ -15,27 +14,12 @@ export function createWebhookSender({
 }: {
   readonly allowedAddresses: readonly string[];
 }): WebhookSender {
-  const allowsAddress = (address: string): boolean => allowedAddresses.includes(address) || isPublicAddress(address);
-  const allowsPort = allowedAddresses.length > 0 ? () => true : undefined;
-  const options = { allowsAddress, ...(allowsPort && { allowsPort }) };
-
+  const places = placesWith(allowedAddresses);
   return {
-    problemWith(text) {
-      if (!URL.canParse(text)) return "This is no URL.";
-      const url = new URL(text);
-      const host = url.hostname.replace(/^\[|\]$/g, "");
-      try {
-        checkUrl(url, options);
-      } catch (error) {
-        return (error as Error).message;
-      }
-      if (isIP(host) !== 0 && !allowsAddress(host)) return `${host} is not a place on the public internet.`;
-      if (/(^|\.)(localhost|local|internal)\.?$/i.test(host)) return `${host} is not a place on the public internet.`;
-      return undefined;
-    },
+    problemWith: (url) => urlProblem(url, places),
     async send(url, post) {
       const never = new AbortController().signal;
-      const request = { ...options, post, timeoutMs: TIMEOUT_MS, maxBytes: ANSWER_BYTES };
+      const request = { ...places, post, timeoutMs: TIMEOUT_MS, maxBytes: ANSWER_BYTES };
       return (await guardedRequest(new URL(url), request, never)).status;
     },
   };

@@ -1,0 +1,182 @@
+import { mkdirSync } from "node:fs";
+import type { Records } from "@skein/core";
+import type { ClaudeOptions } from "@skein/protocol";
+import { z } from "zod";
+import type { ResolvedOptions } from "../options.ts";
+import { createFolders } from "./folders.ts";
+import {
+  type Places,
+  checkAgents,
+  checkArguments,
+  checkHooks,
+  checkMcpServers,
+  checkPermissionTool,
+  checkPlugins,
+  checkSettings,
+  checkTools,
+  checkVariables,
+  closed,
+  registered,
+} from "./rules.ts";
+import { putSecrets, takeSecrets } from "./secrets.ts";
+import type { ClaudeSettings } from "./settings.ts";
+
+export { ClaudeSettings } from "./settings.ts";
+
+/** Whose request it is, and for which session. */
+export interface PolicyRequest {
+  readonly tenant: string;
+  readonly sessionId: string;
+  /** Whether the key may administrate: only then may permissions be bypassed. */
+  readonly isAdmin: boolean;
+}
+
+/** What a request may hand to a child process. */
+export interface ClaudePolicy {
+  /**
+   * Refuses what the operator has not opened (`not_allowed`, `arg_not_allowed`) and what nobody could mean (`invalid`,
+   * `url_not_allowed`). Answers the options as the log may keep them: folders as they really are, secrets put aside.
+   */
+  admit(options: Partial<ClaudeOptions>, request: PolicyRequest): Promise<Partial<ClaudeOptions>>;
+  /** Lets a fork use what was put aside for its parent. */
+  inherit(parentId: string, forkId: string, tenant: string): Promise<void>;
+  /** Forgets what was put aside: the session is gone. */
+  forget(sessionId: string, tenant: string): Promise<void>;
+  /**
+   * The options of a run with every name replaced by what it stands for, and secrets put back. Everything is checked again:
+   * a log may come from elsewhere, and an operator may have closed something since.
+   */
+  resolve(options: ClaudeOptions, session: { readonly tenant: string; readonly sessionId: string }): Promise<Resolved>;
+}
+
+export interface Resolved extends ResolvedOptions {
+  /** What must not show up in what is told of the child. */
+  readonly secrets: readonly string[];
+}
+
+export interface ClaudePolicyDeps {
+  readonly settings: ClaudeSettings;
+  readonly records: Records;
+  /** Where a session works that names no folder. It is made. */
+  readonly defaultFolder: (tenant: string) => string;
+  /** What may be called besides the public internet. */
+  readonly places?: Places;
+}
+
+/** What is kept of a session beside its log. */
+const Kept = z.object({
+  secrets: z.record(z.string(), z.string()).default({}),
+  /** An admin key has let it bypass permissions. */
+  bypass: z.boolean().default(false),
+  /** It was begun with the sandbox on. */
+  sandboxed: z.boolean().default(false),
+});
+type Kept = z.infer<typeof Kept>;
+
+const KIND = "claude_session";
+
+export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
+  const { settings, records, places = {} } = deps;
+  const folders = createFolders(settings.roots, settings.folders);
+
+  async function keptOf(tenant: string, sessionId: string): Promise<Kept> {
+    const record = await records.get(tenant, KIND, sessionId);
+    return Kept.parse(record?.value ?? {});
+  }
+
+  /** All rules that need no asking. */
+  function check(options: Partial<ClaudeOptions>): void {
+    checkTools(options);
+    checkAgents(options, settings);
+    checkPermissionTool(options);
+    checkArguments(options, settings);
+    checkVariables(options, settings);
+    checkSettings(options, settings);
+    checkPlugins(options, settings);
+    checkMcpServers(options, settings, places);
+    checkHooks(options, places);
+  }
+
+  async function placed(options: Partial<ClaudeOptions>): Promise<Partial<ClaudeOptions>> {
+    const { cwd, add_dirs, sandbox } = options;
+    const all = (field: string, paths: readonly string[]): Promise<string[]> =>
+      Promise.all(paths.map((path) => folders.place(field, path)));
+    return {
+      ...options,
+      ...(cwd && { cwd: await folders.place("cwd", cwd) }),
+      ...(add_dirs && { add_dirs: await all("add_dirs", add_dirs) }),
+      ...(sandbox && {
+        sandbox: { ...sandbox, allowed_paths: await all("sandbox.allowed_paths", sandbox.allowed_paths) },
+      }),
+    };
+  }
+
+  function mayBypass({ isAdmin, sandboxed }: { readonly isAdmin: boolean; readonly sandboxed: boolean }): void {
+    if (!settings.bypassPermissions) throw closed("permission_mode", "bypassPermissions");
+    if (!isAdmin) throw closed("permission_mode", "bypassPermissions to keys without the scope admin");
+    if (!sandboxed) throw closed("permission_mode", "bypassPermissions without the sandbox");
+  }
+
+  return {
+    async admit(options, { tenant, sessionId, isAdmin }) {
+      check(options);
+      const before = await keptOf(tenant, sessionId);
+      const sandboxed = options.sandbox ? options.sandbox.enabled : before.sandboxed;
+      const bypass = options.permission_mode === "bypassPermissions";
+      if (bypass) mayBypass({ isAdmin, sandboxed });
+      const { kept, secrets } = takeSecrets(await placed(options));
+      const next: Kept = {
+        secrets: { ...before.secrets, ...secrets },
+        bypass: before.bypass || bypass,
+        sandboxed,
+      };
+      const isNews = Object.keys(secrets).length > 0 || bypass || sandboxed !== before.sandboxed;
+      if (isNews) await records.put([{ tenant, kind: KIND, id: sessionId, value: next }]);
+      return kept;
+    },
+    async inherit(parentId, forkId, tenant) {
+      const [parent, fork] = await Promise.all([keptOf(tenant, parentId), keptOf(tenant, forkId)]);
+      const value: Kept = { ...parent, ...fork, secrets: { ...parent.secrets, ...fork.secrets } };
+      await records.put([{ tenant, kind: KIND, id: forkId, value }]);
+    },
+    async forget(sessionId, tenant) {
+      await records.delete(tenant, KIND, sessionId);
+    },
+    async resolve(options, { tenant, sessionId }) {
+      const kept = await keptOf(tenant, sessionId);
+      const whole = putSecrets(options, kept.secrets);
+      check(whole);
+      const bypass = options.permission_mode === "bypassPermissions";
+      if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
+      const { cwd, ...rest } = { ...whole, ...(await placed(whole)) };
+      const named = whole.settings ? settings.settings[whole.settings] : undefined;
+      const mcpServers = Object.entries(whole.mcp_servers ?? {}).map(([name, server]) => [
+        name,
+        { ...server, ...(server.type === "stdio" && registered(server, settings.mcpServers)) },
+      ]);
+      return {
+        ...rest,
+        cwd: cwd ?? made(deps.defaultFolder(tenant)),
+        settings: named,
+        plugins: (whole.plugins ?? []).map((plugin) => ({ ...plugin, path: settings.plugins[plugin.name] ?? null })),
+        ...(whole.mcp_servers && {
+          mcp_servers: Object.fromEntries(mcpServers) as NonNullable<ClaudeOptions["mcp_servers"]>,
+        }),
+        // Claude Code refuses this mode to root unless it is told that a sandbox is around it.
+        ...(bypass && { env: { ...whole.env, IS_SANDBOX: "1" } }),
+        secrets: [...Object.values(kept.secrets), ...secretsOf(settings)],
+      };
+    },
+  };
+}
+
+function made(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+function secretsOf({ mcpServers }: ClaudeSettings): readonly string[] {
+  return Object.values(mcpServers).flatMap((server) =>
+    Object.values(server.type === "stdio" ? server.env : server.headers),
+  );
+}

@@ -1,0 +1,154 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { type ClaudeOptions, KnownError } from "@skein/protocol";
+import { RE2JS } from "re2js";
+import { type GuardedRequestOptions } from "../../../tools/guarded-request.ts";
+import { urlProblem } from "../../../tools/url-problem.ts";
+import type { ClaudeSettings } from "./settings.ts";
+
+/** Each part of the options by its own rule: 422 for what nobody could ask for, 403 for what the operator has not opened. */
+
+type Given = Partial<ClaudeOptions>;
+export type Places = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">;
+
+/** A tool, or a pattern of one. Two of them in one entry would be two on the way to the child. */
+const TOOL = /^[A-Za-z][\w.-]*(?:\*|\([^,\p{Cc}]+\))?$/u;
+
+export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): void {
+  const lists = [
+    ["allowed_tools", allowed_tools],
+    ["disallowed_tools", disallowed_tools],
+    ...Object.entries(agents ?? {}).map(([name, { tools }]) => [`agents.${name}.tools`, tools] as const),
+  ] as const;
+  for (const [field, tools] of lists)
+    for (const tool of tools ?? []) {
+      if (!TOOL.test(tool))
+        throw invalid(field, "Expected one tool per entry, as Read, mcp__server__tool or Bash(git *).");
+      if (tool.endsWith("(*)")) throw invalid(field, `${tool} is the whole tool: say ${tool.slice(0, -3)}.`);
+    }
+}
+
+/** The seed's rule: subagents start no subagents. Other fields of a subagent could bring in what is closed elsewhere. */
+const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disallowedTools", "maxTurns", "effort"]);
+
+export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings): void {
+  for (const [name, agent] of Object.entries(agents ?? {})) {
+    const unknown = Object.keys(agent).find((key) => !AGENT_FIELDS.has(key));
+    if (unknown !== undefined) throw invalid(`agents.${name}`, `A subagent has no ${unknown.slice(0, 100)} here.`);
+    if (nestedAgents) continue;
+    if (agent.tools?.some((tool) => /^(?:Task|Agent)\b/.test(tool)))
+      throw invalid(`agents.${name}.tools`, "Subagents cannot have the Task tool (no nested subagents).");
+  }
+}
+
+export function checkPermissionTool({ permission_prompt_tool_name: name }: Given): void {
+  if (name && !/^mcp__[\w-]+__[\w-]+$/.test(name))
+    throw invalid("permission_prompt_tool_name", "Expected the tool of an MCP server, as mcp__server__tool.");
+}
+
+export function checkVariables({ env }: Given, { env: opened }: ClaudeSettings): void {
+  for (const [name, value] of Object.entries(env ?? {})) {
+    if (!opened.includes(name)) throw closed(`env.${name.slice(0, 100)}`, "this variable");
+    if (value.includes("\0")) throw invalid(`env.${name}`, "A value may not contain NUL.");
+  }
+}
+
+export function checkArguments({ extra_args }: Given, { extraArgs }: ClaudeSettings): void {
+  for (const [flag, value] of Object.entries(extra_args ?? {})) {
+    if (!extraArgs.includes(flag))
+      throw new KnownError(
+        "arg_not_allowed",
+        `extra_args: The operator of this server has not opened ${JSON.stringify(flag.slice(0, 100))}.`,
+      );
+    // A value of its own is the next argument: one with dashes would be another flag.
+    if (value?.startsWith("-") || value?.includes("\0"))
+      throw invalid(`extra_args.${flag}`, "A value may not begin with a dash or contain NUL.");
+  }
+}
+
+export function checkSettings({ settings }: Given, { settings: named }: ClaudeSettings): void {
+  if (settings && !Object.hasOwn(named, settings)) throw closed("settings", "these settings", Object.keys(named));
+}
+
+export function checkPlugins({ plugins }: Given, { plugins: named }: ClaudeSettings): void {
+  for (const { name, path } of plugins ?? [])
+    if (!Object.hasOwn(named, name) || (path && path !== named[name]))
+      throw closed("plugins", "this plugin", Object.keys(named));
+}
+
+export function checkMcpServers({ mcp_servers }: Given, { mcpServers }: ClaudeSettings, places: Places): void {
+  for (const [name, server] of Object.entries(mcp_servers ?? {})) {
+    const field = `mcp_servers.${name.slice(0, 100)}`;
+    if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
+      throw invalid(field, "Expected a short name of letters, digits, _, . and -.");
+    if (server.type === "stdio") {
+      if (!registered(server, mcpServers)) throw closed(field, "this MCP server", Object.keys(mcpServers));
+      if (Object.keys(server.env).length > 0) throw closed(`${field}.env`, "the environment of its MCP servers");
+    } else checkUrl(`${field}.url`, server.url ?? "", places);
+    checkHeaders(`${field}.headers`, server.headers);
+  }
+}
+
+/** Which of the operator's servers a request means: by name, or by the very same command. */
+export function registered(
+  { command, args }: { readonly command?: string | null | undefined; readonly args: readonly string[] },
+  servers: ClaudeSettings["mcpServers"],
+): ClaudeSettings["mcpServers"][string] | undefined {
+  if (command && Object.hasOwn(servers, command) && args.length === 0) return servers[command];
+  return Object.values(servers).find(
+    (server) =>
+      server.type === "stdio" &&
+      server.command === command &&
+      server.args.length === args.length &&
+      server.args.every((arg, index) => arg === args[index]),
+  );
+}
+
+const RESERVED_HEADERS =
+  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-.*|expect|accept-encoding|webhook-.*)$/i;
+
+export function checkHooks({ hooks }: Given, places: Places): void {
+  for (const [name, hook] of Object.entries(hooks ?? {})) {
+    if (!hook) continue;
+    checkUrl(`hooks.${name}.url`, hook.url, places);
+    checkHeaders(`hooks.${name}.headers`, hook.headers);
+    if (hook.matcher) compileMatcher(hook.matcher, `hooks.${name}.matcher`);
+  }
+}
+
+/** A pattern for tool names, on an engine whose time is linear in the name. `*` and nothing mean every tool. */
+export function compileMatcher(matcher: string, field = "matcher"): { matches(name: string): boolean } {
+  if (matcher === "*" || matcher === "") return { matches: () => true };
+  try {
+    const pattern = RE2JS.compile(matcher);
+    // The whole name, as Claude Code itself has it: Edit does not mean NotebookEdit.
+    return { matches: (name) => pattern.matches(name) };
+  } catch {
+    throw invalid(field, "This pattern cannot be read. Look-around and back-references are not supported.");
+  }
+}
+
+function checkUrl(field: string, url: string, places: Places): void {
+  const problem = urlProblem(url, places);
+  if (problem !== undefined) throw new KnownError("url_not_allowed", `${field}: ${problem}`);
+}
+
+function checkHeaders(field: string, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (RESERVED_HEADERS.test(name)) throw invalid(field, `The header ${name.slice(0, 100)} is the server's own.`);
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch {
+      throw invalid(field, "This is no header that HTTP allows.");
+    }
+  }
+}
+
+export function invalid(field: string, sentence: string): KnownError {
+  return new KnownError("invalid", `${field}: ${sentence}`);
+}
+
+export function closed(field: string, what: string, names: readonly string[] = []): KnownError {
+  const instead = names.length > 0 ? ` These can be named: ${names.join(", ")}.` : "";
+  return new KnownError("not_allowed", `${field}: The operator of this server has not opened ${what}.${instead}`);
+}

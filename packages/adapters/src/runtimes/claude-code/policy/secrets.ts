@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto";
+import { type ClaudeOptions, KnownError } from "@skein/protocol";
+
+/** Secrets of a session by the marks that stand for them in its log. */
+export type Secrets = Readonly<Record<string, string>>;
+
+type Given = Partial<ClaudeOptions>;
+
+/** What stands in the log where a secret was given; behind the host, where it is an address. */
+const MARK = /(?:^|\/)(secret:[0-9a-f]{24})$/;
+
+/**
+ * Options without what must not come back to anybody: the values of variables and headers, the secrets of hooks, and of
+ * addresses everything behind the host. And what was taken out.
+ */
+export function takeSecrets(options: Given): { readonly kept: Given; readonly secrets: Secrets } {
+  const secrets: Record<string, string> = {};
+  const kept = eachSecret(options, (value, prefix) => {
+    if (value === prefix) return value;
+    if (MARK.test(value)) throw new KnownError("invalid", "secret: and 24 digits is what a log has for a secret.");
+    const mark = `secret:${randomBytes(12).toString("hex")}`;
+    secrets[mark] = value;
+    return prefix + mark;
+  });
+  return { kept, secrets };
+}
+
+/** The options with their secrets in place again. */
+export function putSecrets<Options extends Given>(options: Options, secrets: Secrets): Options {
+  return eachSecret(options, (value) => {
+    const [, mark] = MARK.exec(value) ?? [];
+    if (mark === undefined) return value;
+    if (!Object.hasOwn(secrets, mark))
+      throw new KnownError("invalid", "A secret of this session is gone. Begin a new session.");
+    return secrets[mark] as string;
+  }) as Options;
+}
+
+/** `prefix` is what may be shown of a value. */
+function eachSecret(options: Given, change: (value: string, prefix: string) => string): Given {
+  const hidden = (record: Readonly<Record<string, string>>): Record<string, string> =>
+    mapped(record, (value) => change(value, ""));
+  const address = (url: string): string => change(url, `${new URL(url).origin}/`);
+  const { env, hooks, mcp_servers } = options;
+  return {
+    ...options,
+    ...(env && { env: hidden(env) }),
+    ...(mcp_servers && {
+      mcp_servers: mapped(mcp_servers, (server) => ({
+        ...server,
+        env: hidden(server.env),
+        headers: hidden(server.headers),
+        ...(server.url && { url: address(server.url) }),
+      })),
+    }),
+    ...(hooks && {
+      hooks: mapped(hooks as Record<string, (typeof hooks)["Stop"]>, (hook) =>
+        hook
+          ? {
+              ...hook,
+              headers: hidden(hook.headers),
+              url: address(hook.url),
+              ...(hook.secret && { secret: change(hook.secret, "") }),
+            }
+          : hook,
+      ),
+    }),
+  };
+}
+
+function mapped<Value, Made>(
+  record: Readonly<Record<string, Value>>,
+  make: (value: Value) => Made,
+): Record<string, Made> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]));
+}

@@ -1,0 +1,80 @@
+import { JsonObject } from "@skein/protocol";
+import { z } from "zod";
+
+/**
+ * What the operator of a server has opened for Claude Code sessions. Left out, everything is closed: a request then chooses
+ * its words, its tools and its limits, and nothing that reaches into the machine.
+ */
+
+/** What a request says instead of a path or a command. */
+const Name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "Expected a short name of letters, digits, _, . and -.");
+const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
+
+/** Variables that the server sets itself, and those that would change what a child runs before it is Claude Code. */
+const RESERVED =
+  /^(?:PATH|HOME|TMPDIR|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|LD_.*|DYLD_.*|NODE_OPTIONS|BUN_.*|CLAUDE_.*|ANTHROPIC_.*|IS_SANDBOX)$/;
+const VariableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "Expected the name of a variable.")
+  .refine((name) => !RESERVED.test(name), "This variable is the server's own: requests cannot set it.");
+
+/** Flags that would open again what this policy closes. */
+const FORBIDDEN = new Set([
+  "dangerously-skip-permissions",
+  "allow-dangerously-skip-permissions",
+  "permission-mode",
+  "permission-prompt-tool",
+  "settings",
+  "setting-sources",
+  "mcp-config",
+  "plugin-dir",
+  "add-dir",
+  "resume",
+  "continue",
+  "session-id",
+  "fork-session",
+]);
+const Flag = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,63}$/, "Expected a flag without its dashes.")
+  .refine((flag) => !FORBIDDEN.has(flag), "This flag cannot be opened: there is a setting for what it does.");
+
+const Variables = z.record(z.string(), z.string());
+
+/** An MCP server of the operator: what is said here is used as it is, secrets included, and never shown. */
+export const RegisteredMcpServer = z.union([
+  z.strictObject({
+    type: z.literal("stdio").default("stdio"),
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: Variables.default({}),
+  }),
+  z.strictObject({
+    type: z.enum(["http", "sse"]),
+    url: z.url({ protocol: /^https?$/ }),
+    headers: Variables.default({}),
+  }),
+]);
+export type RegisteredMcpServer = z.infer<typeof RegisteredMcpServer>;
+
+export const ClaudeSettings = z.strictObject({
+  /** Folders in which requests may choose `cwd`, `add_dirs` and the sandbox's `allowed_paths` freely. */
+  roots: z.array(AbsolutePath).default([]),
+  /** Folders that requests may name. */
+  folders: z.record(Name, AbsolutePath).default({}),
+  /** Variables that requests may set. */
+  env: z.array(VariableName).default([]),
+  /** Flags of `claude` that requests may give. */
+  extraArgs: z.array(Flag).default([]),
+  /** Settings of Claude Code that requests may name: a file, or the settings themselves. */
+  settings: z.record(Name, z.union([AbsolutePath, JsonObject])).default({}),
+  /** Plugins that requests may name: their folders. */
+  plugins: z.record(Name, AbsolutePath).default({}),
+  /** MCP servers that requests may name as their `command`. */
+  mcpServers: z.record(Name, RegisteredMcpServer).default({}),
+  /** Whether admin keys may run sessions with `bypassPermissions`, with the sandbox on. */
+  bypassPermissions: z.boolean().default(false),
+  /** Whether subagents may start subagents. */
+  nestedAgents: z.boolean().default(false),
+});
+export type ClaudeSettings = z.infer<typeof ClaudeSettings>;

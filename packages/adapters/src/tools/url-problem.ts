@@ -1,0 +1,32 @@
+import { isIP } from "node:net";
+import { type GuardedRequestOptions, checkUrl } from "./guarded-request.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+/** Which places may be called: the public internet, and what an operator allowed by address. */
+export function placesWith(
+  allowedAddresses: readonly string[],
+): Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort"> {
+  return {
+    allowsAddress: (address) => allowedAddresses.includes(address) || isPublicAddress(address),
+    ...(allowedAddresses.length > 0 && { allowsPort: () => true }),
+  };
+}
+
+/** Why a URL will never be called, as a sentence, as far as can be seen without asking anybody; nothing if it may be. */
+export function urlProblem(
+  text: string,
+  places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">,
+): string | undefined {
+  const { allowsAddress = isPublicAddress } = places;
+  if (!URL.canParse(text)) return "This is no URL.";
+  const url = new URL(text);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  try {
+    checkUrl(url, places);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  if (isIP(host) !== 0 && !allowsAddress(host)) return `${host} is not a place on the public internet.`;
+  if (/(^|\.)(localhost|local|internal)\.?$/i.test(host)) return `${host} is not a place on the public internet.`;
+  return undefined;
+}

@@ -1,0 +1,372 @@
+/** What a request may hand to a child process: nothing that reaches into the machine, unless the operator opened it by name. */
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ClaudePolicy, ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
+import { placesWith } from "@skein/adapters/tools";
+import { createMemoryStore } from "@skein/core";
+import { ClaudeOptions } from "@skein/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+let folder = "";
+let root = "";
+const { records } = createMemoryStore();
+const request = { tenant: "a", sessionId: "s", isAdmin: false };
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "skein-policy-")));
+  root = join(folder, "root");
+  await mkdir(join(root, "project"), { recursive: true });
+  await mkdir(join(folder, "root-evil"));
+  await mkdir(join(folder, "plugin"));
+  await writeFile(join(root, "file"), "");
+  await symlink(folder, join(root, "out"));
+  await symlink(join(root, "project"), join(root, "in"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function policy(settings: Record<string, unknown> = {}, allowedAddresses: readonly string[] = []): ClaudePolicy {
+  return createClaudePolicy({
+    settings: ClaudeSettings.parse(settings),
+    records,
+    defaultFolder: () => join(folder, "default"),
+    places: placesWith(allowedAddresses),
+  });
+}
+
+const asked = (options: object): Partial<ClaudeOptions> => {
+  const whole = ClaudeOptions.parse(options);
+  return Object.fromEntries(Object.entries(whole).filter(([name]) => Object.hasOwn(options, name)));
+};
+
+/** The code that a request is refused with, whether the schema does it or the policy. */
+async function refusal(options: object, settings: object = {}): Promise<string> {
+  const parsed = ClaudeOptions.safeParse(options);
+  if (!parsed.success) return "invalid";
+  try {
+    await policy({ ...settings }).admit(asked(options), request);
+    return "admitted";
+  } catch (error) {
+    expect((error as Error).message).not.toContain(folder);
+    return (error as { code: string }).code;
+  }
+}
+
+describe("closed by default", () => {
+  test.each([
+    ["extra_args", { "dangerously-skip-permissions": null }, "arg_not_allowed"],
+    ["extra_args", { settings: "/x" }, "arg_not_allowed"],
+    ["extra_args", { "mcp-config": "{}" }, "arg_not_allowed"],
+    ["extra_args", { "-p": null }, "arg_not_allowed"],
+    ["extra_args", { "a b": null }, "arg_not_allowed"],
+    ...[
+      "LD_PRELOAD",
+      "NODE_OPTIONS",
+      "ANTHROPIC_BASE_URL",
+      "ANTHROPIC_API_KEY",
+      "PATH",
+      "GIT_SSH_COMMAND",
+      "BASH_ENV",
+      "CLAUDE_CONFIG_DIR",
+      "constructor",
+    ].map((name) => ["env", { [name]: "x" }, "not_allowed"] as const),
+    ["cwd", "/etc", "not_allowed"],
+    ["cwd", "/nowhere/at/all", "not_allowed"],
+    ["cwd", "relative", "invalid"],
+    ["cwd", "\0", "invalid"],
+    ["cwd", "/etc\0/x", "invalid"],
+    ["add_dirs", ["--dangerously-skip-permissions", "/"], "invalid"],
+    ["add_dirs", ["/"], "not_allowed"],
+    ["sandbox", { allowed_paths: ["/etc"] }, "not_allowed"],
+    ["settings", "/etc/passwd", "not_allowed"],
+    ["settings", "https://example.com/settings.json", "not_allowed"],
+    ["settings", '{"hooks":{}}', "not_allowed"],
+    ["settings", "__proto__", "not_allowed"],
+    ["plugins", [{ name: "x", path: "/tmp/evil" }], "not_allowed"],
+    ["plugins", [{ name: "constructor" }], "not_allowed"],
+    ["mcp_servers", { x: { type: "stdio", command: "sh", args: ["-c", "id"] } }, "not_allowed"],
+    ["mcp_servers", { x: { command: "toString" } }, "not_allowed"],
+    ["mcp_servers", { "x,y": { type: "http", url: "https://example.com" } }, "invalid"],
+    ["permission_mode", "bypassPermissions", "not_allowed"],
+    ["permission_prompt_tool_name", "--settings=/x", "invalid"],
+    ["allowed_tools", ["Read,Bash"], "invalid"],
+    ["allowed_tools", ["mcp__x Write"], "invalid"],
+    ["allowed_tools", ["Bash(*)"], "invalid"],
+    ["allowed_tools", ["--dangerously-skip-permissions"], "invalid"],
+    ["disallowed_tools", ["Bash\nRead"], "invalid"],
+    ["agents", { a: { description: "d", prompt: "p", tools: ["Task"] } }, "invalid"],
+    ["agents", { a: { description: "d", prompt: "p", tools: ["Agent(x)"] } }, "invalid"],
+    ["agents", { a: { description: "d", prompt: "p", permissionMode: "bypassPermissions" } }, "invalid"],
+    ["agents", { a: { description: "d", prompt: "p", mcpServers: [{ x: { command: "sh" } }] } }, "invalid"],
+    ["model", "gpt-4", "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", matcher: "(?=x)" } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", matcher: "(a)\\1" } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", matcher: "a{1,2000}" } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", matcher: "[" } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", matcher: "a".repeat(10_000) } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", headers: { Host: "x" } } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", headers: { "Webhook-Signature": "x" } } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", headers: { a: "b\r\nX: y" } } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", headers: { "a b": "c" } } }, "invalid"],
+    ["hooks", { Stop: { url: "https://example.com", headers: { a: `secret:${"0".repeat(24)}` } } }, "invalid"],
+    [
+      "mcp_servers",
+      { x: { type: "http", url: "https://example.com", headers: { "transfer-encoding": "x" } } },
+      "invalid",
+    ],
+  ] as const)("%s %j: %s", async (field, value, code) => {
+    expect(await refusal({ [field]: value })).toBe(code);
+  });
+
+  test("what needs nothing of the machine is open", async () => {
+    const options = {
+      allowed_tools: ["Read", "Bash(git *)", "mcp__docs__search", "mcp__docs__*"],
+      disallowed_tools: ["WebFetch"],
+      permission_mode: "acceptEdits",
+      model: "haiku",
+      max_turns: 3,
+      system_prompt: "Be kind.",
+      agents: { a: { description: "d", prompt: "p", tools: ["Read"] } },
+      mcp_servers: { docs: { type: "http", url: "https://mcp.example.com/mcp" } },
+      hooks: { PreToolUse: { url: "https://hooks.example.com/", matcher: "^(a+)+$" } },
+      setting_sources: [],
+      sandbox: { enabled: true },
+    };
+    expect(await refusal(options)).toBe("admitted");
+  });
+});
+
+/** Forms of an address that is not public, as URL parsers understand them. */
+const ADDRESSES = [
+  "127.0.0.1",
+  "127.1",
+  "2130706433",
+  "0x7f.1",
+  "0177.0.0.1",
+  "①②⑦.⓪.⓪.①",
+  "127。0。0。1",
+  "0",
+  "0.0.0.0",
+  "[::]",
+  "[::1]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]",
+  "[::ffff:169.254.169.254]",
+  "[64:ff9b::7f00:1]",
+  "[2002:7f00:1::]",
+  "[::127.0.0.1]",
+  "169.254.169.254",
+  "[fd00:ec2::254]",
+  "10.1.2.3",
+  "172.16.0.1",
+  "192.168.0.1",
+  "100.64.0.1",
+  "198.18.0.1",
+  "192.0.2.1",
+  "224.0.0.1",
+  "255.255.255.255",
+  "localhost",
+  "localhost.",
+  "x.localhost",
+  "user@127.0.0.1",
+  "example.com@127.0.0.1",
+  "metadata.google.internal",
+  "user:password@example.com",
+  "example.com:22",
+  "example.com:6379",
+];
+
+test.each(ADDRESSES)("no hook and no MCP server at %s", async (address) => {
+  const url = `http://${address}/x`;
+  for (const options of [{ hooks: { Stop: { url } } }, { mcp_servers: { x: { type: "http", url } } }]) {
+    const parsed = ClaudeOptions.safeParse(options);
+    if (parsed.success) expect(await refusal(options)).toBe("url_not_allowed");
+  }
+});
+
+test.each(["file:///etc/passwd", "gopher://x/", "ftp://x/", "data:text/html,x", "http+unix://x/"])(
+  "no hook at %s",
+  async (url) => expect(await refusal({ hooks: { Stop: { url } } })).toBe("invalid"),
+);
+
+describe("opened by the operator", () => {
+  const settings = () => ({
+    roots: [root],
+    folders: { work: join(folder, "plugin") },
+    env: ["MY_TOKEN"],
+    extraArgs: ["verbose-level"],
+    settings: { strict: { permissions: { deny: ["Bash"] } } },
+    plugins: { lint: join(folder, "plugin") },
+    mcpServers: {
+      git: { command: "/usr/bin/git-mcp", args: ["--stdio"], env: { GIT_TOKEN: "canary-git" } },
+      wiki: { type: "http", url: "http://10.0.0.7/mcp", headers: { authorization: "canary-wiki" } },
+    },
+  });
+
+  test.each([
+    [{ cwd: "root" }, "admitted"],
+    [{ cwd: "root/project" }, "admitted"],
+    [{ cwd: "root/in" }, "admitted"],
+    [{ cwd: "root/out" }, "not_allowed"],
+    [{ cwd: "root/out/root-evil" }, "not_allowed"],
+    [{ cwd: "root/project/../../root-evil" }, "not_allowed"],
+    [{ cwd: "root-evil" }, "not_allowed"],
+    [{ cwd: "root/missing" }, "invalid"],
+    [{ cwd: "root/file" }, "invalid"],
+  ] as const)("%j in a root: %s", async ({ cwd }, code) => {
+    expect(await refusal({ cwd: `${folder}/${cwd}` }, settings())).toBe(code);
+  });
+
+  test("the log has the folder as it really is", async () => {
+    const admitted = await policy(settings()).admit(
+      asked({ cwd: join(root, "in"), add_dirs: ["work"], sandbox: { allowed_paths: [join(root, "in")] } }),
+      request,
+    );
+    expect(admitted).toMatchObject({
+      cwd: join(root, "project"),
+      add_dirs: [join(folder, "plugin")],
+      sandbox: { allowed_paths: [join(root, "project")] },
+    });
+  });
+
+  test.each([
+    [{ env: { MY_TOKEN: "x" } }, "admitted"],
+    [{ env: { MY_TOKEN: "a\0b" } }, "invalid"],
+    [{ env: { my_token: "x" } }, "not_allowed"],
+    [{ extra_args: { "verbose-level": "3" } }, "admitted"],
+    [{ extra_args: { "verbose-level": "--settings=/x" } }, "invalid"],
+    [{ settings: "strict" }, "admitted"],
+    [{ plugins: [{ name: "lint" }] }, "admitted"],
+    [{ plugins: [{ name: "lint", path: "/tmp/evil" }] }, "not_allowed"],
+    [{ mcp_servers: { g: { command: "git" } } }, "admitted"],
+    [{ mcp_servers: { g: { command: "/usr/bin/git-mcp", args: ["--stdio"] } } }, "admitted"],
+    [{ mcp_servers: { g: { command: "/usr/bin/git-mcp", args: ["--stdio", "--evil"] } } }, "not_allowed"],
+    [{ mcp_servers: { g: { command: "git", env: { GIT_TOKEN: "mine" } } } }, "not_allowed"],
+    [{ mcp_servers: { w: { command: "wiki" } } }, "admitted"],
+  ])("%j: %s", async (options, code) => {
+    expect(await refusal(options, settings())).toBe(code);
+  });
+
+  test("names become what they stand for when the child is started, and only then", async () => {
+    const opened = policy(settings());
+    const kept = await opened.admit(
+      asked({
+        settings: "strict",
+        plugins: [{ name: "lint" }],
+        mcp_servers: { g: { command: "git" }, w: { command: "wiki" } },
+      }),
+      request,
+    );
+    expect(JSON.stringify(kept)).not.toContain("canary");
+    const resolved = await opened.resolve(ClaudeOptions.parse(kept), request);
+    expect(resolved).toMatchObject({
+      cwd: join(folder, "default"),
+      settings: { permissions: { deny: ["Bash"] } },
+      plugins: [{ path: join(folder, "plugin") }],
+      mcp_servers: {
+        g: { type: "stdio", command: "/usr/bin/git-mcp", args: ["--stdio"], env: { GIT_TOKEN: "canary-git" } },
+        w: { type: "http", url: "http://10.0.0.7/mcp", headers: { authorization: "canary-wiki" } },
+      },
+    });
+    expect(resolved.secrets).toEqual(expect.arrayContaining(["canary-git", "canary-wiki"]));
+    await expect(policy().resolve(ClaudeOptions.parse(kept), request)).rejects.toMatchObject({ code: "not_allowed" });
+  });
+
+  test("subagents may start subagents if that is opened", async () => {
+    const options = { agents: { a: { description: "d", prompt: "p", tools: ["Task"] } } };
+    expect(await refusal(options, { nestedAgents: true })).toBe("admitted");
+  });
+
+  test.each([
+    ["LD_PRELOAD", "env"],
+    ["ANTHROPIC_API_KEY", "env"],
+    ["BASH_FUNC_x%%", "env"],
+    ["dangerously-skip-permissions", "extraArgs"],
+    ["settings", "extraArgs"],
+    ["--verbose", "extraArgs"],
+    ["relative", "roots"],
+  ])("%s cannot be opened by %s", (value, setting) => {
+    expect(ClaudeSettings.safeParse({ [setting]: [value] }).success).toBe(false);
+  });
+});
+
+describe("permissions are bypassed", () => {
+  const bypass = asked({ permission_mode: "bypassPermissions", sandbox: { enabled: true } });
+  const admin = { ...request, sessionId: "bypass", isAdmin: true };
+
+  test("only by an admin key, with the sandbox on, where the operator allows it", async () => {
+    const opened = policy({ bypassPermissions: true });
+    const refused = { code: "not_allowed" };
+    await expect(policy().admit(bypass, admin)).rejects.toMatchObject(refused);
+    await expect(opened.admit(bypass, { ...admin, isAdmin: false })).rejects.toMatchObject(refused);
+    await expect(opened.admit({ permission_mode: "bypassPermissions" }, admin)).rejects.toMatchObject(refused);
+    expect(await opened.admit(bypass, admin)).toMatchObject(bypass);
+    // Later, by name of the mode alone: the session has its sandbox.
+    expect(await opened.admit({ permission_mode: "bypassPermissions" }, admin)).toEqual({
+      permission_mode: "bypassPermissions",
+    });
+  });
+
+  test("never by a log that says so", async () => {
+    const opened = policy({ bypassPermissions: true });
+    const options = ClaudeOptions.parse(bypass);
+    await expect(opened.resolve(options, { tenant: "a", sessionId: "forged" })).rejects.toMatchObject({
+      code: "not_allowed",
+    });
+    await opened.admit(bypass, { ...admin, sessionId: "granted" });
+    expect(await opened.resolve(options, { tenant: "a", sessionId: "granted" })).toMatchObject({
+      env: { IS_SANDBOX: "1" },
+    });
+    await expect(opened.resolve(options, { tenant: "b", sessionId: "granted" })).rejects.toThrow();
+  });
+});
+
+describe("secrets", () => {
+  const given = () =>
+    asked({
+      env: { MY_TOKEN: "canary-env" },
+      hooks: {
+        Stop: {
+          url: "https://hooks.example.com/canary-path?key=canary-query",
+          headers: { authorization: "Bearer canary-header" },
+          secret: `whsec_${Buffer.from("canary-secret-canary-secret").toString("base64")}`,
+        },
+      },
+      mcp_servers: { x: { type: "sse", url: "https://mcp.example.com/canary", headers: { "x-key": "canary-mcp" } } },
+    });
+  const session = { ...request, sessionId: "with-secrets" };
+  const opened = () => policy({ env: ["MY_TOKEN"] });
+
+  test("are not in what the log keeps, and in place again for the child", async () => {
+    const kept = await opened().admit(given(), session);
+    expect(JSON.stringify(kept)).not.toMatch(/canary|Y2FuYXJ5/);
+    expect(kept.hooks?.Stop?.url).toMatch(/^https:\/\/hooks\.example\.com\/secret:/);
+    const { env, hooks, mcp_servers } = await opened().resolve(ClaudeOptions.parse(kept), session);
+    expect({ env, hooks, mcp_servers }).toEqual(given());
+  });
+
+  test("of another tenant or session are not reached with a mark", async () => {
+    const kept = ClaudeOptions.parse(await opened().admit(given(), session));
+    const gone = "A secret of this session is gone";
+    await expect(opened().resolve(kept, { ...session, tenant: "b" })).rejects.toThrow(gone);
+    await expect(opened().resolve(kept, { ...session, sessionId: "other" })).rejects.toThrow(gone);
+    // Nor handed in again, to be sent somewhere else.
+    await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
+  });
+
+  test("stay with their session when a run has others, go with a fork, and are forgotten with the session", async () => {
+    const kept = ClaudeOptions.parse(await opened().admit(given(), session));
+    const other = await opened().admit(
+      asked({ hooks: { Stop: { url: "https://other.example.com/canary-2" } } }),
+      session,
+    );
+    const whole = await opened().resolve({ ...kept, ...other }, session);
+    expect(whole.hooks?.Stop?.url).toBe("https://other.example.com/canary-2");
+    expect((await opened().resolve(kept, session)).hooks).toEqual(given().hooks);
+
+    await opened().inherit(session.sessionId, "fork", "a");
+    expect((await opened().resolve(kept, { ...session, sessionId: "fork" })).env).toEqual({ MY_TOKEN: "canary-env" });
+    await opened().forget(session.sessionId, "a");
+    await expect(opened().resolve(kept, session)).rejects.toThrow("gone");
+  });
+});
