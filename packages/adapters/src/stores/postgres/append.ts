@@ -74,6 +74,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       moved.knownInput,
       moved.knownOutput,
       moved.add,
+      ...moved.rows,
       moved.json,
     ];
     const alone = key !== undefined || withBlobs;

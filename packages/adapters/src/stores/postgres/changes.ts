@@ -13,6 +13,8 @@ export interface ChangeValues {
   readonly knownOutput: number | null;
   /** What the counters of the head grow by, or null for nothing. */
   readonly add: readonly number[] | null;
+  /** The columns of the rows of messages, each a list; null if there are none. */
+  readonly rows: readonly (readonly unknown[] | null)[];
   /** Everything else, or null if there is nothing. */
   readonly json: string | null;
 }
@@ -55,8 +57,25 @@ export function changeValues(changes: Changes): ChangeValues {
     knownInput: last_known_input_tokens ?? null,
     knownOutput: last_known_output_tokens ?? null,
     add: add.some((amount) => amount !== 0) ? add : null,
+    rows: rowColumns(changes.messageInserts),
     json: changesJson(changes),
   };
+}
+
+const ROW_COLUMNS: readonly ((row: Changes["messageInserts"][number]) => unknown)[] = [
+  ({ id }) => id,
+  ({ messageId }) => messageId,
+  ({ part }) => part,
+  ({ number }) => number,
+  ({ role }) => role,
+  ({ content }) => jsonText(content),
+  ({ toolCallId }) => toolCallId && displayText(toolCallId),
+  ({ runId }) => runId,
+  ({ sequence }) => sequence,
+];
+
+function rowColumns(rows: Changes["messageInserts"]): ChangeValues["rows"] {
+  return ROW_COLUMNS.map((column) => (rows.length === 0 ? null : rows.map(column)));
 }
 
 function changesJson(changes: Changes): string | null {
@@ -72,21 +91,6 @@ function changesJson(changes: Changes): string | null {
     ...some(
       "run_updates",
       changes.runUpdates.map(({ id, set, add }) => ({ id, set, add: RUN_COUNTERS.map((name) => add[name]) })),
-    ),
-    ...some(
-      "messages",
-      changes.messageInserts.map((row) => ({
-        id: row.id,
-        message_id: row.messageId,
-        part: row.part,
-        number: row.number,
-        role: row.role,
-        content: jsonText(row.content),
-        tool_call_id: row.toolCallId,
-        run_id: row.runId,
-        sequence: row.sequence,
-        created_at: row.createdAt,
-      })),
     ),
     ...some(
       "entries",

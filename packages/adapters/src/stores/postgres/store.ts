@@ -191,6 +191,7 @@ export async function createPostgresStore({
       await query(FREE, [owner]);
     },
     onNews: (listener) => followers.onNews(listener),
+    poke: (sessionId) => followers.poke(sessionId),
 
     async get(sessionId, { tenant } = {}) {
       if (!isUuid(sessionId)) return undefined;

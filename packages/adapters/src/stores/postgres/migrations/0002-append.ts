@@ -67,16 +67,16 @@ begin
     on conflict do nothing;
   end if;
 
-  v_part := p_changes->'runs';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'runs', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
     insert into skein.runs (id, session_id, number, started_at, user_message, model, first_sequence)
     values ((v_row->>'id')::uuid, p_session, p_runs + i + 1, (v_row->>'started_at')::timestamptz, v_row->>'user_message',
       v_row->>'model', p_base + (v_row->>'first_sequence')::integer);
   end loop;
 
-  v_part := p_changes->'run_updates';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'run_updates', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i->'set';
     v_add := v_part->i->'add';
     update skein.runs r set
@@ -101,32 +101,23 @@ begin
     where r.id = (v_part->i->>'id')::uuid and r.session_id = p_session;
   end loop;
 
-  v_part := p_changes->'messages';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
-    v_row := v_part->i;
-    insert into skein.messages (id, session_id, message_id, part, number, role, content, tool_call_id, run_id, sequence, created_at)
-    values ((v_row->>'id')::uuid, p_session, (v_row->>'message_id')::uuid, (v_row->>'part')::integer,
-      p_messages + (v_row->>'number')::integer, v_row->>'role', (v_row->>'content')::json, v_row->>'tool_call_id',
-      (v_row->>'run_id')::uuid, p_base + (v_row->>'sequence')::integer, (v_row->>'created_at')::timestamptz);
-  end loop;
-
-  v_part := p_changes->'entries';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'entries', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
     update skein.messages m set
       number = p_messages + (v_row->>'first')::integer + m.part, run_id = (v_row->>'run_id')::uuid
     where m.session_id = p_session and m.number is null and m.message_id = (v_row->>'message_id')::uuid;
   end loop;
 
-  v_part := p_changes->'awaits';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'awaits', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
     insert into skein.awaits (session_id, tool_use_id, kind, opened)
     values (p_session, v_row->>'tool_use_id', v_row->>'kind', (v_row->>'opened')::json);
   end loop;
 
-  v_part := p_changes->'closes';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'closes', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
     update skein.awaits a set closed_at = (v_row->>'closed_at')::timestamptz, resolution = v_row->>'resolution'
     where a.session_id = p_session and a.place = (
@@ -135,16 +126,16 @@ begin
       order by o.place limit 1);
   end loop;
 
-  v_part := p_changes->'checkpoints';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'checkpoints', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
     insert into skein.checkpoints (id, session_id, user_message_uuid, files_modified, created_at)
     values ((v_row->>'id')::uuid, p_session, v_row->>'user_message_uuid',
       array(select jsonb_array_elements_text(v_row->'files_modified')), (v_row->>'created_at')::timestamptz);
   end loop;
 
-  v_part := p_changes->'files';
-  for i in 0 .. coalesce(jsonb_array_length(v_part), 0) - 1 loop
+  v_part := coalesce(p_changes->'files', '[]');
+  for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
     insert into skein.files (session_id, run_id, file_id, shown, created_at)
     values (p_session, (v_row->>'run_id')::uuid, v_row->>'file_id', (v_row->>'shown')::json,
@@ -183,7 +174,8 @@ end $$;
 -- key_reused | not_found | lease_lost | already_exists.
 --
 -- p_begins: the first event is session.created. p_tenant is null when the caller did not name one. p_entered and p_started
--- say how many messages and runs are numbered here; p_add is what the counters of the head grow by.
+-- say how many messages and runs are numbered here; p_add is what the counters of the head grow by; p_row_… are the rows of
+-- messages.
 --
 -- Its plans are made once per connection, perhaps while the tables are empty: they must be right for full ones.
 create function skein.append(
@@ -193,7 +185,9 @@ create function skein.append(
   p_key_tenant text, p_key text, p_fingerprint text,
   p_due double precision, p_release boolean, p_release_due double precision,
   p_entered integer, p_started integer, p_step integer, p_container text, p_known_input bigint, p_known_output bigint,
-  p_add bigint[], p_changes jsonb)
+  p_add bigint[], p_row_ids uuid[], p_row_messages uuid[], p_row_parts integer[], p_row_numbers integer[],
+  p_row_roles text[], p_row_contents text[], p_row_calls text[], p_row_runs uuid[], p_row_sequences integer[],
+  p_changes jsonb)
 returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_count integer := cardinality(p_ids);
@@ -318,6 +312,12 @@ begin
       least(v_first + (i - 1) * interval '1 microsecond', v_limit)
     from generate_series(1, v_count) i;
   end if;
+
+  for i in 1 .. coalesce(cardinality(p_row_ids), 0) loop
+    insert into skein.messages (id, session_id, message_id, part, number, role, content, tool_call_id, run_id, sequence, created_at)
+    values (p_row_ids[i], p_session, p_row_messages[i], p_row_parts[i], v_messages - p_entered + p_row_numbers[i],
+      p_row_roles[i], p_row_contents[i]::json, p_row_calls[i], p_row_runs[i], v_last - v_count + p_row_sequences[i], p_at);
+  end loop;
 
   if p_changes is not null then
     perform skein.apply(p_session, v_last - v_count, v_messages - p_entered, v_runs - p_started, p_changes);
