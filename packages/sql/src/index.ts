@@ -2,7 +2,9 @@
 export { type BuildCopyOptions, type BuildCopyResult, buildCopy } from "./copy/build-copy.ts";
 export { createSql, type Sql, type SqlOptions, type SqlResult, type SqlStream, type Table } from "./create-sql.ts";
 export { EXAMPLES, type Example } from "./examples.ts";
+export { initSql } from "./init-sql.ts";
 export { exportTables } from "./export-tables.ts";
-export { namesPlatform } from "./platform.ts";
+export { copyStatus, type CopyStatus, removeCopy } from "./copy/copy-status.ts";
+export { splitStatements, type Statements } from "./statements.ts";
 export { SqlError } from "./sql-error.ts";
 export type { Column, Row, Value } from "./values.ts";

@@ -23,7 +23,7 @@ export function branchesOf(path: string, fallbackTime: Date): readonly FileBranc
     return {
       atUuid,
       childUuids,
-      prompts: ways.map(({ humanPrompt }) => humanPrompt),
+      prompts: ways.map((way) => (way.type === "user" && way.role === "user" ? way.humanPrompt : null)),
       firstAt: new Date(Math.min(...times)),
       lastAt: new Date(Math.max(...times)),
     };

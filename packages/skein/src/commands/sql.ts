@@ -2,39 +2,51 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history";
-import { EXAMPLES, type Sql, SqlError, createSql, exportTables, namesPlatform } from "@skein/sql";
+import { EXAMPLES, type Sql, SqlError, createSql, exportTables, initSql } from "@skein/sql";
 import { readConfig } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { EXIT, UsageError, failureOf } from "../terminal/exit.ts";
 import { type Screen, createScreen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
-import { FORMATS, type Format, formatted } from "./sql/formats.ts";
+import { writeAnswer, writeParquet } from "./sql/answer.ts";
+import { cache, startBuilder } from "./sql/cache.ts";
+import { FORMATS, type Format } from "./sql/formats.ts";
+import { createOutput } from "./sql/output.ts";
+import { printSchema } from "./sql/print-schema.ts";
+import { ask } from "./sql/prompt.ts";
 
 const HELP = `skein sql: ask Claude Code's data and the platform's sessions in SQL (DuckDB)
 
 Usage: skein sql "SELECT …" [options]
        skein sql -f FILE [options]
+       skein sql                               A prompt, on a terminal
        skein sql examples [NAME] [options]     Questions that are worth asking; runs one
        skein sql export DIR|FILE.duckdb        Every table as Parquet, or as one database
+       skein sql init                          The tables as SQL for the stock DuckDB shell
+       skein sql cache [build|clear]           The copy that makes questions quick: where it is; makes it; removes it
 
 Options:
-  -f, --file FILE    Read the statements from a file
+  -f, --file FILE    Read the statements from a file; - is standard input
   --schema           Every table and column, and what they mean
   --root DIR         A Claude Code data directory; may be given several times
   --store URL        The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)
   --json             A JSON array of row objects      --jsonl     One object per line
   --csv              CSV; formulas are defused        --markdown  A Markdown table
   --box              A table with lines               --table     A table (the default)
-  --no-cache         Keep nothing in Skein's cache folder
+  --parquet FILE     Write the answer to a Parquet file
+  --plot             Draw a chart: names of rows and numbers
+  --no-cache         Read the files themselves, and keep nothing in Skein's cache folder
+  --afresh           With "cache build": from nothing, instead of from the copy that is there
   -h, --help         This text
 
 Examples:
   skein sql "SELECT model, sum(cost_usd) FROM claude.responses GROUP BY 1"
   skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --jsonl
-  skein sql examples failing-tools --markdown
+  skein sql examples usage-by-day --plot
 
-Exit codes: 0 done, 1 the statement failed, 2 called wrongly, 3 no such directory or example
+Exit codes: 0 done, 1 the statement failed, 2 called wrongly, 3 no such directory or example, 4 a file could not be written
 `;
 
 /** `skein sql`: one question over everything. The statements are the caller's own and run with the caller's rights. */
@@ -58,41 +70,93 @@ export async function sql(args: readonly string[]): Promise<number> {
   }
 }
 
+type Values = ReturnType<typeof parsed>["values"];
+
 async function run(args: readonly string[], screen: Screen): Promise<number> {
   const { values, positionals } = parsed(args);
   const [word, name] = positionals;
   const isBare = word === undefined && values.file === undefined && values.schema !== true;
-  if (values.help === true || isBare) {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  if (values.help === true || (isBare && !isTerminal)) {
     screen.out(HELP);
     return values.help === true ? EXIT.completed : EXIT.usage;
+  }
+  const place = {
+    ...(values.root === undefined ? {} : { roots: values.root }),
+    cacheFolder: cacheFolder(process.env),
+  };
+  if (word === "cache") return cache(name, { ...place, afresh: values.afresh === true, screen });
+  if (word === "init") {
+    screen.out(initSql(values.root?.[0]));
+    return EXIT.completed;
   }
   if (word === "examples" && name === undefined) {
     const width = Math.max(...EXAMPLES.map((example) => example.name.length));
     for (const { name: each, question } of EXAMPLES) screen.out(`${each.padEnd(width)}  ${question}\n`);
     return EXIT.completed;
   }
-  const statement = values.schema === true || word === "export" ? undefined : statementOf(values.file, positionals);
-  const wantsStore = statement === undefined ? word === "export" : namesPlatform(statement);
-  const storeUrl = wantsStore ? storeUrlOf(values.store) : undefined;
-  const store = storeUrl === undefined ? undefined : await openStore(storeUrl);
+  const format = formatOf(values);
+  const statement =
+    isBare || values.schema === true || word === "export" ? undefined : statementOf(values.file, positionals);
+  let store: Store | undefined;
   const database = await createSql({
-    ...(store && { store }),
     ...(values.root === undefined ? {} : { roots: values.root }),
-    cacheFolder: values.cache ? cacheFolder(process.env) : null,
+    store: async () => {
+      const url = storeUrlOf(values.store);
+      store = url === undefined ? undefined : await openStore(url);
+      return store;
+    },
+    cacheFolder: values.cache ? place.cacheFolder : null,
   });
-  const done = screen.progress("Asking");
   try {
-    if (values.schema === true) return await printSchema(database, screen);
-    if (statement === undefined) return await exported(database, name, screen);
-    const results = await database.run(statement).finally(done);
-    const format = formatOf(values);
-    for (const result of results) if (result.columns.length > 0) screen.out(formatted(result, format, screen.columns));
-    return EXIT.completed;
+    if (values.schema === true) {
+      printSchema(await database.tables(), screen);
+      return EXIT.completed;
+    }
+    if (word === "export") return await exported(database, name, screen);
+    if (statement === undefined) {
+      const historyFile = join(readConfig().dataDir, "sql-history");
+      await ask({ database, screen, historyFile: values.cache ? historyFile : null, format });
+      return EXIT.completed;
+    }
+    return await answered(database, statement, { values, format, screen });
   } finally {
-    done();
+    if (values.cache) startBuilder(database.scannedBytes(), values.root);
     database.close();
     await store?.close();
   }
+}
+
+interface Asked {
+  readonly values: Values;
+  readonly format: Format;
+  readonly screen: Screen;
+}
+
+async function answered(database: Sql, statement: string, { values, format, screen }: Asked): Promise<number> {
+  const done = screen.progress("Asking");
+  try {
+    if (values.parquet !== undefined) return await parquet(database, statement, values.parquet, screen);
+    const output = createOutput({ stdout: process.stdout, env: process.env, pages: true });
+    try {
+      for await (const answer of database.stream(statement)) {
+        done();
+        await writeAnswer(answer, { format, plots: values.plot === true, columns: screen.columns, output });
+        if (output.isClosed) break;
+      }
+    } finally {
+      await output.close();
+    }
+    return EXIT.completed;
+  } finally {
+    done();
+  }
+}
+
+async function parquet(database: Sql, statement: string, file: string, screen: Screen): Promise<number> {
+  const code = await writeParquet(database, statement, file);
+  if (code !== EXIT.completed) screen.note(`${visible(file)} exists. Name a file that does not.\n`);
+  return code;
 }
 
 function statementOf(file: string | undefined, words: readonly string[]): string {
@@ -108,20 +172,9 @@ function statementOf(file: string | undefined, words: readonly string[]): string
   return word;
 }
 
-async function printSchema(database: Sql, screen: Screen): Promise<number> {
-  for (const { name, about, columns } of await database.tables()) {
-    screen.out(`${screen.paint.out.bold(name)}  ${about}\n`);
-    const width = Math.max(...columns.map((column) => column.name.length));
-    const types = Math.max(...columns.map(({ type }) => type.length));
-    for (const column of columns)
-      screen.out(`  ${column.name.padEnd(width)}  ${column.type.padEnd(types)}  ${column.about}\n`);
-    screen.out("\n");
-  }
-  return EXIT.completed;
-}
-
 async function exported(database: Sql, target: string | undefined, screen: Screen): Promise<number> {
   if (target === undefined) throw new UsageError("Where to? skein sql export DIR, or FILE.duckdb.");
+  const done = screen.progress("Exporting");
   try {
     for (const path of await exportTables(database, target)) screen.out(`${visible(path)}\n`);
     return EXIT.completed;
@@ -129,6 +182,8 @@ async function exported(database: Sql, target: string | undefined, screen: Scree
     if (error instanceof SqlError || !(error instanceof Error)) throw error;
     screen.note(`${visible(error.message)}\n`);
     return EXIT.io;
+  } finally {
+    done();
   }
 }
 
@@ -147,7 +202,10 @@ function parsed(args: readonly string[]) {
         jsonl: { type: "boolean" },
         csv: { type: "boolean" },
         markdown: { type: "boolean" },
+        parquet: { type: "string" },
+        plot: { type: "boolean" },
         cache: { type: "boolean", default: true },
+        afresh: { type: "boolean" },
         help: { type: "boolean", short: "h" },
       },
       allowPositionals: true,
@@ -158,10 +216,12 @@ function parsed(args: readonly string[]) {
   }
 }
 
-function formatOf(values: Readonly<Record<string, unknown>>): Format {
-  const given = FORMATS.filter((format) => values[format] === true);
+function formatOf(values: Values): Format {
+  const given: string[] = FORMATS.filter((format) => values[format] === true);
+  if (values.parquet !== undefined) given.push("parquet");
+  if (values.plot === true) given.push("plot");
   if (given.length > 1) throw new UsageError(`--${given.join(" and --")} at once: choose one.`);
-  return given[0] ?? "table";
+  return FORMATS.find((format) => format === given[0]) ?? "table";
 }
 
 /** The store that was named, or the one in the data folder if there is one: a question makes no store. */

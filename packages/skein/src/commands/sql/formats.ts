@@ -1,35 +1,72 @@
-import type { Column, SqlResult, Value } from "@skein/sql";
+import type { Column, Row, Value } from "@skein/sql";
 import { visible, visibleJson, visibleLine } from "../../terminal/visible.ts";
+import { widthOf } from "../../terminal/width.ts";
 
 /** How an answer can be written. */
 export const FORMATS = ["table", "box", "json", "jsonl", "csv", "markdown"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The answer as text, ready for a terminal: what the data hold does nothing to it. */
-export function formatted(result: SqlResult, format: Format, columns: number): string {
+/** An answer as text, piece by piece, ready for a terminal: what the data hold does nothing to it. */
+export interface Formatter {
+  rows(rows: readonly Row[]): string;
+  /** What is left when there are no more rows. */
+  end(): string;
+}
+
+export function createFormatter(format: Format, columns: readonly Column[], width: number): Formatter {
   switch (format) {
     case "json":
-      return `[${result.rows.map((_, at) => visibleJson(objectOf(result, at))).join(",\n ")}]\n`;
+      return json(columns);
     case "jsonl":
-      return result.rows.map((_, at) => `${visibleJson(objectOf(result, at))}\n`).join("");
+      return plain("", (row) => `${visibleJson(objectOf(columns, row))}\n`);
     case "csv":
-      return [result.columns.map(({ name }) => name), ...result.rows]
-        .map((row) => `${row.map(csvCell).join(",")}\r\n`)
-        .join("");
+      return plain(csvLine(columns.map(({ name }) => name)), csvLine);
     case "markdown":
-      return markdown(result);
+      return plain(
+        markdownLine(columns.map(({ name }) => name)) +
+          markdownLine(columns.map(({ type }) => (isNumber(type) ? "---:" : "---"))),
+        markdownLine,
+      );
     case "table":
-      return lined(result, columns, { edge: "", between: "  ", rule: "" });
+      return lined(columns, width, { edge: "", between: "  ", rule: "" });
     case "box":
-      return lined(result, columns, { edge: "│", between: " │ ", rule: "─" });
+      return lined(columns, width, { edge: "│", between: " │ ", rule: "─" });
   }
 }
 
+/** A title, and then a line for each row. */
+function plain(title: string, line: (row: Row) => string): Formatter {
+  let before = title;
+  const taken = (): string => {
+    const text = before;
+    before = "";
+    return text;
+  };
+  return { rows: (rows) => taken() + rows.map(line).join(""), end: taken };
+}
+
+function json(columns: readonly Column[]): Formatter {
+  let before = "[";
+  return {
+    rows(rows) {
+      const text = rows
+        .map((row) => {
+          const item = before + visibleJson(objectOf(columns, row));
+          before = ",\n ";
+          return item;
+        })
+        .join("");
+      return text;
+    },
+    end: () => (before === "[" ? "[]\n" : "]\n"),
+  };
+}
+
 /** Two columns of one name would lose one: the second is numbered. */
-function objectOf({ columns, rows }: SqlResult, at: number): Record<string, Value> {
-  const row: Record<string, Value> = {};
-  for (const [place, name] of namesOf(columns).entries()) row[name] = rows[at]?.[place] ?? null;
-  return row;
+function objectOf(columns: readonly Column[], row: Row): Record<string, Value> {
+  const object: Record<string, Value> = {};
+  for (const [at, name] of namesOf(columns).entries()) object[name] = row[at] ?? null;
+  return object;
 }
 
 function namesOf(columns: readonly Column[]): readonly string[] {
@@ -42,10 +79,12 @@ function namesOf(columns: readonly Column[]): readonly string[] {
   });
 }
 
-function textOf(value: Value): string {
+export function textOf(value: Value): string {
   if (value === null) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
 /** A spreadsheet would run a cell that begins like a formula; numbers are no formulas. */
 function csvCell(value: Value): string {
@@ -54,15 +93,8 @@ function csvCell(value: Value): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-function markdown({ columns, rows }: SqlResult): string {
-  const cell = (value: Value): string => visibleLine(textOf(value)).replaceAll("\\", "\\\\").replaceAll("|", "\\|");
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
-  return [
-    line(columns.map(({ name }) => cell(name))),
-    line(columns.map(({ type }) => (isNumber(type) ? "---:" : "---"))),
-    ...rows.map((row) => line(row.map(cell))),
-  ].join("");
-}
+const markdownLine = (row: Row): string =>
+  `| ${row.map((value) => visibleLine(textOf(value)).replaceAll("\\", "\\\\").replaceAll("|", "\\|")).join(" | ")} |\n`;
 
 interface Lines {
   readonly edge: string;
@@ -70,37 +102,53 @@ interface Lines {
   readonly rule: string;
 }
 
-function lined({ columns, rows }: SqlResult, width: number, { edge, between, rule }: Lines): string {
+/** The first rows say how wide a column is; cells of later ones that are wider are cut. */
+const MEASURED_ROWS = 1000;
+
+function lined(columns: readonly Column[], width: number, { edge, between, rule }: Lines): Formatter {
   const most = Math.max(20, Math.floor(width / Math.min(3, Math.max(1, columns.length))));
-  const shown = [columns.map(({ name }) => name), ...rows].map((row) => row.map((value) => cut(textOf(value), most)));
-  const widths = columns.map((_, at) => Math.max(...shown.map((row) => Array.from(row[at] ?? "").length)));
-  const inside = (row: readonly string[]): string =>
-    row
-      .map((text, at) => {
-        const space = " ".repeat((widths[at] ?? 0) - Array.from(text).length);
+  const cells = (row: Row): readonly string[] => row.map((value) => cut(textOf(value), most));
+  const titles = columns.map(({ name }) => cut(name, most));
+  let measured: (readonly string[])[] | undefined = [];
+  let widths: readonly number[] = [];
+  const line = (row: readonly string[]): string => {
+    const inside = row
+      .map((given, at) => {
+        const text = widthOf(given) > (widths[at] ?? 0) ? cut(given, widths[at] ?? 0) : given;
+        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - widthOf(text)));
         return isNumber(columns[at]?.type ?? "") ? space + text : text + space;
       })
       .join(between);
-  if (rule === "") return shown.map((row) => `${inside(row).trimEnd()}\n`).join("");
+    return edge === "" ? `${inside.trimEnd()}\n` : `${edge} ${inside} ${edge}\n`;
+  };
   const border = (left: string, middle: string, right: string): string =>
-    `${left}${widths.map((each) => rule.repeat(each + 2)).join(middle)}${right}\n`;
-  const [head = [], ...body] = shown;
-  return [
-    border("┌", "┬", "┐"),
-    `${edge} ${inside(head)} ${edge}\n`,
-    border("├", "┼", "┤"),
-    ...body.map((row) => `${edge} ${inside(row)} ${edge}\n`),
-    border("└", "┴", "┘"),
-  ].join("");
+    rule === "" ? "" : `${left}${widths.map((each) => rule.repeat(each + 2)).join(middle)}${right}\n`;
+  const measure = (): string => {
+    if (!measured) return "";
+    const first = measured;
+    measured = undefined;
+    widths = titles.map((title, at) =>
+      first.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), widthOf(title)),
+    );
+    return border("┌", "┬", "┐") + line(titles) + border("├", "┼", "┤") + first.map(line).join("");
+  };
+  return {
+    rows(rows) {
+      if (!measured) return rows.map((row) => line(cells(row))).join("");
+      for (const row of rows) measured.push(cells(row));
+      return measured.length < MEASURED_ROWS ? "" : measure();
+    },
+    end: () => measure() + border("└", "┴", "┘"),
+  };
 }
 
 function cut(text: string, most: number): string {
   const characters = Array.from(visibleLine(text.slice(0, most * 2)));
   return characters.length <= most && text.length <= most * 2
     ? characters.join("")
-    : `${characters.slice(0, most - 1).join("")}…`;
+    : `${characters.slice(0, Math.max(0, most - 1)).join("")}…`;
 }
 
-function isNumber(type: string): boolean {
+export function isNumber(type: string): boolean {
   return /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/.test(type);
 }

@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import type { Row, Sql, SqlStream } from "@skein/sql";
+import { EXIT, UsageError } from "../../terminal/exit.ts";
+import { type Format, createFormatter } from "./formats.ts";
+import type { Output } from "./output.ts";
+import { plot } from "./plot.ts";
+
+export interface AnswerOptions {
+  readonly format: Format;
+  /** A chart instead of rows. */
+  readonly plots: boolean;
+  readonly columns: number;
+  readonly output: Output;
+}
+
+/** Writes an answer as it comes. Answers how many rows there were. */
+export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerOptions): Promise<number> {
+  const { output } = options;
+  if (options.plots) return writePlot({ columns, rows }, options);
+  const formatter = createFormatter(options.format, columns, options.columns);
+  let count = 0;
+  for await (const some of rows) {
+    count += some.length;
+    await output.write(formatter.rows(some));
+    // Nobody reads any more: `| head`, or `q` in the pager.
+    if (output.isClosed) return count;
+  }
+  if (columns.length > 0) await output.write(formatter.end());
+  return count;
+}
+
+async function writePlot({ columns, rows }: SqlStream, { output, columns: width }: AnswerOptions): Promise<number> {
+  const all: Row[] = [];
+  for await (const some of rows) all.push(...some);
+  const chart = plot(columns, all, width);
+  if (chart === undefined)
+    throw new UsageError("A chart needs a column that names the rows and a column of numbers. Leave out --plot.");
+  await output.write(chart);
+  return all.length;
+}
+
+/** Writes the answer to a file of its own. A file that exists is never written over. */
+export async function writeParquet(database: Sql, statement: string, file: string): Promise<number> {
+  if (existsSync(file)) return EXIT.io;
+  const one = statement.trim().replace(/;\s*$/, "");
+  await database.run(`COPY (${one}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet)`);
+  return EXIT.completed;
+}

@@ -1,0 +1,27 @@
+import type { Table } from "@skein/sql";
+
+const KEYWORDS = [
+  ..."SELECT FROM WHERE GROUP ORDER BY ALL LIMIT HAVING JOIN LEFT USING ON AS AND OR NOT NULL IS IN LIKE ILIKE BETWEEN".split(
+    " ",
+  ),
+  ..."DISTINCT UNION WITH CASE WHEN THEN ELSE END ASC DESC COUNT SUM AVG MIN MAX DESCRIBE SUMMARIZE EXPLAIN COPY TO".split(
+    " ",
+  ),
+];
+
+/**
+ * What the word that is being typed may become: tables, columns of the tables that the statement names (of all if it
+ * names none), keywords.
+ */
+export function completions(tables: readonly Table[], statement: string): readonly [found: string[], word: string] {
+  const word = /[\w.]*$/.exec(statement)?.[0] ?? "";
+  if (word === "") return [[], word];
+  const lower = word.toLowerCase();
+  const named = tables.filter(({ name }) => new RegExp(`\\b${name.replace(".", "\\.")}\\b`, "i").test(statement));
+  const columns = (named.length > 0 ? named : tables).flatMap((table) => table.columns.map(({ name }) => name));
+  const isUpper = /^[A-Z]+$/.test(word);
+  const keywords = KEYWORDS.map((keyword) => (isUpper ? keyword : keyword.toLowerCase()));
+  const names = [...tables.map(({ name }) => name), ...columns, ...keywords];
+  const found = names.filter((name) => name.toLowerCase().startsWith(lower) && name !== word);
+  return [[...new Set(found)].toSorted(), word];
+}

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** Where an answer goes: waits for a reader that is slow, and knows when it has gone. */
+export interface Output {
+  readonly isClosed: boolean;
+  write(text: string): Promise<void>;
+  /** Waits until the reader has seen everything. */
+  close(): Promise<void>;
+}
+
+export interface OutputOptions {
+  readonly stdout: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+  /** Answers that are longer than the terminal go to a pager. */
+  readonly pages: boolean;
+}
+
+export function createOutput({ stdout, env, pages }: OutputOptions): Output {
+  const pager = pages && stdout.isTTY ? pagerOf(env) : undefined;
+  let child: ChildProcess | undefined;
+  let held = "";
+  let isClosed = false;
+  const closed = (): void => {
+    isClosed = true;
+  };
+
+  const send = async (stream: NodeJS.WritableStream, text: string): Promise<void> => {
+    if (isClosed || text === "") return;
+    if (stream.write(text)) return;
+    const done = new AbortController();
+    const either = ["drain", "close", "error"].map((event) => once(stream, event, { signal: done.signal }));
+    await Promise.race(either).finally(() => {
+      done.abort();
+      // The other two are rejected now, which nobody needs to know.
+      for (const each of either) each.catch(() => undefined);
+    });
+  };
+
+  return {
+    get isClosed() {
+      return isClosed;
+    },
+    async write(text) {
+      if (pager === undefined) return send(stdout, text);
+      if (child) return send(child.stdin ?? stdout, text);
+      held += text;
+      if (held.split("\n").length <= (stdout.rows ?? 24)) return;
+      child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "-RX", ...env } });
+      child.on("error", closed);
+      child.on("exit", closed);
+      child.stdin?.on("error", closed);
+      await send(child.stdin ?? stdout, held);
+    },
+    async close() {
+      if (!child) return send(stdout, held);
+      child.stdin?.end();
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    },
+  };
+}
+
+/** The pager that was asked for, or `less` where there is one. */
+function pagerOf(env: NodeJS.ProcessEnv): string | undefined {
+  const given = env["PAGER"];
+  if (given !== undefined) return given === "" || given === "cat" ? undefined : given;
+  return (env["PATH"] ?? "").split(delimiter).some((folder) => canRun(join(folder, "less"))) ? "less" : undefined;
+}
+
+function canRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

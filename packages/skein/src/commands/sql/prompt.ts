@@ -1,0 +1,186 @@
+import { appendFileSync, chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { createInterface } from "node:readline";
+import { EXAMPLES, type Sql, SqlError, splitStatements } from "@skein/sql";
+import { UsageError } from "../../terminal/exit.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { visible } from "../../terminal/visible.ts";
+import { writeAnswer } from "./answer.ts";
+import { completions } from "./complete.ts";
+import { FORMATS, type Format } from "./formats.ts";
+import { type Output, createOutput } from "./output.ts";
+import { printSchema } from "./print-schema.ts";
+
+const HELP = `A statement ends with a semicolon and may have several lines. Tab completes tables and columns.
+
+  .tables           Every table
+  .schema [TABLE]   Columns, and what they mean
+  .examples [NAME]  Questions that are worth asking; runs one
+  .mode FORMAT      ${FORMATS.join(", ")}
+  .plot             The next answers as charts, or as rows again
+  .timing           Whether each answer says how long it took
+  .exit             Leave (Ctrl-D does the same)
+
+Ctrl-C stops a statement that is running, or throws away what was typed.
+`;
+
+export interface PromptDeps {
+  readonly database: Sql;
+  readonly screen: Screen;
+  /** Where what was typed is kept; null keeps nothing. */
+  readonly historyFile: string | null;
+  readonly format: Format;
+}
+
+const HISTORY_LINES = 1000;
+
+/** Statements from a terminal, one after the other. */
+export async function ask(deps: PromptDeps): Promise<void> {
+  const { database, screen, historyFile } = deps;
+  const { note: paint } = screen.paint;
+  let { format } = deps;
+  let plots = false;
+  let times = true;
+  let typed = "";
+  let isRunning = false;
+  const tables = await database.tables();
+
+  const input = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    terminal: true,
+    history: readHistory(historyFile),
+    historySize: HISTORY_LINES,
+    removeHistoryDuplicates: true,
+    completer: (line: string) => {
+      const [found, word] = completions(tables, typed + line);
+      return [[...found], word];
+    },
+  });
+  const next = (): void => {
+    input.setPrompt(typed === "" ? "skein> " : "  ...> ");
+    input.prompt();
+  };
+
+  async function show(statement: string): Promise<void> {
+    for await (const answer of database.stream(statement)) {
+      const output: Output = createOutput({ stdout: process.stdout, env: process.env, pages: true });
+      const started = performance.now();
+      let rows = 0;
+      try {
+        rows = await writeAnswer(answer, { format, plots, columns: screen.columns, output });
+      } finally {
+        await output.close();
+      }
+      const took = `${rows} ${rows === 1 ? "row" : "rows"} in ${Math.round(performance.now() - started)} ms`;
+      if (times) screen.note(paint.dim(`${took}\n`));
+    }
+  }
+
+  async function run(statement: string): Promise<void> {
+    isRunning = true;
+    try {
+      await show(statement);
+    } catch (error) {
+      if (!(error instanceof SqlError) && !(error instanceof UsageError)) throw error;
+      const isStopped = error.message.startsWith("INTERRUPT");
+      screen.note(isStopped ? paint.yellow("Stopped.\n") : `${paint.red(visible(error.message))}\n`);
+    } finally {
+      isRunning = false;
+    }
+  }
+
+  /** A line that begins with a dot is for the prompt itself. */
+  async function obey(line: string): Promise<"leave" | void> {
+    const [word, name] = line.trim().split(/\s+/);
+    switch (word) {
+      case ".exit":
+      case ".quit":
+        return "leave";
+      case ".help":
+        return screen.out(HELP);
+      case ".tables":
+        for (const { name: table, about } of await database.tables()) screen.out(`${table.padEnd(28)}  ${about}\n`);
+        return;
+      case ".schema":
+        return printSchema(await database.tables(), screen, name);
+      case ".mode": {
+        const known = FORMATS.find((each) => each === name);
+        if (known) format = known;
+        else screen.note(`There are ${FORMATS.join(", ")}.\n`);
+        return;
+      }
+      case ".plot":
+        plots = !plots;
+        return screen.note(plots ? "Answers are charts.\n" : "Answers are rows.\n");
+      case ".timing":
+        times = !times;
+        return;
+      case ".examples": {
+        const example = EXAMPLES.find((each) => each.name === name);
+        if (example) {
+          screen.out(`${example.sql};\n`);
+          return run(example.sql);
+        }
+        for (const each of EXAMPLES) screen.out(`${each.name.padEnd(20)}  ${each.question}\n`);
+        return;
+      }
+      default:
+        screen.note(`There is no ${visible(word ?? "")}. .help lists what you can type.\n`);
+    }
+  }
+
+  async function hear(line: string): Promise<"leave" | void> {
+    if (typed === "" && line.trimStart().startsWith(".")) return obey(line);
+    typed += `${line}\n`;
+    const { whole, rest } = splitStatements(typed);
+    // Only what is finished runs; a text that is still open holds its semicolons.
+    typed = rest.trim() === "" ? "" : rest.trimStart();
+    for (const statement of whole) await run(statement);
+  }
+
+  input.on("SIGINT", () => {
+    if (isRunning) return database.interrupt();
+    if (typed === "" && input.line === "") screen.note("\nCtrl-D or .exit leaves.");
+    typed = "";
+    // Whatever stands on the line is thrown away.
+    input.write(null, { ctrl: true, name: "e" });
+    input.write(null, { ctrl: true, name: "u" });
+    screen.note("\n");
+    next();
+  });
+
+  screen.note(paint.dim("SQL over Claude Code's data and Skein's sessions. .help lists what you can type.\n"));
+  next();
+  for await (const line of input) {
+    keep(historyFile, line);
+    if ((await hear(line)) === "leave") break;
+    next();
+  }
+  input.close();
+}
+
+/** Newest first, as readline wants it. */
+function readHistory(file: string | null): string[] {
+  if (file === null) return [];
+  try {
+    const lines = readFileSync(file, "utf8").split("\n");
+    return lines
+      .filter((line) => line !== "")
+      .toReversed()
+      .slice(0, HISTORY_LINES);
+  } catch {
+    return [];
+  }
+}
+
+function keep(file: string | null, line: string): void {
+  if (file === null || line.trim() === "") return;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    appendFileSync(file, `${line}\n`, { mode: 0o600 });
+    chmodSync(file, 0o600);
+  } catch {
+    // What cannot be kept is not worth an error.
+  }
+}

@@ -1,0 +1,3 @@
+export function initSql(root: string | undefined): string {
+  return root ?? "";
+}
