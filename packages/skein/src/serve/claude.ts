@@ -2,13 +2,20 @@ import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
-import { type AgentConfig, type ClaudeOptions, KnownError } from "@skein/protocol";
-import type { Runtime } from "@skein/core";
+import { type ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
+import { isPublicAddress } from "@skein/adapters/tools";
+import type { Records, Runtime } from "@skein/core";
+import type { AgentConfig } from "@skein/protocol";
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
 
 export interface ClaudeDeps {
   readonly dataDir: string;
+  readonly records: Records;
+  /** What the operator has opened. */
+  readonly settings: ClaudeSettings;
+  /** Addresses that hooks and MCP servers may have although they are not public. */
+  readonly allowedAddresses: readonly string[];
   /** Where children find the model. */
   readonly api: { readonly apiKey: string; readonly baseUrl: string | undefined };
 }
@@ -21,13 +28,23 @@ export interface Claude {
   close(): void;
 }
 
-export function createClaude({ dataDir, api }: ClaudeDeps): Claude {
+export function createClaude({ dataDir, records, settings, allowedAddresses, api }: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
-  const folder = (...names: readonly string[]): string => {
-    const path = join(dataDir, "claude", ...names);
+  const folder = (tenant: string, name: string): string => {
+    const path = join(dataDir, "claude", tenant, name);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return path;
   };
+  const places = {
+    allowsAddress: (address: string): boolean => allowedAddresses.includes(address) || isPublicAddress(address),
+    ...(allowedAddresses.length > 0 && { allowsPort: () => true }),
+  };
+  const policy = createClaudePolicy({
+    settings,
+    records,
+    defaultFolder: (tenant) => folder(tenant, "work"),
+    places,
+  });
 
   return {
     runtimes(parts) {
@@ -38,31 +55,19 @@ export function createClaude({ dataDir, api }: ClaudeDeps): Claude {
           ANTHROPIC_API_KEY: api.apiKey,
           ...(api.baseUrl !== undefined && { ANTHROPIC_BASE_URL: api.baseUrl }),
         },
-        async optionsOf(state, prompt) {
-          const options = optionsOf(state, prompt);
-          return { ...options, cwd: options.cwd ?? folder(state.tenant, "work") };
-        },
+        optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),
       });
       return new Map([["claude-code", runtime]]);
     },
     gate: {
       problem: async () => sdkProblem(),
-      admit: async (options) => refuseClosed(options),
-      inherit: async () => {},
-      forget: async () => {},
+      admit: (options, { principal: { tenant, scopes }, sessionId }) =>
+        policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
+      inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
+      forget: (sessionId, { tenant }) => policy.forget(sessionId, tenant),
     },
     close: () => runtime?.close(),
   };
-}
-
-/** What would reach into this machine. */
-const CLOSED = ["cwd", "add_dirs", "env", "settings", "plugins", "mcp_servers", "extra_args", "hooks"] as const;
-
-function refuseClosed(options: Partial<ClaudeOptions>): Partial<ClaudeOptions> {
-  const named = CLOSED.find((name) => Object.keys(options[name] ?? {}).length > 0);
-  if (named !== undefined || options.permission_mode === "bypassPermissions")
-    throw new KnownError("invalid", `${named ?? "permission_mode"}: The operator of this server has not opened this.`);
-  return options;
 }
 
 const SDK = "@anthropic-ai/claude-agent-sdk";

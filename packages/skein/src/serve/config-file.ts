@@ -1,7 +1,9 @@
 import { pathToFileURL } from "node:url";
-import { type Records, type Tool, createAgents, derivedId } from "@skein/core";
+import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
+import { type Records, type Tool, createAgents, derivedId, parsed } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import { isDeepStrictEqual } from "node:util";
+import type { z } from "zod";
 import { type Agent, registrationsOf } from "../agent.ts";
 import type { RegisteredAgent } from "../host.ts";
 
@@ -11,11 +13,14 @@ export interface SkeinConfig {
   readonly agents?: readonly Agent[];
   /** Tools that agents made over HTTP may name. */
   readonly tools?: readonly Tool[];
+  /** What requests may hand to Claude Code; everything that is left out is closed. */
+  readonly claude?: z.input<typeof ClaudeSettings>;
 }
 
 export interface ServedCode {
   readonly agents: readonly RegisteredAgent[];
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly claude: ClaudeSettings;
 }
 
 /** Loads the code of a server from its config file; without one there is none. */
@@ -30,10 +35,14 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
   return codeOf(loaded.default);
 }
 
-export function codeOf({ agents = [], tools = [] }: SkeinConfig): ServedCode {
+export function codeOf({ agents = [], tools = [], claude = {} }: SkeinConfig): ServedCode {
   const registered = agents.flatMap((agent) => registrationsOf(agent));
   const all = [...tools, ...registered.flatMap((one) => [...one.tools.values()])];
-  return { agents: registered, tools: new Map(all.map((tool) => [tool.name, tool])) };
+  return {
+    agents: registered,
+    tools: new Map(all.map((tool) => [tool.name, tool])),
+    claude: parsed(ClaudeSettings, claude),
+  };
 }
 
 /** Keeps the agents of the code as records, each under the same id at every start. A change of the code makes a version. */

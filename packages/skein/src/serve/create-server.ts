@@ -18,11 +18,11 @@ export interface ServerOptions extends SkeinConfig {
 
 /** The server of `skein serve` inside another program. What is not told comes from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const { port, host, store, data, limits, log, agents = [], tools = [] } = options;
+  const { port, host, store, data, limits, log, agents = [], tools = [], claude = {} } = options;
   const flags = { host, store, data, ...(port !== undefined && { port: String(port) }) };
   return startServer({
     ...serveSettings(flags, readConfig()),
-    code: codeOf({ agents, tools }),
+    code: codeOf({ agents, tools, claude }),
     ...(limits && { limits }),
     ...(log && { log }),
   });

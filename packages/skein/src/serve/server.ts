@@ -53,7 +53,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const { model, description, simulated, api, close: closeModel } = await modelFrom(options);
     const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), storeUrl);
     const files = createFolderFileStore({ folder: join(dataDir, "files") });
-    const claude = options.claudeCode === false ? undefined : createClaude({ dataDir, api });
+    const claude =
+      options.claudeCode === false
+        ? undefined
+        : createClaude({
+            dataDir,
+            records: store.records,
+            settings: code.claude,
+            allowedAddresses: options.allowedWebhookAddresses,
+            api,
+          });
     const host = createHost({
       store,
       model,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Simulator, createSimulator } from "@skein/simulator";
-import { codeOf } from "../../src/serve/config-file.ts";
+import { type SkeinConfig, codeOf } from "../../src/serve/config-file.ts";
 import { type StartOptions, startServer } from "../../src/serve/server.ts";
 import { type Caller, caller } from "../server/world.ts";
 
@@ -28,7 +28,10 @@ export interface ModelRequest {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-export async function claudeServer(options: Partial<StartOptions> = {}): Promise<ClaudeServer> {
+export async function claudeServer({
+  claude = {},
+  ...options
+}: Partial<StartOptions> & { claude?: NonNullable<SkeinConfig["claude"]> } = {}): Promise<ClaudeServer> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-api-")));
   const work = join(home, "work");
   const data = join(home, "data");
@@ -46,7 +49,7 @@ export async function claudeServer(options: Partial<StartOptions> = {}): Promise
     allowedWebhookAddresses: [],
     anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
     anthropicBaseUrl: simulator.url,
-    code: codeOf({}),
+    code: codeOf({ claude: { roots: [work], ...claude } }),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
     log: (line) => logged.push({ ...line }),
     ...options,
