@@ -173,6 +173,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       for (const head of heads.values()) if (head.owner === owner) letGo(head, head.dueAt);
     },
     onNews: (listener) => followers.onNews(listener),
+    poke: (sessionId) => followers.poke(sessionId),
 
     async get(sessionId, { tenant } = {}) {
       const session = heads.get(sessionId)?.tables.session;

@@ -138,6 +138,8 @@ export interface Store {
   free(owner: string): Promise<void>;
   /** Calls back for sessions that have news, from this process or another. A hint: the log is the truth. */
   onNews(listener: NewsListener): () => void;
+  /** Somebody heard that another process wrote to this session: whoever follows it looks. Wrong or doubled, it costs a look. */
+  poke(sessionId: string): void;
 
   get(sessionId: string, options?: { readonly tenant?: string }): Promise<Session | undefined>;
   list(query: SessionQuery): Promise<Page<Session>>;

@@ -92,6 +92,20 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
     expect(news).toEqual([]);
   });
 
+  test("whoever follows a session looks when it is poked, and finds nothing twice", async () => {
+    const script = await bench().created();
+    const news: (readonly unknown[] | undefined)[] = [];
+    bench().store.onNews((sessionId, events) => void (sessionId === script.sessionId && news.push(events)));
+    const reader = seen(script.sessionId, 3);
+    bench().store.poke(script.sessionId);
+    await script.append([edited]);
+    bench().store.poke(script.sessionId);
+    bench().store.poke(bench().ids());
+    await script.append([edited]);
+    expect(await reader).toEqual(upTo(3));
+    expect(news.filter((events) => events === undefined).length).toBeGreaterThanOrEqual(2);
+  });
+
   test.skipIf(cannot.another)(
     withReason("sees what another process appends, and hears of it within half a second", cannot.another),
     async () => {

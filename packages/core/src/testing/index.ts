@@ -1,4 +1,5 @@
 export type * from "./bench.ts";
+export * from "./bus-contract.ts";
 export * from "./check-history.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";

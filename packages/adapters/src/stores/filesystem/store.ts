@@ -175,6 +175,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     owners: async () => (checkOpen(), leases.owners()),
     free: async (owner) => (checkOpen(), leases.free(owner)),
     onNews: (listener) => followers.onNews(listener),
+    poke: (sessionId) => followers.poke(sessionId),
 
     async get(sessionId, { tenant } = {}): Promise<Session | undefined> {
       checkOpen();

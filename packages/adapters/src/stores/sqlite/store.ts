@@ -118,6 +118,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
         db.run("update heads set fence = fence + 1, owner = null, leased_until = 0 where owner = ?", owner);
       }),
     onNews: (listener) => followers.onNews(listener),
+    poke: (sessionId) => followers.poke(sessionId),
 
     async get(sessionId, { tenant } = {}) {
       const session = cache.get([sessionId])?.[0] ?? readSession(sessionId);

@@ -82,6 +82,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
       ),
     owners: () => call("owners", () => store.owners()),
     free: (owner) => call(`free ${owner}`, () => store.free(owner)),
+    poke: (sessionId) => store.poke(sessionId),
     onNews: (listener) =>
       store.onNews((...news) => {
         if (process.alive && !random.chance(faults().lostNews)) void hear(news, listener);

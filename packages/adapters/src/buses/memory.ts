@@ -1,0 +1,50 @@
+import type { Bus, Shown } from "@skein/core";
+import { randomUUID } from "node:crypto";
+
+/** What all machines of a memory bus share. */
+export interface MemoryHub {
+  /** A machine of its own on this bus. */
+  connect(): Bus;
+  /** What was shown, newest last. */
+  readonly shown: readonly Shown[];
+}
+
+/** The bus for one process: several hosts in it are several machines. */
+export function createMemoryHub(): MemoryHub {
+  const listeners = new Map<string, Set<{ readonly instance: string; readonly hear: (words: unknown) => void }>>();
+  const shown: Shown[] = [];
+
+  function connect(): Bus {
+    const instance = randomUUID();
+    const leaves = new Set<() => void>();
+    return {
+      instance,
+      say(channel, words) {
+        // As JSON, and later: nobody may rely on more than another machine would give.
+        const text = JSON.stringify(words);
+        queueMicrotask(() => {
+          for (const listener of listeners.get(channel) ?? [])
+            if (listener.instance !== instance) listener.hear(JSON.parse(text));
+        });
+      },
+      listen(channel, hear) {
+        const listener = { instance, hear };
+        const set = listeners.get(channel) ?? new Set();
+        listeners.set(channel, set.add(listener));
+        const leave = (): void => {
+          set.delete(listener);
+          if (set.size === 0 && listeners.get(channel) === set) listeners.delete(channel);
+        };
+        leaves.add(leave);
+        return leave;
+      },
+      show: (what) => void shown.push(what),
+      check: async () => {},
+      async close() {
+        for (const leave of leaves) leave();
+      },
+    };
+  }
+
+  return { connect, shown };
+}

@@ -1,0 +1,150 @@
+import type { Bus, Shown } from "@skein/core";
+import { KnownError } from "@skein/protocol";
+import { createClient } from "@redis/client";
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+
+export interface RedisBusDeps {
+  /** `redis://…`, or `rediss://…` over TLS. */
+  readonly url: string;
+  /** Told when Redis goes away and when it is back, once each. */
+  readonly report?: (error: unknown) => void;
+}
+
+const PREFIX = "skein:";
+const Envelope = z.object({ from: z.string(), words: z.unknown() });
+
+/** Commands that may wait for an answer. What comes on top is dropped: a bus that hangs must not fill the memory. */
+const MOST_WAITING = 500;
+const CHECK_MS = 1000;
+const CLOSE_MS = 500;
+/** Seed 000's times, in seconds. */
+const SESSION_SECONDS = "3600";
+const LOCK_SECONDS = "300";
+/** How often what is shown is shown again, in case Redis has forgotten it. */
+const AGAIN_MS = 30_000;
+/** A lock is taken away only by whoever put it there. */
+const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+
+/**
+ * The bus over a Redis server: PUBLISH and SUBSCRIBE for what machines say, and seed 000's keys for people who look.
+ *
+ * It need not be there, neither at the start nor later: what is said meanwhile is lost, and that is all.
+ */
+export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
+  const instance = randomUUID();
+  const talker = connect({ disableOfflineQueue: true });
+  // Subscriptions outlive a connection: the client makes them again on the next one.
+  const hearer = connect({});
+  const connected = new Set<string>();
+  const locked = new Set<string>();
+  let isDown = false;
+  let closed = false;
+
+  function connect(more: { disableOfflineQueue?: boolean }) {
+    const client = createClient({
+      url,
+      name: "skein",
+      pingInterval: 10_000,
+      commandsQueueMaxLength: MOST_WAITING,
+      socket: {
+        connectTimeout: 2000,
+        socketTimeout: 30_000,
+        reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 6), 2000),
+      },
+      ...more,
+    });
+    client.on("error", (error: Error) => {
+      if (!isDown && !closed) report(new Error(`Redis cannot be reached: ${error.message}`));
+      isDown = true;
+    });
+    client.on("ready", () => {
+      if (isDown) report(new Error("Redis can be reached again."));
+      isDown = false;
+    });
+    return client;
+  }
+
+  /** Sends a command and forgets about it. */
+  function send(...command: readonly string[]): void {
+    if (!talker.isReady) return;
+    talker.sendCommand([...command]).catch(() => {});
+  }
+
+  function lock(sessionId: string): void {
+    send("SET", `session_lock:${sessionId}`, instance, "EX", LOCK_SECONDS);
+  }
+
+  function show(shown: Shown): void {
+    switch (shown.kind) {
+      case "session":
+        return send("SET", `session:${shown.session.id}`, JSON.stringify(shown.session), "EX", SESSION_SECONDS);
+      case "connected":
+        connected.add(shown.sessionId);
+        return send("SADD", "active_connections", shown.sessionId);
+      case "disconnected":
+        connected.delete(shown.sessionId);
+        return send("SREM", "active_connections", shown.sessionId);
+      case "locked":
+        locked.add(shown.sessionId);
+        return lock(shown.sessionId);
+      case "unlocked":
+        locked.delete(shown.sessionId);
+        return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
+    }
+  }
+
+  function showAgain(): void {
+    if (connected.size > 0) send("SADD", "active_connections", ...connected);
+    for (const sessionId of locked) lock(sessionId);
+  }
+
+  const again = setInterval(showAgain, AGAIN_MS).unref();
+  talker.on("ready", showAgain);
+  for (const client of [talker, hearer]) client.connect().catch(() => {});
+
+  return {
+    instance,
+    say(channel, words) {
+      send("PUBLISH", PREFIX + channel, JSON.stringify({ from: instance, words }));
+    },
+    listen(channel, listener) {
+      const hear = (text: string): void => {
+        const said = Envelope.safeParse(valueOf(text)).data;
+        if (said && said.from !== instance) listener(said.words);
+      };
+      hearer.subscribe(PREFIX + channel, hear).catch(() => {});
+      return () => void hearer.unsubscribe(PREFIX + channel, hear).catch(() => {});
+    },
+    show,
+    async check() {
+      const answer = talker.isReady ? talker.sendCommand(["PING"]) : Promise.reject(new Error("not connected"));
+      const late = delay(CHECK_MS).then(() => {
+        throw new Error(`no answer within ${CHECK_MS} ms`);
+      });
+      late.catch(() => {});
+      await Promise.race([answer, late]).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new KnownError("store_unavailable", `Redis does not answer: ${why}. Sessions go on without it.`);
+      });
+    },
+    async close() {
+      closed = true;
+      clearInterval(again);
+      if (connected.size > 0) send("SREM", "active_connections", ...connected);
+      for (const sessionId of locked) send("EVAL", UNLOCK, "1", `session_lock:${sessionId}`, instance);
+      const ended = Promise.all([talker, hearer].map((client) => client.close())).catch(() => {});
+      await Promise.race([ended, delay(CLOSE_MS)]);
+      for (const client of [talker, hearer]) if (client.isOpen) client.destroy();
+    },
+  };
+}
+
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,181 @@
+import { createIds } from "@skein/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createBusLive } from "../bus-live.ts";
+import { nudgeOthers } from "../bus-nudges.ts";
+import type { Bus } from "../bus.ts";
+import type { Live, LiveFrame } from "../live.ts";
+import { createMemoryStore } from "../memory-store.ts";
+import { naughtyText } from "./naughty-text.ts";
+
+/** How long something may take that nobody waits for. */
+const SOON = { timeout: 10_000, interval: 5 };
+
+/** What every bus does. `open` makes a machine of its own on the same bus. */
+export function describeBus(name: string, open: () => Promise<Bus>): void {
+  describe(`${name}: bus contract`, () => {
+    const ids = createIds();
+    let machines: Bus[] = [];
+    let a: Bus;
+    let b: Bus;
+    beforeEach(async () => {
+      machines = [await open(), await open()];
+      [a, b] = machines as [Bus, Bus];
+      for (const machine of machines) await expect.poll(() => machine.check().then(() => "works"), SOON).toBe("works");
+    });
+    afterEach(async () => {
+      await Promise.all(machines.map((machine) => machine.close()));
+    });
+
+    /** Hears everything on a channel, once the bus carries it there. */
+    async function hears(machine: Bus, channel: string, from: Bus): Promise<unknown[]> {
+      const heard: unknown[] = [];
+      machine.listen(channel, (words) => heard.push(words));
+      await expect.poll(() => (from.say(channel, "?"), heard), SOON).toContain("?");
+      await settled(heard);
+      return heard;
+    }
+
+    test("carries what one machine says to those that listen on others, in order and as it was", async () => {
+      const heard = await hears(b, "c", a);
+      const said = [...naughtyText.map((text) => ({ text })), null, [1, { deep: true }]];
+      for (const words of said) a.say("c", words);
+      await expect.poll(() => heard.length, SOON).toBeGreaterThanOrEqual(said.length);
+      expect(heard.filter((words) => words !== "?")).toEqual(JSON.parse(JSON.stringify(said)));
+    });
+
+    test("carries nothing back to whoever said it, nothing to other channels, and nothing after leaving", async () => {
+      const heard = await hears(b, "c", a);
+      const own: unknown[] = [];
+      const others: unknown[] = [];
+      a.listen("c", (words) => own.push(words));
+      b.listen("other", (words) => others.push(words));
+      const left: unknown[] = [];
+      const leave = b.listen("c", (words) => left.push(words));
+      leave();
+      leave();
+      a.say("c", "last");
+      await expect.poll(() => heard, SOON).toContain("last");
+      expect([own, others, left.filter((words) => words === "last")]).toEqual([[], [], []]);
+    });
+
+    test("has a name for each machine", () => {
+      expect(a.instance).not.toBe(b.instance);
+    });
+
+    describe("drafts", () => {
+      const sessionId = ids();
+      let made: ReturnType<typeof createBusLive>;
+      let read: ReturnType<typeof createBusLive>;
+      beforeEach(() => {
+        made = createBusLive({ bus: a });
+        read = createBusLive({ bus: b });
+      });
+      afterEach(() => {
+        made.close();
+        read.close();
+      });
+
+      function piece(number: number, messageId = "m"): LiveFrame {
+        const event = { type: "content_block_delta", delta: { type: "text_delta", text: `${number} ` } };
+        return {
+          session_id: sessionId,
+          run_id: "r",
+          step: 1,
+          attempt: 1,
+          message_id: messageId,
+          offset: number,
+          event,
+        };
+      }
+
+      function reader(live: Live): number[] {
+        const seen: number[] = [];
+        live.subscribe(sessionId, ({ offset }) => seen.push(offset));
+        return seen;
+      }
+
+      test("reach a reader on another machine, from the beginning, also one that joins in the middle", async () => {
+        for (let n = 0; n < 5; n++) made.publish(piece(n));
+        const seen = reader(read);
+        const own = reader(made);
+        await expect.poll(() => seen.length, SOON).toBe(5);
+        for (let n = 5; n < 50; n++) made.publish(piece(n));
+        await expect.poll(() => seen.length, SOON).toBe(50);
+        const late = reader(read);
+        const whole = Array.from({ length: 50 }, (_, n) => n);
+        expect([seen, late, own]).toEqual([whole, whole, whole]);
+      });
+
+      test("of the next answer begin anew, and what was cleared is not shown to whoever comes later", async () => {
+        const seen = reader(read);
+        await expect
+          .poll(() => {
+            made.publish(piece(0, ids()));
+            return seen.length;
+          }, SOON)
+          .toBeGreaterThan(0);
+        made.clear(sessionId);
+        made.publish(piece(0, "second"));
+        made.publish(piece(1, "second"));
+        await expect.poll(() => seen.slice(-2), SOON).toEqual([0, 1]);
+        made.clear(sessionId);
+        await settled(seen);
+        expect(reader(read)).toEqual([]);
+      });
+
+      test("that make no sense are not handed on", async () => {
+        const seen = reader(read);
+        const heard = await hears(b, "marker", a);
+        for (const words of [
+          null,
+          "x",
+          { kind: "frames", first: -1, frames: [] },
+          { kind: "frames", first: 0, frames: [{}] },
+        ])
+          a.say(`live:${sessionId}`, words);
+        a.say(`live:${sessionId}`, { kind: "frames", first: 0, frames: [{ ...piece(0), session_id: "other" }] });
+        a.say("marker", "end");
+        await expect.poll(() => heard, SOON).toContain("end");
+        expect(seen).toEqual([]);
+      });
+    });
+
+    test("news of a session make the others look, and are not passed on for ever", async () => {
+      const [here, there] = [createMemoryStore(), createMemoryStore()];
+      const stops = [nudgeOthers({ store: here, bus: a }), nudgeOthers({ store: there, bus: b })];
+      const poked: string[] = [];
+      const echoed: string[] = [];
+      there.onNews((sessionId, events) => void (events ?? poked.push(sessionId)));
+      here.onNews((sessionId, events) => void (events ?? echoed.push(sessionId)));
+      const data = {
+        tenant: "t",
+        agent_id: ids(),
+        agent_version: 1,
+        agent: (await import("./script.ts")).scriptedAgent,
+        title: null,
+        tags: [],
+        model_id: null,
+        working_directory: null,
+        metadata: {},
+        parent: null,
+        subagent_of: null,
+      };
+      await expect
+        .poll(async () => {
+          await here.append(ids(), [{ id: ids(), event_type: "session.created", data }], { expect: 0 });
+          return poked.length;
+        }, SOON)
+        .toBeGreaterThan(0);
+      expect(echoed).toEqual([]);
+      for (const stop of stops) stop();
+    });
+  });
+}
+
+/** Waits until nothing more comes. */
+async function settled(heard: readonly unknown[]): Promise<void> {
+  for (let before = -1; before !== heard.length;) {
+    before = heard.length;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
