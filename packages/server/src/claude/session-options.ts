@@ -1,5 +1,6 @@
-import type { SessionState } from "@skein/core";
+import { type SessionState, parsed } from "@skein/core";
 import { ClaudeOptions, KnownError } from "@skein/protocol";
+import type { Caller } from "../call.ts";
 
 /** Options that a request really named: what it left out is inherited, and has no default then. */
 export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions> {
@@ -31,4 +32,19 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
   if (name !== undefined)
     throw new KnownError("invalid", `${name}: This session is not Claude Code's. It works as its agent says.`);
   return include_partial_messages === undefined ? {} : { include_partial_messages };
+}
+
+/** Refuses options of an agent that a request could not have: the agent's sessions begin with them. */
+export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
+  const options = parsed(ClaudeOptions, given);
+  // Secrets belong to one session, and an agent is shown to everybody who may read.
+  const { env, hooks, mcp_servers, ...others } = options;
+  const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
+  if (Object.keys(env).length > 0 || Object.keys(hooks ?? {}).length > 0 || remote)
+    throw new KnownError(
+      "invalid",
+      "extras.claude: env, hooks and remote MCP servers belong to a session, not to an agent.",
+    );
+  const request = { principal, sessionId: shared.ids() };
+  await shared.deps.claude?.admit({ ...others, ...(mcp_servers && { mcp_servers }) }, request);
 }

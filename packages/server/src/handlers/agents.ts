@@ -4,6 +4,7 @@ import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError 
 import type { z } from "zod";
 import { ApiError } from "../api-error.ts";
 import type { Call, Handlers } from "../call.ts";
+import { checkClaudeOptions } from "../claude/session-options.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 import { modelOfAgent } from "../models.ts";
 
@@ -14,6 +15,7 @@ export const agentHandlers = {
   async createAgent({ body }, call) {
     const { tools, frontend_tools, default_model_id, model, extras, ...config } = body;
     checkRuntime(call, body.runtime);
+    if (body.runtime === "claude-code") await checkClaudeOptions(call, extras["claude"] ?? {});
     const chosen = await modelOfAgent(call, { default_model_id, model }, extras);
     const agent = await call.agents.create({
       ...config,

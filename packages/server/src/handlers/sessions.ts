@@ -38,6 +38,7 @@ export const sessionHandlers = {
   async deleteSession({ params }, call) {
     const { id } = await sessionIn(call, params);
     await call.sessions.delete(id);
+    await call.shared.deps.claude?.forget(id, call.principal);
     return undefined;
   },
   async forkSession({ params, body: { message_id, title } }, call) {
@@ -47,6 +48,7 @@ export const sessionHandlers = {
       ...(message_id !== undefined && { messageId: message_id }),
       ...(title !== undefined && { title }),
     });
+    await call.shared.deps.claude?.inherit(id, fork.id, call.principal);
     return wire(fork);
   },
   cancelSession: ({ params, body }, call) => requestCancel(call, params, body),

@@ -13,12 +13,17 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
 /** The options of the session's next run: its own, with what its prompt and what came over `control` change. */
 export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
   const { agent, control } = state;
-  const own = (agent?.extras["claude"] ?? {}) as JsonObject;
+  // An agent of the platform that only names its runtime says in its own fields what it is.
+  const own = (agent?.extras["claude"] ?? {
+    ...(agent && { model: agent.model, max_turns: agent.max_steps }),
+  }) as JsonObject;
   const changed = Object.entries(prompt.options ?? {}).filter(([, value]) => value !== null && value !== undefined);
   const base: JsonObject = {
     ...(agent?.system_prompt && { system_prompt: agent.system_prompt }),
     ...(state.workingDirectory !== null && { cwd: state.workingDirectory }),
     ...own,
+    // Left to Claude Code and its settings where nobody chose one.
+    model: own["model"] ?? (agent?.model === "default" ? null : agent?.model),
     ...(control.permissionMode !== null && { permission_mode: control.permissionMode }),
     ...(control.model !== null && { model: control.model }),
     ...(prompt.model !== null && { model: prompt.model }),
