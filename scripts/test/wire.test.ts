@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Served, startServed } from "../fuzz/served.ts";
+import { idle, idleConnections, live } from "../wire/checks.ts";
+import { isInstalled, startProxy } from "../wire/proxy.ts";
+
+let folder: string;
+let served: Served;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "skein-wire-"));
+  served = await startServed({ storeUrl: `sqlite:${join(folder, "skein.db")}`, dataDir: join(folder, "data") });
+});
+afterAll(async () => {
+  await served.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("a stream is live for Node's fetch, stays open in silence, and connections that do nothing keep nobody out", async () => {
+  const way = { name: "fetch", url: served.url };
+  expect(await live(served, way.name, way.url)).toMatchObject({ passed: true });
+  expect(await idle(served, [way], 0.01)).toMatchObject([{ passed: true }]);
+  expect(await idleConnections(served, 100)).toMatchObject({ passed: true });
+});
+
+test.each(["nginx", "haproxy"] as const)("a stream is live through %s, where it is installed", async (name) => {
+  if (!isInstalled(name)) return;
+  const proxy = await startProxy(name, served.url, folder);
+  try {
+    expect(await live(served, name, proxy.url)).toMatchObject({ passed: true });
+  } finally {
+    await proxy.close();
+  }
+});

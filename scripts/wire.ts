@@ -1,0 +1,77 @@
+/** `npm run wire`: what takes too long for a test or needs what most machines lack: proxies, silence, browsers, timing. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startServed } from "./fuzz/served.ts";
+import { inBrowser, whyNoBrowser } from "./wire/browser.ts";
+import { type Finding, idle, idleConnections, keyTiming, live } from "./wire/checks.ts";
+import { type Proxy, isInstalled, startProxy } from "./wire/proxy.ts";
+
+const PARTS = ["live", "idle", "connections", "timing", "browser"] as const;
+const HELP = `npm run wire -- [options]
+
+A server of its own is read through Node's fetch, and through nginx and haproxy as Debian has them, with compression on.
+What is not installed is left out, with a sentence. Ends with 1 if something did not hold.
+
+  --part NAME      ${PARTS.join(", ")}; may be given more than once (default: all)
+  --minutes N      how long streams say nothing (default: 6)
+  --requests N     for the timing of refused keys (default: 100,000)
+  --connections N  that do nothing (default: 2,000)
+  --json           the findings as JSON
+
+  live         events and drafts arrive while they are made, and go on after a cut
+  idle         a stream on which nothing happens stays open, with a comment at least every 15 s
+  connections  connections that do nothing keep nobody out
+  timing       a refusal takes as long whichever byte of the key is wrong
+  browser      Chromium's EventSource reads what the list of events has
+
+Examples:
+  npm run wire
+  npm run wire -- --part live --part idle --minutes 1`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      part: { type: "string", multiple: true, default: [...PARTS] },
+      minutes: { type: "string", default: "6" },
+      requests: { type: "string", default: "100000" },
+      connections: { type: "string", default: "2000" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return console.log(HELP);
+  const unknown = values.part.find((part) => !(PARTS as readonly string[]).includes(part));
+  if (unknown !== undefined) throw new Error(`There is no part "${unknown}". There are: ${PARTS.join(", ")}.`);
+  const wants = (part: (typeof PARTS)[number]): boolean => values.part.includes(part);
+  const folder = mkdtempSync(join(tmpdir(), "skein-wire-"));
+  const served = await startServed({ storeUrl: `sqlite:${join(folder, "skein.db")}`, dataDir: join(folder, "data") });
+  const proxies: Proxy[] = [];
+  const findings: Finding[] = [];
+  try {
+    for (const name of ["nginx", "haproxy"] as const)
+      if ((wants("live") || wants("idle")) && isInstalled(name))
+        proxies.push(await startProxy(name, served.url, folder));
+      else if (wants("live") || wants("idle")) console.error(`${name} is not installed, and is left out.`);
+    const ways = [{ name: "fetch", url: served.url }, ...proxies];
+    if (wants("live")) for (const { name, url } of ways) findings.push(await live(served, name, url));
+    if (wants("connections")) findings.push(await idleConnections(served, Number(values.connections)));
+    if (wants("timing")) findings.push(await keyTiming(served, Number(values.requests)));
+    if (wants("browser")) {
+      const missing = whyNoBrowser();
+      if (missing === undefined) findings.push(await inBrowser(served, folder));
+      else console.error(missing);
+    }
+    if (wants("idle")) findings.push(...(await idle(served, ways, Number(values.minutes))));
+  } finally {
+    for (const proxy of proxies) await proxy.close();
+    await served.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (values.json) console.log(JSON.stringify(findings));
+  else for (const { what, passed, says } of findings) console.log(`${passed ? "ok    " : "FAILED"}  ${what}: ${says}`);
+  if (findings.some(({ passed }) => !passed)) process.exitCode = 1;
+}
+
+await main();

@@ -1,0 +1,161 @@
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Served } from "../fuzz/served.ts";
+import { type Reader, readStream } from "./reader.ts";
+import { openSession } from "./served-session.ts";
+
+/** What was looked at, and what came of it. */
+export interface Finding {
+  readonly what: string;
+  readonly passed: boolean;
+  readonly says: string;
+}
+
+const PIECES = 20;
+const PAUSE_MS = 100;
+
+/** Whether a stream comes through as it is made: every event once, drafts while they are written, and the rest after a cut. */
+export async function live(served: Served, name: string, url: string): Promise<Finding> {
+  const { path, headers, talk } = await openSession(served);
+  const reader = await readStream(`${url}${path}/events`, headers);
+  await talk(PIECES, PAUSE_MS);
+  await until(() => reader.frames.some(({ event }) => event === "session.completed"), 30_000);
+  reader.close();
+  const drafts = reader.frames.filter(({ event }) => event === "step.generating");
+  const spread = (drafts.at(-1)?.at ?? 0) - (drafts[0]?.at ?? 0);
+  const ids = reader.frames.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
+  const isWhole = ids.length > 5 && ids.every((id, at) => id === at + 1);
+  const middle = String(Math.floor(ids.length / 2));
+  const again = await readStream(`${url}${path}/events`, { ...headers, "last-event-id": middle });
+  await until(() => again.frames.length >= ids.length - Number(middle), 10_000);
+  again.close();
+  const rest = again.frames.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
+  const goesOn = rest.length === ids.length - Number(middle) && rest[0] === Number(middle) + 1;
+  // A proxy that collects would deliver all of it at the end.
+  const isLive = drafts.length >= PIECES / 2 && spread > (PIECES * PAUSE_MS) / 4;
+  return {
+    what: `live through ${name}`,
+    passed: isWhole && isLive && goesOn,
+    says: `${ids.length} events, ${drafts.length} drafts over ${spread} ms${goesOn ? "" : "; did not go on after a cut"}`,
+  };
+}
+
+/** Whether a stream on which nothing happens for so long is still there, and says the next event. */
+export async function idle(
+  served: Served,
+  ways: readonly { readonly name: string; readonly url: string }[],
+  minutes: number,
+): Promise<readonly Finding[]> {
+  const { path, headers, edit } = await openSession(served);
+  const readers = await Promise.all(
+    ways.map(async ({ name, url }) => ({ name, reader: await readStream(`${url}${path}/events`, headers) })),
+  );
+  const began = Date.now();
+  await delay(minutes * 60_000);
+  await edit("After a long silence");
+  const heard = (reader: Reader): boolean => reader.frames.some(({ data }) => data.includes("After a long silence"));
+  await until(() => readers.every(({ reader }) => heard(reader)), 10_000).catch(() => {});
+  return readers.map(({ name, reader }) => {
+    reader.close();
+    const longest = longestPause([began, ...reader.comments]);
+    return {
+      what: `idle for ${minutes} min through ${name}`,
+      passed: heard(reader) && (minutes < 1 || longest <= 16_000),
+      says: reader.ended() ?? `${reader.comments.length} comments, at most ${(longest / 1000).toFixed(1)} s apart`,
+    };
+  });
+}
+
+function longestPause(times: readonly number[]): number {
+  return Math.max(0, ...times.slice(1).map((time, at) => time - (times[at] ?? time)));
+}
+
+/** Connections that ask once and then do nothing keep nobody out. */
+export async function idleConnections({ url }: Served, count: number): Promise<Finding> {
+  const { port } = new URL(url);
+  const sockets: Socket[] = [];
+  let refused = 0;
+  for (let at = 0; at < count; at++) {
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => (refused += 1));
+    socket.resume();
+    socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    sockets.push(socket);
+    if (at % 50 === 49) await delay(10);
+  }
+  await delay(500);
+  const began = performance.now();
+  const { status } = await fetch(`${url}/health`);
+  const ms = performance.now() - began;
+  for (const socket of sockets) socket.destroy();
+  return {
+    what: `${count} idle connections`,
+    passed: refused === 0 && status === 200 && ms < 5000,
+    says: `${refused} refused; the next request took ${ms.toFixed(0)} ms`,
+  };
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".split("");
+const WARM_UP = 5000;
+
+/** Whether the time of a refusal tells how much of a key was right. Keys by turns, so that other work falls on both. */
+export async function keyTiming({ url, keys }: Served, requests: number): Promise<Finding> {
+  // Many wrong keys of each kind: of a single pair one may just be slower to look up.
+  const wrongFirst = LETTERS.filter((letter) => !keys.admin.startsWith(letter)).map(
+    (letter) => letter + keys.admin.slice(1),
+  );
+  const wrongLast = LETTERS.filter((letter) => !keys.admin.endsWith(letter)).map(
+    (letter) => keys.admin.slice(0, -1) + letter,
+  );
+  const kinds = [wrongFirst, wrongLast] as const;
+  const ask = createAsker(url);
+  const times: [number[], number[]] = [[], []];
+  for (let at = 0; at < requests + WARM_UP; at++) {
+    const which = Math.random() < 0.5 ? 0 : 1;
+    const took = await ask(kinds[which][at % 60] ?? "");
+    if (at >= WARM_UP) times[which].push(took);
+  }
+  ask.close();
+  const [first, last] = [statistics(times[0]), statistics(times[1])];
+  const sigma = Math.hypot(first.error, last.error);
+  const difference = Math.abs(first.mean - last.mean);
+  return {
+    what: `time of a refusal, ${requests.toLocaleString("en")} requests`,
+    passed: difference < 3 * sigma,
+    says: `wrong first byte ${first.mean.toFixed(2)} µs, wrong last byte ${last.mean.toFixed(2)} µs, ${(difference / sigma).toFixed(2)} σ apart`,
+  };
+}
+
+/** The mean without its slowest hundredth, which other work on the machine made, and how sure it is. */
+function statistics(times: readonly number[]): { readonly mean: number; readonly error: number } {
+  const kept = times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length * 0.99));
+  const mean = kept.reduce((sum, time) => sum + time, 0) / kept.length;
+  const variance = kept.reduce((sum, time) => sum + (time - mean) ** 2, 0) / (kept.length - 1);
+  return { mean, error: Math.sqrt(variance / kept.length) };
+}
+
+/** Asks over one connection with a key; answers how many microseconds the refusal took. */
+function createAsker(url: string) {
+  const { port } = new URL(url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.setNoDelay(true);
+  const ask = (key: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const began = performance.now();
+      socket.once("data", (answer) => {
+        const took = (performance.now() - began) * 1000;
+        if (answer.toString("latin1", 9, 12) === "401") resolve(took);
+        else reject(new Error(`Expected 401: ${answer.toString("latin1", 0, 100)}`));
+      });
+      socket.write(`GET /v1/agents HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${key}\r\n\r\n`);
+    });
+  return Object.assign(ask, { close: () => socket.destroy() });
+}
+
+export async function until(isTrue: () => boolean, ms: number): Promise<void> {
+  for (const end = Date.now() + ms; !isTrue();) {
+    if (Date.now() > end) throw new Error(`Not within ${ms / 1000} s.`);
+    await delay(20);
+  }
+}
