@@ -1,5 +1,5 @@
 /** A frame of a stream, and when it came. */
-export interface Frame {
+interface Frame {
   readonly event: string;
   readonly id: string | undefined;
   readonly data: string;

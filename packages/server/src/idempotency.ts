@@ -5,7 +5,7 @@ import { z } from "zod";
 import { ApiError } from "./api-error.ts";
 
 /** A success as it was answered. */
-export interface StoredAnswer {
+interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
 }
