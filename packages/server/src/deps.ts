@@ -1,4 +1,4 @@
-import type { FileStore, Live, Store } from "@skein/core";
+import type { Bus, FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./claude/adopt.ts";
@@ -16,6 +16,8 @@ interface SqlPort {
       readonly timeMs: number;
       readonly rows: number;
       readonly bytes: number;
+      /** Whether Claude Code's files may be asked too, where the operator opened them. */
+      readonly history: boolean;
     },
     signal: AbortSignal,
   ): AsyncGenerator<SqlPart>;
@@ -32,6 +34,8 @@ export interface ServerDeps {
   readonly store: Store;
   /** The text of steps while it is made. */
   readonly live: Live;
+  /** What carries drafts between machines, if there are several: only asked how it does. */
+  readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */
   readonly files?: FileStore | undefined;
   /** Who answers SQL; without one nobody does. */

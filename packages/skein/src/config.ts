@@ -16,6 +16,8 @@ export interface Config {
   readonly engine: string | undefined;
   /** `off`: this server begins no session of Claude Code and drives none. */
   readonly claudeCode: string | undefined;
+  /** The Redis that carries drafts and nudges between machines that share a store. */
+  readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
   readonly traceEndpoint: string | undefined;
   /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
@@ -23,6 +25,8 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** Addresses that webhooks may go to although they are not public. */
   readonly allowedWebhookAddresses: readonly string[];
+  /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
+  readonly sqlHistory: readonly string[];
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
@@ -36,10 +40,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     apiKey: env["SKEIN_API_KEY"] || undefined,
     engine: env["SKEIN_ENGINE"] || undefined,
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
+    redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
+    sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
 }
 

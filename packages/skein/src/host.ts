@@ -2,6 +2,7 @@ import { createLocalEngine, timers } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import {
   type AgentCode,
+  type Bus,
   type Engine,
   type FileStore,
   type Live,
@@ -14,6 +15,7 @@ import {
   type Store,
   type Tool,
   type Validate,
+  createBusLive,
   createLoop,
   createMemoryLive,
   createRuntimes,
@@ -21,6 +23,8 @@ import {
   createStateCache,
   createSubagents,
   defineTool,
+  nudgeOthers,
+  showSessions,
 } from "@skein/core";
 import { type AgentConfig, type Ids, createIds } from "@skein/protocol";
 
@@ -45,6 +49,8 @@ export interface HostOptions {
   readonly concurrency?: number;
   readonly leaseMs?: number;
   readonly report?: (error: unknown) => void;
+  /** Carries drafts and nudges to and from other machines on the same store. Whoever made it closes it. */
+  readonly bus?: Bus | undefined;
   /** Runtimes besides the loop, made from the parts that all runtimes of this process share. */
   readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
 }
@@ -90,13 +96,20 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
   return tools;
 }
 
+/** This process as one of several machines on a bus. */
+function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: () => void } {
+  const live = createBusLive({ bus });
+  const stops = [nudgeOthers({ store, bus }), showSessions({ store, bus, now: Date.now }), () => live.close()];
+  return { live, leave: () => stops.forEach((stop) => stop()) };
+}
+
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
 
 export function createHost(options: HostOptions): Host {
   const { store, model, files, tenant = "default", report = () => {} } = options;
   const now = Date.now;
   const ids = createIds();
-  const live = createMemoryLive();
+  const { live, leave } = options.bus ? onBus(options.bus, store) : { live: createMemoryLive(), leave: () => {} };
   const states = createStateCache({ store });
   const agents = new Map(options.agents.map((registered) => [registered.agent.config.name, registered]));
   const shared: RuntimeParts = { store, states, live, now, ids, report };
@@ -145,6 +158,7 @@ export function createHost(options: HostOptions): Host {
     knows: (agentName) => agents.has(agentName),
     async stop() {
       await engine.stop();
+      leave();
       states.close();
     },
   };

@@ -2,6 +2,7 @@ import type { Bus, Shown } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { createClient } from "@redis/client";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 
@@ -119,15 +120,14 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     },
     show,
     async check() {
-      const answer = talker.isReady ? talker.sendCommand(["PING"]) : Promise.reject(new Error("not connected"));
-      const late = delay(CHECK_MS).then(() => {
-        throw new Error(`no answer within ${CHECK_MS} ms`);
-      });
-      late.catch(() => {});
-      await Promise.race([answer, late]).catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
+      const signal = AbortSignal.timeout(CHECK_MS);
+      try {
+        if (!talker.isReady) await once(talker, "ready", { signal });
+        await Promise.race([talker.sendCommand(["PING"]), aborted(signal)]);
+      } catch (error) {
+        const why = signal.aborted ? `nothing within ${CHECK_MS} ms` : String(error);
         throw new KnownError("store_unavailable", `Redis does not answer: ${why}. Sessions go on without it.`);
-      });
+      }
     },
     async close() {
       closed = true;
@@ -139,6 +139,11 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
       for (const client of [talker, hearer]) if (client.isOpen) client.destroy();
     },
   };
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  await once(signal, "abort");
+  throw signal.reason;
 }
 
 function valueOf(text: string): unknown {

@@ -1,7 +1,7 @@
 import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../api-error.ts";
 import type { Call, Caller, Handlers } from "../call.ts";
-import { storeHealth } from "../handlers/system.ts";
+import { busHealth, storeHealth } from "../handlers/system.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openAwaits, openGate } from "./accept.ts";
 import { sessionMessages } from "./messages.ts";
 import { listSessions, sessionResponse } from "./session-response.ts";
@@ -168,6 +168,7 @@ async function health(call: Call) {
   const { version } = call.shared.deps.description;
   if (call.principal.scopes.length === 0) return { status: "ok" as const, version, dependencies: {} };
   const store = await storeHealth(call);
+  const [bus] = await busHealth(call);
   const began = performance.now();
   const problem = await (call.shared.deps.claude?.problem() ?? "This server does not run Claude Code.");
   const dependencies = {
@@ -179,10 +180,20 @@ async function health(call: Call) {
       problem === undefined
         ? { status: "ok" as const, latency_ms: performance.now() - began }
         : { status: "error" as const, error: problem },
+    ...(bus && {
+      redis:
+        bus.status === "ok"
+          ? { status: "ok" as const, latency_ms: bus.latency_ms }
+          : { status: "error" as const, error: "Redis does not answer. Sessions go on without it." },
+    }),
   };
   const status =
-    dependencies.store.status === "error" ? "unhealthy" : problem === undefined ? ("ok" as const) : "degraded";
-  return { status: status as "ok" | "degraded" | "unhealthy", version, dependencies };
+    store.status !== "ok"
+      ? "unhealthy"
+      : problem === undefined && (!bus || bus.status === "ok")
+        ? ("ok" as const)
+        : "degraded";
+  return { status, version, dependencies };
 }
 
 /** The seed's answer for a session that has nothing under way: for the caller there is no such run. */

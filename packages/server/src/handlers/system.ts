@@ -9,7 +9,7 @@ export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
     if (call.principal.scopes.length === 0) return { status: "ok" as const, version };
-    const dependencies = [await storeHealth(call)];
+    const dependencies = [await storeHealth(call), ...(await busHealth(call))];
     const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
     return { status, version, dependencies };
   },
@@ -42,6 +42,17 @@ export const systemHandlers = {
 } satisfies Partial<Handlers>;
 
 /** Whether the store answers, and how fast. */
+/** How the bus between machines does, where there is one. */
+export async function busHealth({ shared: { deps } }: Call) {
+  if (!deps.bus) return [];
+  const began = performance.now();
+  const status = await deps.bus.check().then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
+}
+
 export async function storeHealth({ shared }: Call) {
   const { store, description } = shared.deps;
   const began = performance.now();

@@ -48,6 +48,7 @@ async function findingsOf(flags: Parameters<typeof serveSettings>[0]): Promise<r
     await model(settings),
     await code(settings),
     await sandbox(),
+    ...(await redis(settings)),
   ];
 }
 
@@ -143,6 +144,21 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
     return { what, state: "ok", says: `${configFile}: ${agents.length} agents, ${tools.size} tools.` };
   } catch (error) {
     return { what, state: "wrong", says: `${configFile}: ${sentence(error)}` };
+  }
+}
+
+/** A server starts without it, and is one machine of several only with it. */
+async function redis({ redisUrl }: ServeSettings): Promise<readonly Finding[]> {
+  if (redisUrl === undefined) return [];
+  const { createRedisBus } = await import("@skein/adapters/buses/redis");
+  const bus = createRedisBus({ url: redisUrl });
+  try {
+    await bus.check();
+    return [{ what: "redis", state: "ok", says: "Answers at the address in SKEIN_REDIS_URL." }];
+  } catch (error) {
+    return [{ what: "redis", state: "wrong", says: sentence(error) }];
+  } finally {
+    await bus.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolderFileStore } from "@skein/adapters/files/folder";
+import type { Bus } from "@skein/core";
 import { type Limits, createKeys, createServer as createHttpServer, withoutSecrets } from "@skein/server";
 import { createTenantSql } from "@skein/sql/sandbox";
 import { createAdoption } from "../adopt/adoption.ts";
@@ -23,8 +24,13 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export interface StartOptions extends Omit<ServeSettings, "configFile" | "traceEndpoint" | "claudeCode"> {
+export interface StartOptions extends Omit<
+  ServeSettings,
+  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "redisUrl"
+> {
+  readonly redisUrl?: string | undefined;
   readonly traceEndpoint?: string | undefined;
+  readonly sqlHistory?: readonly string[];
   readonly claudeCode?: boolean;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
@@ -63,8 +69,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
             allowedAddresses: options.allowedWebhookAddresses,
             api,
           });
+    const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
     const host = createHost({
       store,
+      bus,
       model,
       ...code,
       files,
@@ -72,11 +80,18 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       ...(claude && { runtimes: claude.runtimes }),
       report,
     });
-    const sql = createTenantSql({ store, folder: join(dataDir, "sql") });
+    const sql = createTenantSql({
+      store,
+      folder: join(dataDir, "sql"),
+      ...(options.sqlHistory?.length && {
+        history: { roots: options.sqlHistory, cacheFolder: join(dataDir, "cache") },
+      }),
+    });
     const server = await createHttpServer({
       store,
       sql,
       live: host.live,
+      bus,
       files,
       claude: claude?.gate,
       runtimes: claude ? ["loop", "claude-code"] : ["loop"],
@@ -100,6 +115,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await Promise.all([server.close(), host.stop(), sql.close()]);
       claude?.close();
       memories.close();
+      await bus?.close();
       await store.close();
       await closeModel();
     };
@@ -114,6 +130,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await store.close();
     throw error;
   }
+}
+
+/** Loaded only where there are several machines. */
+async function openBus(url: string, report: (error: unknown) => void): Promise<Bus> {
+  const { createRedisBus } = await import("@skein/adapters/buses/redis");
+  return createRedisBus({ url, report });
 }
 
 function version(): string {

@@ -15,6 +15,9 @@ export interface ServeSettings {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
+  readonly sqlHistory: readonly string[];
+  /** Carries drafts and nudges between machines that share the store; without it each is on its own. */
+  readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
   /** Whether sessions of Claude Code are begun and driven here. */
   readonly claudeCode: boolean;
@@ -57,6 +60,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
         "invalid",
         `SKEIN_ALLOWED_ORIGINS has "${origin}". An origin looks like https://example.com.`,
       );
+  if (config.redisUrl !== undefined && !/^rediss?:$/.test(URL.parse(config.redisUrl)?.protocol ?? ""))
+    throw new KnownError("invalid", "SKEIN_REDIS_URL is no address like redis://USER:PASSWORD@HOST:6379.");
   if (config.traceEndpoint !== undefined && !/^https?:$/.test(URL.parse(config.traceEndpoint)?.protocol ?? ""))
     throw new KnownError("invalid", "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address.");
   for (const address of config.allowedWebhookAddresses)
@@ -75,11 +80,18 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     ),
     allowedOrigins: config.allowedOrigins,
     allowedWebhookAddresses: config.allowedWebhookAddresses,
+    sqlHistory: config.sqlHistory.map((path) => historyFolder(resolve(folder, path))),
+    redisUrl: config.redisUrl,
     traceEndpoint: config.traceEndpoint,
     claudeCode: config.claudeCode !== "off",
     anthropicApiKey: config.anthropicApiKey,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
+}
+
+function historyFolder(path: string): string {
+  if (existsSync(path)) return path;
+  throw new KnownError("invalid", `SKEIN_SQL_HISTORY names "${path}", and there is no such folder.`);
 }
 
 /** The named file, which must be there, or the one in the folder if there is one. */
