@@ -1,6 +1,7 @@
 /** The rows of the platform's tables, from a store of whatever kind. Who keeps them, and how, is the caller's matter. */
 import type { Page, Store } from "@skein/core";
 import type { Event, Session } from "@skein/protocol";
+import { configOf, readLog } from "./platform-log.ts";
 import type { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
 
 export type TableName = keyof typeof PLATFORM_COLUMNS;
@@ -27,6 +28,10 @@ export async function addSession(
     "platform.events",
     events.map((event) => ({ ...event })),
   );
+  const log = readLog(id, events);
+  await add("api.session_messages", log.sessionMessages);
+  await add("agent.agent_runs", log.actions);
+  await add("agent.agent_config", [configOf(session, log, await store.awaits(id))]);
   await add("platform.sessions", [{ ...session, status: platformStatus }]);
   await add("api.sessions", [{ ...session, status: apiStatus, total_cost_usd: session.cost_micros / 1_000_000 }]);
   await add(
@@ -46,8 +51,11 @@ export async function addSession(
         conversation_id: run.id,
         agent_uuid: id,
         run_id: run.id,
+        messages: log.runMessages.get(run.id) ?? [],
         cost: run.unpriced_calls > 0 ? {} : (run.cost ?? {}),
+        extras: {},
         sequence_number: run.number,
+        created_at: run.completed_at ?? run.started_at,
       })),
     );
     const { model, working_directory } = session;
@@ -60,11 +68,15 @@ export async function addSession(
 
 /** What a tenant has beside its sessions. */
 export async function addRecords(store: Store, tenant: string, add: Add): Promise<void> {
-  for await (const page of pages((cursor) => store.records.list({ tenant, kind: "agent", ...cursor })))
-    await add(
-      "platform.agents",
-      page.map(({ id, value }) => ({ ...(value as Row), id })),
-    );
+  for (const [kind, table] of [
+    ["agent", "platform.agents"],
+    ["llm_model", "platform.llm_models"],
+  ] as const)
+    for await (const page of pages((cursor) => store.records.list({ tenant, kind, ...cursor })))
+      await add(
+        table,
+        page.map(({ id, value }) => ({ ...(value as Row), id })),
+      );
 }
 
 async function* pages<Item>(

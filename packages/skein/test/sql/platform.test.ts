@@ -2,11 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
-import { createMemoryStore } from "@skein/core";
+import { type Store, createMemoryStore } from "@skein/core";
 import { createIds } from "@skein/protocol";
 import { createSql } from "@skein/sql";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { createDatabase } from "../../../../scripts/postgres.ts";
 import { dataFolder, lines, skein } from "../cli/skein.ts";
 import { playSessions } from "../conformance/played-sessions.ts";
 
@@ -27,6 +30,14 @@ const SAME: readonly (readonly [view: string, table: string, columns: string])[]
     "id, status, model, working_directory, total_turns, total_cost_usd, parent_session_id",
   ],
   ["api_checkpoints", "api.checkpoints", "id, session_id, user_message_uuid"],
+  ["platform_llm_models", "platform.llm_models", "id, name, provider"],
+  ["api_session_messages", "api.session_messages", "id, session_id, message_type"],
+  [
+    "agent_config",
+    "agent.agent_config",
+    "agent_uuid, system_prompt, model, max_steps, max_tokens, title, current_step, total_runs",
+  ],
+  ["agent_runs", "agent.agent_runs", "agent_uuid, run_id, action_type, step_number, messages_count, duration_ms"],
 ];
 
 test("the platform's tables have the rows of the store's own views, and both worlds are one", async () => {
@@ -41,7 +52,10 @@ test("the platform's tables have the rows of the store's own views, and both wor
   const sql = await createSql({ roots: [folder], store });
   onTestFinished(() => sql.close());
   for (const [view, table, columns] of SAME) {
-    const order = "ORDER BY 1, 2, 3";
+    const order = `ORDER BY ${columns
+      .split(", ")
+      .map((_, at) => `${at + 1} NULLS FIRST`)
+      .join(", ")}`;
     const expected = views.prepare(`SELECT ${columns} FROM ${view} ${order}`).all();
     const [answer] = await sql.run(`SELECT ${columns} FROM ${table} ${order}`);
     expect(expected, view).not.toEqual([]);
@@ -60,15 +74,84 @@ test("the platform's tables have the rows of the store's own views, and both wor
   expect(sessions?.rows).toEqual([["Nothing yet"]]);
 });
 
-test("the rows are the same from another kind of store", async () => {
-  const store = createMemoryStore();
+/** Columns of JSON: the same values, however they are written. */
+const SAME_JSON: readonly (readonly [view: string, table: string, key: string, columns: readonly string[]])[] = [
+  ["api_session_messages", "api.session_messages", "id", ["content"]],
+  ["conversation_history", "agent.conversation_history", "run_id", ["messages", "usage", "extras"]],
+  [
+    "agent_config",
+    "agent.agent_config",
+    "agent_uuid",
+    ["messages", "tool_names", "pending_frontend_tools", "pending_backend_results", "conversation_history"],
+  ],
+];
+
+test("what a seed shows as JSON is the same as in the store's own views", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.db");
+  const store = await createSqliteStore({ file });
+  onTestFinished(() => store.close());
   await playSessions(store, createIds());
+  const views = new DatabaseSync(file, { readOnly: true });
+  onTestFinished(() => views.close());
+  const sql = await createSql({ roots: [folder], store });
+  onTestFinished(() => sql.close());
+  for (const [view, table, key, columns] of SAME_JSON) {
+    const list = columns.join(", ");
+    const expected = views.prepare(`SELECT ${list} FROM ${view} ORDER BY ${key}`).all();
+    const [answer] = await sql.run(`SELECT ${list} FROM ${table} ORDER BY ${key}`);
+    expect(answer?.rows.length, table).toBe(expected.length);
+    for (const [at, row] of expected.entries())
+      expect(answer?.rows[at], table).toEqual(columns.map((column) => JSON.parse(String(row[column])) as unknown));
+  }
+});
+
+const TABLES = ["platform", "agent", "api"] as const;
+
+/** How many rows each of the platform's tables has, and what is in them beside ids and times. */
+async function contents(store: Store): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const sql = await createSql({ roots: [folder], store });
   onTestFinished(() => sql.close());
-  const [counts] = await sql.run("SELECT count(*) > 0, count(DISTINCT session_id) > 3 FROM platform.events");
-  expect(counts?.rows).toEqual([[true, true]]);
+  const found: Record<string, unknown> = {};
+  for (const { name, columns } of await sql.tables()) {
+    if (!TABLES.some((schema) => name.startsWith(`${schema}.`))) continue;
+    const plain = columns
+      .filter((column) => /^(VARCHAR|INTEGER|BOOLEAN)$/.test(column.type))
+      .map((column) => column.name)
+      .filter((column) => !/id$|_at$/.test(column));
+    const [rows] = await sql.run(
+      `SELECT ${["count(*) AS n", ...plain].join(", ")} FROM ${name} GROUP BY ALL ORDER BY ALL`,
+    );
+    found[name] = rows?.rows;
+  }
+  return found;
+}
+
+test("the rows are the same from every kind of store", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const server = inject("postgres");
+  const database = await createDatabase(server.url, { template: server.template });
+  const stores = {
+    memory: createMemoryStore(),
+    sqlite: await createSqliteStore({ file: join(folder, "skein.db") }),
+    filesystem: await createFilesystemStore({ folder: join(folder, "files") }),
+    postgres: await createPostgresStore({ url: database.url }),
+  };
+  const found: Record<string, Record<string, unknown>> = {};
+  for (const [name, store] of Object.entries(stores)) {
+    await playSessions(store, createIds());
+    found[name] = await contents(store);
+    await store.close();
+  }
+  expect(Object.keys(found["memory"] ?? {})).toHaveLength(11);
+  for (const [table, rows] of Object.entries(found["memory"] ?? {})) {
+    expect(rows, table).not.toEqual([]);
+    for (const name of Object.keys(stores)) expect(found[name]?.[table], `${table} of ${name}`).toEqual(rows);
+  }
 });
 
 test("skein sql finds the store of the data folder, and makes none", async () => {

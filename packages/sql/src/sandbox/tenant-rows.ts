@@ -16,11 +16,15 @@ import type { Keeper, RowsFile } from "./keeper-process.ts";
 /** The column of each table that names the session; null for what a tenant has beside its sessions. */
 const SESSION_COLUMNS: Readonly<Record<TableName, string | null>> = {
   "platform.agents": null,
+  "platform.llm_models": null,
   "platform.sessions": "id",
   "platform.messages": "session_id",
   "platform.events": "session_id",
   "agent.conversation_history": "agent_uuid",
+  "agent.agent_config": "agent_uuid",
+  "agent.agent_runs": "agent_uuid",
   "api.sessions": "id",
+  "api.session_messages": "session_id",
   "api.checkpoints": "session_id",
   "skein.runs": "session_id",
 };
@@ -74,6 +78,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
       const old = database;
       const compact = !!old && (after.hasDeleted || old.bytes > 2 * old.compactBytes + HOLES_BYTES);
       await shared.keeper.write({
+        kind: "rows",
         folder: shared.folder,
         from: old?.file ?? null,
         to,

@@ -1,0 +1,149 @@
+/**
+ * What the tables of seeds 000 and 002 show of a log: the transcript, the stretch of it that belongs to a run, the
+ * actions, and what is needed to resume.
+ */
+import { type SessionState, contextOf, emptyState, fold } from "@skein/core";
+import {
+  type Await,
+  DIALECTS,
+  type Event,
+  type Message,
+  type Session,
+  actionData,
+  isFactType,
+  isKnownError,
+} from "@skein/protocol";
+import type { Row } from "./platform-rows.ts";
+
+export interface LogRows {
+  readonly sessionMessages: readonly Row[];
+  readonly actions: readonly Row[];
+  /** The messages of each run, as the Messages API has them. */
+  readonly runMessages: ReadonlyMap<string, readonly Row[]>;
+  /** Undefined if the log holds something that this Skein does not understand. */
+  readonly state: SessionState | undefined;
+}
+
+/** Actions of one fact are told apart by as many numbers. */
+const ACTIONS_PER_EVENT = 8;
+
+export function readLog(sessionId: string, events: readonly Event[]): LogRows {
+  const sessionMessages: Row[] = [];
+  const actions: Row[] = [];
+  const spans = new Map<string, { readonly from: number; to: number | undefined }>();
+  let state: SessionState | undefined = emptyState(sessionId);
+  for (const event of events) {
+    actions.push(...actionsOf(event));
+    const before = state?.transcript.length ?? 0;
+    if (state && event.event_type === "session.started") spans.set(event.data.run_id, { from: before, to: undefined });
+    state = state && folded(state, event);
+    for (const message of state?.transcript.slice(before) ?? [])
+      sessionMessages.push({
+        id: message.id,
+        session_id: sessionId,
+        message_type: message.role,
+        content: shown(message),
+        created_at: event.created_at,
+      });
+    if (event.event_type !== "session.completed" && event.event_type !== "session.failed") continue;
+    sessionMessages.push(resultOf(event));
+    const span = spans.get(event.data.run_id);
+    if (span && state) span.to = state.transcript.length;
+  }
+  const transcript = state?.transcript ?? [];
+  const runMessages = new Map([...spans].map(([id, { from, to }]) => [id, transcript.slice(from, to).map(shown)]));
+  return { sessionMessages, actions, runMessages, state };
+}
+
+/** Seed 002's `agent_config`: everything that is needed to resume. */
+export function configOf(session: Session, { state, runMessages }: LogRows, awaits: readonly Await[]): Row {
+  const { agent, run } = state ?? {};
+  const pending = awaits
+    .filter(({ kind }) => kind === "frontend_tool")
+    .map(({ tool_use_id, name, input }) => ({ tool_use_id, name, input }));
+  const isAwaiting = session.status === "awaiting" && pending.length > 0;
+  const done = isAwaiting ? (run?.calls.filter(({ phase }) => phase === "done") ?? []) : [];
+  return {
+    ...agent,
+    ...session,
+    agent_uuid: session.id,
+    messages: state ? contextOf(state).map(shown) : [],
+    tool_names: agent?.tool_schemas.map(({ name }) => name) ?? [],
+    file_registry: state?.files ?? {},
+    pending_frontend_tools: pending,
+    pending_backend_results: done.map(({ toolUseId, result }) => ({
+      type: "tool_result",
+      tool_use_id: toolUseId,
+      content: result?.content ?? "",
+      ...(result?.isError === true && { is_error: true }),
+    })),
+    awaiting_frontend_tools: isAwaiting,
+    conversation_history: (isAwaiting && run && runMessages.get(run.runId)) || [],
+  };
+}
+
+/** The log takes what fold refuses (a newer fact, a broken pair). */
+function folded(state: SessionState, event: Event): SessionState | undefined {
+  try {
+    fold(state, [event]);
+    return state;
+  } catch (error) {
+    if (isKnownError(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Seed 002's actions of a fact. What the model was shown at each step is left out: all of it, again for each step, is
+ * what the stores avoid.
+ */
+function actionsOf(event: Event): readonly Row[] {
+  if (!isFactType(event.event_type)) return [];
+  const data = event.data as Readonly<Record<string, unknown>>;
+  const number = (...keys: readonly string[]): unknown =>
+    keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
+  return DIALECTS[event.event_type].actions.flatMap((row, at) =>
+    row.when && data[row.when[0]] !== row.when[1]
+      ? []
+      : [
+          {
+            log_id: event.sequence * ACTIONS_PER_EVENT + at,
+            agent_uuid: event.session_id,
+            run_id: data["run_id"],
+            timestamp: event.created_at,
+            step_number: number("step") ?? 0,
+            action_type: row.action,
+            action_data: actionData(row, data),
+            messages_count: number("messages_count", "messages_after_count"),
+            estimated_tokens: number("estimated_tokens", "tokens_after"),
+            duration_ms: number("duration_ms", "waited_ms"),
+          },
+        ],
+  );
+}
+
+/** Seed 000's message at the end of a turn. */
+function resultOf(event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): Row {
+  const data = event.data as Readonly<Record<string, unknown>>;
+  const error = data["error"] as { readonly message?: string } | undefined;
+  const isFailed = event.event_type === "session.failed";
+  return {
+    id: event.id,
+    session_id: event.session_id,
+    message_type: "result",
+    content: {
+      subtype: isFailed ? data["stop_reason"] : "success",
+      is_error: isFailed,
+      result: data["final_response"] ?? error?.message ?? null,
+      num_turns: data["step"] ?? null,
+      duration_ms: data["duration_ms"] ?? null,
+      usage: data["usage"] ?? null,
+      total_cost_usd: data["unpriced_calls"] === 0 ? Number(data["cost_micros"]) / 1_000_000 : null,
+    },
+    created_at: event.created_at,
+  };
+}
+
+function shown({ role, content }: Omit<Message, "id">): Row {
+  return { role, content };
+}
