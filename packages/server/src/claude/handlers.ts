@@ -187,12 +187,8 @@ async function health(call: Call) {
           : { status: "error" as const, error: "Redis does not answer. Sessions go on without it." },
     }),
   };
-  const status =
-    store.status !== "ok"
-      ? "unhealthy"
-      : problem === undefined && (!bus || bus.status === "ok")
-        ? ("ok" as const)
-        : "degraded";
+  const isWhole = problem === undefined && (!bus || bus.status === "ok");
+  const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
   return { status, version, dependencies };
 }
 
