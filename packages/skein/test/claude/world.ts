@@ -3,7 +3,7 @@ import WebSocket from "ws";
 /** An event of a stream of `/api/v1`. */
 export interface Frame {
   readonly event: string;
-  readonly id: string | undefined;
+  readonly id?: string;
   readonly data: Record<string, unknown> & {
     readonly type: string;
     readonly session_id: string;
@@ -60,7 +60,9 @@ export async function open(
             lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
           comments.push(...lines.filter((line) => line.startsWith(":")));
           const data = field("data");
-          if (data !== undefined) frames.push({ event: field("event") ?? "", id: field("id"), data: JSON.parse(data) });
+          const id = field("id");
+          if (data !== undefined)
+            frames.push({ event: field("event") ?? "", ...(id !== undefined && { id }), data: JSON.parse(data) });
         }
         wake();
       }

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bench, openBench } from "./bench.ts";
-import { runCheck } from "./describe-seed.ts";
+import { claudeSaid, runCheck } from "./describe-seed.ts";
 import type { Check } from "./line.ts";
 
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench();
-});
+  await claudeSaid();
+}, 120_000);
 afterAll(() => bench.close());
 
 const column = { check: "column", view: "agent.agent_config", column: "max_steps", type: "integer" } as const;
@@ -57,6 +58,23 @@ const wrong: readonly (readonly [string, Check])[] = [
   ["a file that is not there", { check: "file", path: "^conversation_history/{agent}/999\\.json$" }],
   ["a field that no schema has", { check: "schema", schema: "AgentConfig", field: "mood" }],
   ["another default in a schema", { check: "schema", schema: "AgentConfig", field: "max_steps", default: 51 }],
+  ["a request without the field", { check: "takes", schema: "QueryRequest", field: "mood", values: [] }],
+  ["a value that a request refuses", { check: "takes", schema: "QueryRequest", field: "max_turns", values: [0] }],
+  [
+    "a value that a request takes",
+    { check: "takes", schema: "QueryRequest", field: "max_turns", values: [], refuses: [1] },
+  ],
+  [
+    "another default in a request",
+    { check: "takes", schema: "QueryRequest", field: "fork_session", values: [], default: true },
+  ],
+  ["a key that the API does not say", { check: "said", shape: "InitEventData", key: "mood", type: "any" }],
+  ["a key of another type", { check: "said", shape: "InitEventData", key: "tools", type: "string" }],
+  [
+    "a value that was never said",
+    { check: "said", shape: "DoneEventData", key: "reason", type: "string", seen: ["x"] },
+  ],
+  ["a shape that the API does not say", { check: "said", shape: "Dream", key: "id", type: "any" }],
   ["a fact that is no draft", { check: "draft", type: "step.generated" }],
   ["a key that the library does not answer", { check: "library", shape: "Session", key: "mood", type: "any" }],
   ["a key of another type in the library", { check: "library", shape: "Session", key: "timestamp", type: "string" }],

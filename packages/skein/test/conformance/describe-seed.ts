@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import * as protocol from "@skein/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Bench, openBench } from "./bench.ts";
+import { claudeSamples } from "./claude-bench.ts";
 import { librarySamples } from "./history-bench.ts";
 import type { Check, ColumnCheck, JsonType, LibraryType, Seed } from "./line.ts";
 
@@ -15,7 +16,8 @@ export function describeSeed(seed: Seed): void {
     let bench: Bench;
     beforeAll(async () => {
       if (seed.lines.some(({ check }) => check && needsStores(check))) bench = await openBench();
-    });
+      if (seed.lines.some(({ check }) => check?.check === "said")) await claudeSaid();
+    }, 120_000);
     afterAll(() => bench?.close());
 
     test("has a check for what is there, a reason for a departure, an issue for what is open", () => {
@@ -29,7 +31,7 @@ export function describeSeed(seed: Seed): void {
 }
 
 function needsStores({ check }: Check): boolean {
-  return !["schema", "draft", "library", "format", "export", "test"].includes(check);
+  return !["schema", "takes", "said", "draft", "library", "format", "export", "test"].includes(check);
 }
 
 /** Passes if the line is there. */
@@ -75,6 +77,10 @@ export async function runCheck(check: Check, bench: Bench): Promise<void> {
       return expect(bench.files.filter((path) => new RegExp(braced(check.path)).test(path))).not.toEqual([]);
     case "schema":
       return checkSchema(check);
+    case "takes":
+      return checkTakes(check);
+    case "said":
+      return checkSaid(check);
     case "draft": {
       const options = protocol.Draft.options.map<string>(({ shape }) => shape.event_type.value);
       expect(options).toContain(check.type);
@@ -141,6 +147,44 @@ function checkSchema({ schema, field, ...rest }: Extract<Check, { check: "schema
   expect(shape, `${schema} is no schema of the protocol.`).toBeDefined();
   expect(shape).toHaveProperty(field);
   if ("default" in rest) expect(shape?.[field]?.parse(undefined)).toEqual(rest.default);
+}
+
+type Parsing = { safeParse(value: unknown): { success: boolean; data?: unknown } };
+
+function checkTakes({ schema, field, values, refuses = [], ...rest }: Extract<Check, { check: "takes" }>): void {
+  const whole = (protocol as unknown as Record<string, Parsing & { shape?: Record<string, Parsing> }>)[schema];
+  const part = field === undefined ? whole : whole?.shape?.[field];
+  expect(part, `${schema} has no ${field}.`).toBeDefined();
+  for (const value of values) expect(part?.safeParse(value), JSON.stringify(value)).toMatchObject({ success: true });
+  for (const value of refuses) expect(part?.safeParse(value), JSON.stringify(value)).toMatchObject({ success: false });
+  if ("default" in rest) expect(part?.safeParse(undefined)).toEqual({ success: true, data: rest.default });
+}
+
+let said: ReturnType<typeof claudeSamples> | undefined;
+
+/** What the Claude Agent API said, asked once. */
+export function claudeSaid(): ReturnType<typeof claudeSamples> {
+  return (said ??= claudeSamples());
+}
+
+async function checkSaid({
+  shape,
+  key,
+  type,
+  seen = [],
+  some = false,
+}: Extract<Check, { check: "said" }>): Promise<void> {
+  const found = (await claudeSaid())[shape] ?? [];
+  expect(found, `The API said no ${shape}.`).not.toEqual([]);
+  const having = found.filter((value) => Object.hasOwn(value, key));
+  if (some) expect(having, `${shape} never has ${key}.`).not.toEqual([]);
+  else expect(having.length, `${shape} does not always have ${key}.`).toBe(found.length);
+  const values = having.map((value) => (value as Record<string, unknown>)[key]);
+  for (const value of values) {
+    if (type === "string or null") expect(["string", "null"]).toContain(typeName(value));
+    else if (type !== "any") expect(typeName(value), `${shape}.${key}`).toBe(type);
+  }
+  for (const value of seen) expect(values, `${shape}.${key}`).toContainEqual(value);
 }
 
 let samples: ReturnType<typeof librarySamples> | undefined;

@@ -63,6 +63,26 @@ export type Check =
   | { readonly check: "file"; readonly path: string }
   /** A schema of the protocol has this field, with this default. */
   | { readonly check: "schema"; readonly schema: string; readonly field: string; readonly default?: unknown }
+  /** A field of a request takes these values and refuses those; left out it has this default. Without a field: the schema as a whole. */
+  | {
+      readonly check: "takes";
+      readonly schema: string;
+      readonly field?: string;
+      readonly values: readonly unknown[];
+      readonly refuses?: readonly unknown[];
+      readonly default?: unknown;
+    }
+  /** What the Claude Agent API really said, with the real Claude Code behind it, has this key and a value of this type there. */
+  | {
+      readonly check: "said";
+      readonly shape: string;
+      readonly key: string;
+      readonly type: LibraryType;
+      /** Values that were seen, at least these. */
+      readonly seen?: readonly unknown[];
+      /** Some have it, where it is optional. */
+      readonly some?: boolean;
+    }
   | { readonly check: "draft"; readonly type: string }
   /** What Claude Code's library answers has this key; "date" and "string?" are types too. */
   | { readonly check: "library"; readonly shape: string; readonly key: string; readonly type: LibraryType }
