@@ -88,7 +88,7 @@ test("follow ends with the session, and throws what another attempt would not me
   const following = (async () => {
     for await (const one of client.follow(session_id)) seen.push(one);
   })();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await vi.waitFor(() => expect(seen).toHaveLength(1), 20_000);
   await client.deleteSession({ params: { session_id } });
   await following;
   expect(seen).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { createAgent, createServer, defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { caller, folder, frames, say, scripted, session, settled, testServer } from "./world.ts";
+import { caller, folder, frames, openFrames, say, scripted, session, settled, testServer } from "./world.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 /** The types that seed 004 names; Skein has more. */
@@ -117,7 +117,7 @@ test("step.error comes before session.failed, and a new message runs again", asy
   const types = data.map(({ event_type }) => event_type);
   expect(types.indexOf("step.error")).toBeGreaterThan(0);
   expect(types.indexOf("step.error")).toBeLessThan(types.indexOf("session.failed"));
-  await say(call, path, scripted("Again.", [{ text: "Fine.", delayMs: 200 }]));
+  await say(call, path, scripted("Again.", [{ text: "Fine.", delayMs: 3000 }]));
   const running = await settled(call, path, "status", ["running"]);
   expect(running).toMatchObject({ finished_at: null });
   expect(running["started_at"]).not.toBe(failed["started_at"]);
@@ -128,8 +128,13 @@ test("a reader that joins in the middle of a step gets the draft so far, then it
   const { call, url, key } = await testServer();
   const { path } = await session(call);
   const text = "one two three four five six seven eight nine ten";
-  await say(call, path, scripted("Count.", [{ text, chunk: 4, chunkDelayMs: 40 }]));
-  await new Promise((resolve) => setTimeout(resolve, 250));
+  const { body } = await say(call, path, scripted("Count.", [{ text, chunk: 4, chunkDelayMs: 250 }]));
+  // Another reader says when the step is in its middle.
+  let drafted = 0;
+  await frames(`${url}${path}/events?after=${String(body["event_sequence"])}`, {
+    headers: { "x-api-key": key },
+    isLast: ({ event }) => event === "step.generating" && (drafted += 1) >= 3,
+  });
   const seen = await frames(`${url}${path}/events?after=4`, {
     headers: { "x-api-key": key },
     isLast: ({ event }) => event === "session.completed",
@@ -175,10 +180,9 @@ test.each(["abc", "-1", "999999999", "1e3", "x".repeat(5000)])(
 test("streams end with a hint before the server stops", async () => {
   const { call, url, key, close } = await testServer();
   const { path } = await session(call);
-  const reading = frames(`${url}${path}/events`, { headers: { "x-api-key": key } });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const reading = await openFrames(`${url}${path}/events`, { "x-api-key": key });
   await close();
-  expect((await reading).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "shutdown" } });
+  expect((await reading.rest).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "shutdown" } });
 });
 
 test("an archived agent takes no new session, and a session keeps the version it began with", async () => {

@@ -55,8 +55,8 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
   const { call } = await testServer();
   const { path } = await session(call, { system_prompt: "Be brief." });
   for (const text of ["One.", "Two."]) {
-    await say(call, path, scripted(text, [{ text: `Answer to ${text}` }]));
-    await settled(call, path);
+    const { body } = await say(call, path, scripted(text, [{ text: `Answer to ${text}` }]));
+    await finished(call, path, String(body["run_id"]));
   }
   const runs = (await call("GET", `${path}/runs`)).body.data;
   expect(runs.map(({ number, final_response }) => [number, final_response])).toEqual([
@@ -337,7 +337,8 @@ test("Idempotency-Key: the same again is the stored answer, another body is 422,
   const many = await Promise.all(
     Array.from({ length: 20 }, () => call("POST", "/v1/agents", { name: "Once" }, { "idempotency-key": "k2" })),
   );
-  expect(new Set(many.map(({ status }) => status))).toEqual(new Set([201, 409]));
+  expect(many.map(({ status }) => status)).toContain(201);
+  for (const { status } of many) expect([201, 409]).toContain(status);
   expect(new Set(many.filter(({ status }) => status === 201).map(({ body: { id } }) => id)).size).toBe(1);
   const failed = await call("POST", "/v1/agents", { name: "" }, { "idempotency-key": "k3" });
   expect(failed.status).toBe(422);

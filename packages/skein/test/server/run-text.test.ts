@@ -13,11 +13,12 @@ async function textFrames(url: string, key: string): Promise<readonly string[]> 
 test("a run can be read as text in each of the three forms, live and again afterwards", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call);
-  const slow = { text: "The answer\nis 4", chunk: 5, chunkDelayMs: 20, delayMs: 100 };
+  const slow = { text: "The answer\nis 4", chunk: 5, chunkDelayMs: 100, delayMs: 1500 };
   const posted = await say(call, `/v1/sessions/${id}`, scripted("How much is 2+2?", [slow]));
   const run_id = String(posted.body["run_id"]);
   const path = `${url}/v1/sessions/${id}/runs/${run_id}/text`;
-  await expect.poll(async () => (await call("GET", `/v1/sessions/${id}/runs/${run_id}`)).status).toBe(200);
+  const status = async () => (await call("GET", `/v1/sessions/${id}/runs/${run_id}`)).status;
+  await expect.poll(status, { timeout: 20_000 }).toBe(200);
 
   const live = await textFrames(`${path}?format=json`, key);
   expect(live.at(-1)).toBe("[DONE]");

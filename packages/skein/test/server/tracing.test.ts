@@ -41,7 +41,7 @@ test("a run is told as spans with the GenAI names, inside the trace of its calle
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   await call("POST", `${path}/messages`, { role: "user", content: { text } }, { traceparent });
   await settled(call, path);
-  await expect.poll(() => spans.length).toBe(4);
+  await expect.poll(() => spans.length, { timeout: 20_000 }).toBe(4);
   expect(spans.map(({ name }) => name)).toEqual([
     "invoke_agent Helper",
     "chat claude-sonnet-5-5",
@@ -79,7 +79,7 @@ test("a failed run is an error span in a trace of its own", async () => {
     { traceparent: "nonsense" },
   );
   await settled(call, path);
-  await expect.poll(() => spans.length).toBe(2);
+  await expect.poll(() => spans.length, { timeout: 20_000 }).toBe(2);
   expect(spans.map(({ status }) => status.code)).toEqual([2, 2]);
   expect(spans[0]?.traceId).toMatch(/^[0-9a-f]{32}$/);
 });

@@ -146,6 +146,17 @@ export interface Frame {
   readonly data: Record<string, unknown> & { readonly data: Record<string, unknown> };
 }
 
+/** Opens a stream: answers when its first frame has come, with the frames up to its end as `rest`. */
+export function openFrames(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ readonly rest: Promise<Frame[]> }> {
+  return new Promise((resolve, reject) => {
+    const rest = frames(url, { headers, onFrame: () => resolve({ rest }) });
+    rest.catch(reject);
+  });
+}
+
 /** Reads frames of a stream until one is the last, or the stream ends. */
 export async function frames(
   url: string,
