@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startServed } from "./fuzz/served.ts";
 import { inBrowser, whyNoBrowser } from "./wire/browser.ts";
-import { type Finding, idle, idleConnections, keyTiming, live } from "./wire/checks.ts";
+import { type Finding, idle, idleConnections, keyTiming, live, revoked } from "./wire/checks.ts";
 import { type Proxy, isInstalled, startProxy } from "./wire/proxy.ts";
 
-const PARTS = ["live", "idle", "connections", "timing", "browser"] as const;
+const PARTS = ["live", "idle", "connections", "revoked", "timing", "browser"] as const;
 const HELP = `npm run wire -- [options]
 
 A server of its own is read through Node's fetch, and through nginx and haproxy as Debian has them, with compression on.
@@ -23,6 +23,7 @@ What is not installed is left out, with a sentence. Ends with 1 if something did
   live         events and drafts arrive while they are made, and go on after a cut
   idle         a stream on which nothing happens stays open, with a comment at least every 15 s
   connections  connections that do nothing keep nobody out
+  revoked      a key that is revoked loses its stream within 5 s
   timing       a refusal takes as long whichever byte of the key is wrong
   browser      Chromium's EventSource reads what the list of events has
 
@@ -46,7 +47,8 @@ async function main(): Promise<void> {
   if (unknown !== undefined) throw new Error(`There is no part "${unknown}". There are: ${PARTS.join(", ")}.`);
   const wants = (part: (typeof PARTS)[number]): boolean => values.part.includes(part);
   const folder = mkdtempSync(join(tmpdir(), "skein-wire-"));
-  const served = await startServed({ storeUrl: `sqlite:${join(folder, "skein.db")}`, dataDir: join(folder, "data") });
+  const storeUrl = `sqlite:${join(folder, "skein.db")}`;
+  const served = await startServed({ storeUrl, dataDir: join(folder, "data") });
   const proxies: Proxy[] = [];
   const findings: Finding[] = [];
   try {
@@ -57,6 +59,7 @@ async function main(): Promise<void> {
     const ways = [{ name: "fetch", url: served.url }, ...proxies];
     if (wants("live")) for (const { name, url } of ways) findings.push(await live(served, name, url));
     if (wants("connections")) findings.push(await idleConnections(served, Number(values.connections)));
+    if (wants("revoked")) findings.push(await revoked(served, storeUrl));
     if (wants("timing")) findings.push(await keyTiming(served, Number(values.requests)));
     if (wants("browser")) {
       const missing = whyNoBrowser();

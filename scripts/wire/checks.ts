@@ -1,6 +1,8 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { createKeys } from "@skein/server";
+import { openStore } from "skein";
 import type { Served } from "../fuzz/served.ts";
 import { type Reader, readStream } from "./reader.ts";
 import { openSession } from "./served-session.ts";
@@ -94,6 +96,30 @@ export async function idleConnections({ url }: Served, count: number): Promise<F
     passed: refused === 0 && status === 200 && ms < 5000,
     says: `${refused} refused; the next request took ${ms.toFixed(0)} ms`,
   };
+}
+
+/** How soon a key that another process revokes loses its stream. */
+export async function revoked(served: Served, storeUrl: string): Promise<Finding> {
+  const { path } = await openSession(served);
+  const store = await openStore(storeUrl);
+  try {
+    const keys = createKeys({ records: store.records });
+    const key = await keys.make({ name: "guest", scopes: ["read"], tenant: "default" });
+    const reader = await readStream(`${served.url}${path}/events`, { "x-api-key": key });
+    await until(() => reader.frames.length > 0, 10_000);
+    const began = Date.now();
+    await keys.revoke("guest");
+    await until(() => reader.ended() !== undefined, 10_000).catch(() => {});
+    const ms = Date.now() - began;
+    reader.close();
+    return {
+      what: "a revoked key loses its stream",
+      passed: ms <= 5000 && reader.frames.at(-1)?.event === "stream.closing",
+      says: `after ${ms} ms`,
+    };
+  } finally {
+    await store.close();
+  }
 }
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".split("");

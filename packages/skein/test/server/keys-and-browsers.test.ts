@@ -1,0 +1,134 @@
+import { connect } from "node:net";
+import { createKeys, createServer } from "@skein/server";
+import { createMemoryLive, createMemoryStore } from "@skein/core";
+import { expect, test } from "vitest";
+import { session, testServer } from "./world.ts";
+
+/** Wrong keys as scanners send them: each is a question to the store and never a part of one. */
+const PAYLOADS = [
+  "'",
+  '"',
+  "' OR '1'='1",
+  "' OR 1=1 --",
+  "') OR ('a'='a",
+  "admin'--",
+  "1; DROP TABLE records",
+  "1 UNION SELECT NULL,NULL,NULL--",
+  "' AND SLEEP(5)--",
+  "'; SELECT pg_sleep(5)--",
+  "$where: sleep(5000)",
+  '{"$gt":""}',
+  "%27%20OR%201%3D1",
+  "\\' OR 1=1 --",
+  "`id`",
+  "$(id)",
+  "|id",
+  "../../etc/passwd",
+  "%00",
+  "%s%s%s%n",
+  "{{7*7}}",
+  "${jndi:ldap://x}",
+  "<script>1</script>",
+  "__proto__",
+  "constructor",
+  "null",
+  "undefined",
+  "0",
+  "x".repeat(500),
+];
+
+test("wrong keys of every kind are 401, and nothing of them is logged", async () => {
+  const { url, logged } = await testServer();
+  for (const payload of PAYLOADS)
+    for (const headers of [{ "x-api-key": payload }, { authorization: `Bearer ${payload}` }]) {
+      const answer = await fetch(`${url}/v1/agents`, { headers });
+      expect([payload, answer.status]).toEqual([payload, 401]);
+    }
+  expect(logged.filter(({ level }) => level === "error")).toEqual([]);
+  expect(JSON.stringify(logged)).not.toMatch(/DROP TABLE|pg_sleep|jndi/);
+});
+
+test.each([
+  ["status", { status: "completed" }],
+  ["cost", { cost_micros: 0 }],
+  ["parent", { parent_session_id: "00000000-0000-7000-8000-000000000000" }],
+  ["fence", { fence: 99 }],
+  ["id", { id: "00000000-0000-7000-8000-000000000000" }],
+  ["tenant", { tenant: "other" }],
+  ["a key of metadata that is SQL", { metadata: { "a') = 1 OR 1=1 --": 1 } }],
+  ["a key of metadata with a path", { metadata: { '$.x"': 1 } }],
+])("a session cannot be made or changed with a %s of the caller's", async (_, fields) => {
+  const { call } = await testServer();
+  const { agentId, path } = await session(call);
+  expect((await call("POST", `/v1/agents/${agentId}/sessions`, fields)).status).toBe(422);
+  expect((await call("PATCH", path, fields)).status).toBe(422);
+  expect((await call("GET", path)).body).toMatchObject({ status: "pending", cost_micros: 0, parent_session_id: null });
+});
+
+/** Sends a request as it is written, which fetch would not. */
+function raw(url: string, lines: readonly string[], body = ""): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    let answer = "";
+    socket.on("data", (chunk) => (answer += String(chunk)));
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(answer));
+    socket.write(`${[...lines, "Connection: close", "", ""].join("\r\n")}${body}`);
+  });
+}
+
+test.each([
+  ["no type", []],
+  ["a type with a tab", ["Content-Type: application/json\ta"]],
+  ["a type with a second one", ["Content-Type: application/json, text/plain"]],
+  ["a form", ["Content-Type: application/x-www-form-urlencoded"]],
+])("a body with %s is 415, as a form of another page would send it", async (_, types) => {
+  const { url, key, call } = await testServer();
+  const body = '{"name":"A"}';
+  const lines = ["POST /v1/agents HTTP/1.1", "Host: localhost", `X-API-Key: ${key}`, `Content-Length: ${body.length}`];
+  expect(await raw(url, [...lines, ...types], body)).toMatch(/^HTTP\/1\.1 415 /);
+  expect((await call("GET", "/v1/agents")).body.data).toEqual([]);
+});
+
+test.each([["Host: evil.example"], ["Host: 127.0.0.1.evil.example"], ["Host: localhost:9@evil"], ["Host: "]])(
+  "%s is refused before routing, on every kind of address",
+  async (host) => {
+    const { url } = await testServer();
+    for (const path of ["/", "/health", "/v1/agents", "/nothing", "/v1/ws"])
+      expect(await raw(url, [`GET ${path} HTTP/1.1`, host])).toMatch(/^HTTP\/1\.1 403 /);
+  },
+);
+
+test("every answer says that no page may frame it or guess its type, and none sets a cookie", async () => {
+  const { url, key } = await testServer();
+  for (const path of ["/", "/assets/home.js", "/health", "/v1/agents", "/nothing", "/docs", "/openapi.json"])
+    for (const headers of [{}, { "x-api-key": key }] as Record<string, string>[]) {
+      const answer = await fetch(`${url}${path}`, { headers });
+      await answer.arrayBuffer();
+      const policy = answer.headers.get("content-security-policy") ?? "";
+      expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
+      expect(policy).not.toMatch(/unsafe|\*/);
+      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(answer.headers.get("set-cookie")).toBeNull();
+      expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+    }
+});
+
+test("a key is kept as its hash, and one that is revoked is not taken again", async () => {
+  const store = createMemoryStore();
+  const keys = createKeys({ records: store.records });
+  const key = await keys.make({ name: "guest", scopes: ["admin"], tenant: "default" });
+  const { items } = await store.records.list({ tenant: "$keys", kind: "api_key" });
+  expect(JSON.stringify(items)).not.toContain(key);
+  const server = await createServer({
+    store,
+    live: createMemoryLive(),
+    defaultModel: "none",
+    description: { version: "0", store: "memory", model: "none" },
+  });
+  const status = async () =>
+    (await server.inject({ method: "GET", url: "/v1/agents", headers: { "x-api-key": key } })).statusCode;
+  await keys.revoke("guest");
+  expect(await status()).toBe(401);
+  await server.close();
+});
