@@ -15,7 +15,7 @@ const CREATE_UNDER_A_KEY = `
   select skein.append(
     $1, null, true, date_trunc('milliseconds', now()), 1::smallint,
     array[gen_random_uuid()], array['session.created'], array[null]::uuid[], array['{}'], null, null,
-    0, null, null, 'tenant', 'key', 'fingerprint', null, false, null, 0, 0, null, null, null, null, null,
+    0, null, null, null, 'tenant', 'key', 'fingerprint', null, false, null, 0, 0, null, null, null, null, null,
     null, null, null, null, null, null, null, null, null,
     jsonb_build_object('metadata', '{}', 'session', jsonb_build_object(
       'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',

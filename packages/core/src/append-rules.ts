@@ -11,6 +11,7 @@ export function checkAppend(sessionId: string, events: readonly NewEvent[], opti
     throw new KnownError("lease_required", `Only the driver of session ${sessionId} may append ${guarded.event_type}.`);
   if (options.lease && options.lease.sessionId !== sessionId)
     throw new KnownError("invalid", `The lease is for session ${options.lease.sessionId}, not for ${sessionId}.`);
+  if (options.claim && !begins) throw new KnownError("invalid", "Only an append that begins a session can claim it.");
   if (options.release && (!options.lease || options.expect === undefined))
     throw new KnownError("invalid", "A release needs the lease and the last sequence that was seen (expect).");
 }

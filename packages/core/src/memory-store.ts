@@ -78,7 +78,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     const stored = earlier(sessionId, newEvents, options);
     if (stored) return { events: stored, repeated: true };
 
-    const { expect, lease, key, dueAt, release } = options;
+    const { expect, lease, key, dueAt, release, claim } = options;
     const begins = newEvents[0]?.event_type === "session.created";
     const head = begins ? heads.get(sessionId) : headOf(sessionId, options.tenant);
     if (lease) heldBy(lease);
@@ -104,6 +104,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
         last: last + events.length,
       });
     if (lease) target.leasedUntil = now() + lease.leaseMs;
+    if (claim) Object.assign(target, { fence: 1, owner: claim.owner, leasedUntil: now() + claim.leaseMs });
     if (dueAt !== undefined) target.dueAt = lease ? dueAt : Math.min(target.dueAt ?? dueAt, dueAt);
     if (release) letGo(target, release.dueAt);
     followers.deliver(sessionId, events);

@@ -61,9 +61,18 @@ export function createRuntimes({ store, states, now, runtimes, report }: Runtime
   };
 }
 
+/** A place for a session that is about to begin. */
+export interface Reserved {
+  readonly claim: { readonly owner: string; readonly leaseMs: number };
+  /** How far the log is that began with this claim, or null if it did not begin. */
+  settle(lastSequence: number | null): void;
+}
+
 /** Who drives the sessions that are due: this process, or a distributed engine. */
 export interface Engine {
   start(): void;
+  /** Sets a place aside for a session that is about to begin here, if one is free: then it begins with its lease. */
+  reserve(sessionId: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store is the truth. */
   wake(sessionId: string): void;
   /** Takes no more sessions, lets the running ones finish their step or give it back, and ends. */

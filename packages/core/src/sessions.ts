@@ -25,6 +25,7 @@ import { contentProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
+import type { Engine } from "./runtime.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import type { AppendOptions, Appended, Page, PageOptions, SessionQuery, Store } from "./store.ts";
 
@@ -34,6 +35,8 @@ export interface SessionsDeps {
   readonly tenant?: string;
   readonly now?: () => number;
   readonly ids?: Ids;
+  /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
+  readonly reserve?: Engine["reserve"];
 }
 
 const CreateOptions = z.strictObject({
@@ -132,6 +135,7 @@ export function createSessions({
   tenant = "default",
   now = Date.now,
   ids = createIds({ now }),
+  reserve,
 }: SessionsDeps): Sessions {
   const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
 
@@ -190,7 +194,16 @@ export function createSessions({
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
     const facts = [fact, accepted(input)].map(event);
-    return acceptedOf(await store.append(id, facts, { expect: 0, dueAt: now(), ...(key && { key }) }));
+    const place = reserve?.(id);
+    let begun: number | null = null;
+    try {
+      const claim = place && { claim: place.claim };
+      const appended = await store.append(id, facts, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
+      if (!appended.repeated) begun = facts.length;
+      return acceptedOf(appended);
+    } finally {
+      place?.settle(begun);
+    }
   }
 
   async function prompt(

@@ -23,6 +23,8 @@ export interface AppendOptions {
    * Another fingerprint under the same key is refused with `key_reused`. The row points into the log, it holds no answer.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
+  /** Begin the session with its first lease, fence 1, so that whoever begins it can drive it without a second transaction. */
+  readonly claim?: { readonly owner: string; readonly leaseMs: number };
   /** When the session should be driven (ms since 1970). Without a lease the earlier of this and what is set wins. */
   readonly dueAt?: number;
   /**

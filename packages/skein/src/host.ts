@@ -151,7 +151,7 @@ export function createHost(options: HostOptions): Host {
   engine.start();
   return {
     store,
-    sessions: createSessions({ store, tenant, now, ids }),
+    sessions: createSessions({ store, tenant, now, ids, reserve: engine.reserve }),
     live,
     engine,
     register: (registered) => void agents.set(registered.agent.config.name, registered),

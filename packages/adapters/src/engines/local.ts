@@ -46,6 +46,8 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     string,
     { lease: Lease; readonly clock: LeaseClock; readonly stop: AbortController; readonly done: Promise<void> }
   >();
+  /** Sessions that begin here with their lease. */
+  const reserved = new Set<string>();
   /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
   const hinted = new Set<string>();
   let looking = false;
@@ -94,7 +96,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
 
   async function lookAround(): Promise<void> {
     try {
-      while (driving.size < concurrency) {
+      while (driving.size + reserved.size < concurrency) {
         if (stopped) return;
         const sessionId = nextHint();
         const everything = sessionId === undefined;
@@ -142,7 +144,8 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       return;
     }
     // A session that is driven hears its own news.
-    if (driving.has(sessionId) || !events.some(({ event_type }) => WAKING.has(event_type))) return;
+    if (driving.has(sessionId) || reserved.has(sessionId) || !events.some(({ event_type }) => WAKING.has(event_type)))
+      return;
     hinted.add(sessionId);
     look();
   }
@@ -171,6 +174,21 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       stopListening = store.onNews(hear);
       renewals = setInterval(() => void renew(), leaseMs / 3).unref();
       void freeTheDead().catch(report).finally(sweep);
+    },
+    reserve(sessionId) {
+      if (stopped || driving.size + reserved.size >= concurrency) return undefined;
+      reserved.add(sessionId);
+      const asked = now();
+      return {
+        claim: { owner, leaseMs },
+        settle(lastSequence) {
+          reserved.delete(sessionId);
+          const lease = { sessionId, fence: 1, owner, leaseMs };
+          if (lastSequence === null) look();
+          else if (!stopped) begin({ kind: "leased", lease, lastSequence }, asked);
+          else void store.release(lease, { seen: lastSequence, dueAt: now() }).catch(report);
+        },
+      };
     },
     wake(sessionId) {
       hinted.add(sessionId);

@@ -20,6 +20,27 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
+  test("begins a session with its lease for whoever begins it, and for nobody else", async () => {
+    const [first] = await bench().store.read((await bench().created()).sessionId);
+    if (first?.event_type !== "session.created") throw new Error("A log begins with session.created.");
+    const { ids, store } = bench();
+    const [sessionId, id] = [ids(), ids()];
+    const begin = [{ id, event_type: first.event_type, data: first.data }];
+    const options = { expect: 0, dueAt: 0, claim: { owner: "beginner", leaseMs: 60_000 } };
+    expect(await store.append(sessionId, begin, options)).toMatchObject({ repeated: false });
+    expect((await claim()).kind).toBe("none");
+    expect(await store.claim({ owner: "w", leaseMs: 60_000, sessionId })).toMatchObject({ kind: "busy" });
+    expect(await store.owners()).toEqual(["beginner"]);
+    const lease = { sessionId, fence: 1, owner: "beginner", leaseMs: 60_000 };
+    await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 1 });
+    // Begun again, it is the session that is there; its lease is not given twice.
+    expect(await store.append(sessionId, begin, options)).toMatchObject({ repeated: true });
+    await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 2, release: { dueAt: 0 } });
+    expect(leaseOf(await claim())).toMatchObject({ sessionId, fence: 3 });
+    const later = store.append(sessionId, [{ ...title, id: ids() }], { claim: options.claim });
+    await expect(later).rejects.toMatchObject({ code: expect.stringMatching(/^(invalid|lease_required)$/) });
+  });
+
   test("gives a session that is due to exactly one of many workers", async () => {
     const script = await bench().created();
     await script.prompt("hi");

@@ -127,7 +127,7 @@ export function createCommit(deps: CommitDeps) {
   }
 
   function accept(sessionId: string, request: AppendRequest, draft: Draft): void {
-    const { lease, key, dueAt, release } = request.options;
+    const { lease, key, dueAt, release, claim } = request.options;
     const written = request.events.map(({ id, event_type, data }) => ({
       id,
       event_type,
@@ -147,6 +147,7 @@ export function createCommit(deps: CommitDeps) {
     for (const { id, sequence } of events) draft.ids.set(id, sequence);
     draft.last += events.length;
     if (lease) draft.leasedUntil = at + lease.leaseMs;
+    if (claim) Object.assign(draft, { fence: 1, owner: claim.owner, leasedUntil: at + claim.leaseMs });
     if (dueAt !== undefined) draft.dueAt = lease ? dueAt : Math.min(draft.dueAt ?? dueAt, dueAt);
     if (release) {
       draft.fence += 1;

@@ -4,7 +4,7 @@ import type { Connections } from "./connections.ts";
 /** How many transactions append at once. What arrives meanwhile shares the next one, and with it one flush of the disk. */
 const LANES = 4;
 const MOST_PER_LANE = 16;
-const PARAMETERS = 37;
+const PARAMETERS = 38;
 
 /** One call of `skein.append`: its parameters, of which the first is the session. */
 export interface AppendCall {

@@ -42,7 +42,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
 
     const moved = changeValues(changes);
-    const { expect, lease, key, dueAt, release, tenant } = options;
+    const { expect, lease, key, dueAt, release, tenant, claim } = options;
     const withBlobs = bodies.some(({ blob }) => blob !== null);
     const [created] = newEvents;
     const begins = created?.event_type === "session.created";
@@ -60,7 +60,8 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       withBlobs ? bodies.map(({ text, blob }) => (blob ? text : null)) : null,
       expect ?? null,
       lease?.fence ?? null,
-      lease?.leaseMs ?? null,
+      claim?.owner ?? null,
+      (lease ?? claim)?.leaseMs ?? null,
       key ? ((begins ? created.data.tenant : tenant) ?? "") : null,
       key ? keyText(key.id) : null,
       key?.fingerprint ?? null,

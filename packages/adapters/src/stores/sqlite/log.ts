@@ -174,7 +174,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     applyChanges(db, sessionId, changes, { messages: before?.message_count ?? 0, runs: before?.run_count ?? 0 });
     const counted = [events.length, changes.messagesEntered, changes.runInserts.length, createdAt] as const;
     if (before) updateHead(sessionId, before, counted, { ...options, time });
-    else insertHead(sessionId, changes.sessionInsert?.tenant ?? "", counted, options);
+    else insertHead(sessionId, changes.sessionInsert?.tenant ?? "", counted, { ...options, time });
     if (key)
       db.run(
         "insert into keys values (?, ?, ?, ?, ?, ?)",
@@ -204,15 +204,24 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     else db.run(HEAD.count, ...counted, sessionId);
   }
 
-  function insertHead(sessionId: string, tenant: string, counted: Counted, { dueAt }: AppendOptions): void {
+  function insertHead(
+    sessionId: string,
+    tenant: string,
+    counted: Counted,
+    { dueAt, claim, time }: AppendOptions & { readonly time: number },
+  ): void {
     db.run(
-      `insert into heads (session_id, tenant, last_sequence, message_count, run_count, updated_at, due_at, fact_version)
-       values (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `insert into heads (session_id, tenant, last_sequence, message_count, run_count, updated_at, due_at, fact_version,
+         fence, owner, leased_until)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       sessionId,
       tenant,
       ...counted,
       dueAt ?? null,
       FACT_VERSION,
+      claim ? 1 : 0,
+      claim?.owner ?? null,
+      claim ? time + claim.leaseMs : 0,
     );
   }
 

@@ -173,7 +173,7 @@ end $$;
 -- Answers with words: written | repeated | conflict, each with a session and two sequences, or
 -- key_reused | not_found | lease_lost | already_exists.
 --
--- p_begins: the first event is session.created. p_tenant is null when the caller did not name one. p_entered and p_started
+-- p_begins: the first event is session.created; p_owner then gets the lease. p_tenant is null when the caller did not name one. p_entered and p_started
 -- say how many messages and runs are numbered here; p_add is what the counters of the head grow by; p_row_… are the rows of
 -- messages.
 --
@@ -181,7 +181,7 @@ end $$;
 create function skein.append(
   p_session uuid, p_tenant text, p_begins boolean, p_at timestamptz, p_version smallint,
   p_ids uuid[], p_types text[], p_runs uuid[], p_bodies text[], p_blobs bytea[], p_blob_bodies text[],
-  p_expect integer, p_fence bigint, p_lease_ms double precision,
+  p_expect integer, p_fence bigint, p_owner text, p_lease_ms double precision,
   p_key_tenant text, p_key text, p_fingerprint text,
   p_due double precision, p_release boolean, p_release_due double precision,
   p_entered integer, p_started integer, p_step integer, p_container text, p_known_input bigint, p_known_output bigint,
@@ -268,12 +268,15 @@ begin
       exit when found;
     elsif p_fence is null and coalesce(p_expect, 0) = 0 then
       insert into skein.heads (
-        session_id, tenant, last_sequence, fact_version, message_count, run_count, updated_at, due_at, current_step,
+        session_id, tenant, last_sequence, fact_version, message_count, run_count, updated_at, due_at, fence, owner,
+        leased_until, current_step,
         container_id, last_known_input_tokens, last_known_output_tokens, total_turns, cost_micros, unpriced_calls,
         input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens)
       values (
         p_session, p_changes->'session'->>'tenant', v_count, p_version, p_entered, p_started, least(v_limit, v_updated),
-        v_due, coalesce(p_step, 0), p_container, coalesce(p_known_input, 0), coalesce(p_known_output, 0),
+        v_due, case when p_owner is null then 0 else 1 end, p_owner,
+        case when p_owner is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
+        coalesce(p_step, 0), p_container, coalesce(p_known_input, 0), coalesce(p_known_output, 0),
         coalesce(p_add[1], 0), coalesce(p_add[2], 0), coalesce(p_add[3], 0), coalesce(p_add[4], 0),
         coalesce(p_add[5], 0), coalesce(p_add[6], 0), coalesce(p_add[7], 0))
       on conflict do nothing;
