@@ -10,4 +10,5 @@ export * from "./ids.ts";
 export * from "./prices.ts";
 export * from "./session.ts";
 export * from "./usage.ts";
+export * from "./webhook-headers.ts";
 export * from "./without-secrets.ts";

@@ -1,6 +1,6 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Store } from "@skein/core";
-import { Delivery, type Event, Webhook, WebhookEvent, isKnownError } from "@skein/protocol";
+import { Delivery, type Event, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
 import { z } from "zod";
 
 /** Sends a message to a URL that somebody else chose; answers the status. Refuses addresses that it must not call. */
@@ -94,14 +94,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
 
   async function sent({ url, secret }: StoredWebhook, delivery: Delivery, event: Event) {
     const body = JSON.stringify({ type: event.event_type, timestamp: event.created_at, data: event });
-    const timestamp = String(Math.floor(now() / 1000));
-    const id = `msg_${delivery.id}`;
-    const headers = {
-      "content-type": "application/json",
-      "webhook-id": id,
-      "webhook-timestamp": timestamp,
-      "webhook-signature": signatureOf(secret, `${id}.${timestamp}.${body}`),
-    };
+    const headers = await webhookHeaders({ secret, id: `msg_${delivery.id}`, at: now(), body });
     try {
       const status = await sender.send(url, { headers, body });
       const isTaken = status >= 200 && status < 300;
@@ -173,10 +166,4 @@ function deliveryId(webhookId: string, { session_id, sequence, created_at }: Tol
 
 function instant(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** Standard Webhooks: the key is what follows `whsec_`, the text is id, time and body. */
-function signatureOf(secret: string, text: string): string {
-  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  return `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
 }

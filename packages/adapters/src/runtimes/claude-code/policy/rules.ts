@@ -109,6 +109,8 @@ const RESERVED_HEADERS =
 export function checkHooks({ hooks }: Given, places: Places): void {
   for (const [name, hook] of Object.entries(hooks ?? {})) {
     if (!hook) continue;
+    if (name === "WorktreeCreate")
+      throw invalid("hooks.WorktreeCreate", "Whoever hears of this must make the worktree: a webhook cannot.");
     checkUrl(`hooks.${name}.url`, hook.url, places);
     checkHeaders(`hooks.${name}.headers`, hook.headers);
     if (hook.matcher) compileMatcher(hook.matcher, `hooks.${name}.matcher`);

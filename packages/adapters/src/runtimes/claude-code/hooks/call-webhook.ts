@@ -1,0 +1,73 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type HookWebhook, webhookHeaders } from "@skein/protocol";
+import { type GuardedRequestOptions, guardedRequest } from "../../../tools/guarded-request.ts";
+import { HookAnswer } from "./answer.ts";
+
+/** A call that brought no answer: why, in words that give away neither the address nor what was sent. */
+export class HookFailure extends Error {
+  readonly code: "hook_timeout" | "hook_failed";
+
+  constructor(code: "hook_timeout" | "hook_failed", message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface WebhookCall {
+  readonly hook: HookWebhook;
+  readonly id: string;
+  readonly payload: object;
+  /** What it is signed with, if the hook has no secret of its own. */
+  readonly secret: string;
+}
+
+export type CallDeps = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup"> & {
+  readonly now: () => number;
+};
+
+const ANSWER_BYTES = 1024 * 1024;
+/** Between the attempts for a receiver that is not there for a moment. All are the same message, by its id. */
+const AGAIN_MS = [200, 1000];
+
+/** Asks a webhook. All attempts together take no longer than the hook's time limit. */
+export async function callWebhook(call: WebhookCall, deps: CallDeps, signal: AbortSignal): Promise<HookAnswer> {
+  const limit = AbortSignal.timeout(call.hook.timeout * 1000);
+  const stop = AbortSignal.any([signal, limit]);
+  for (let attempt = 0; ; attempt += 1) {
+    const { status, text } = await attemptOf(call, deps, stop).catch(() => ({ status: 0, text: "" }));
+    if (limit.aborted) throw new HookFailure("hook_timeout", `The webhook did not answer in ${call.hook.timeout} s.`);
+    if (signal.aborted) throw new HookFailure("hook_failed", "The webhook was no longer waited for.");
+    if (status >= 200 && status < 300) return answerIn(text);
+    const wait = AGAIN_MS[attempt];
+    const mayPass = status === 0 || status === 429 || status >= 500;
+    if (!mayPass || wait === undefined)
+      throw new HookFailure(
+        "hook_failed",
+        status === 0 ? "The webhook could not be reached." : `The webhook answered ${status}.`,
+      );
+    await delay(wait, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+async function attemptOf({ hook, id, payload, secret }: WebhookCall, deps: CallDeps, signal: AbortSignal) {
+  const { now, ...places } = deps;
+  const body = JSON.stringify(payload);
+  const signed = await webhookHeaders({ secret: hook.secret ?? secret, id, at: now(), body });
+  const post = { headers: { ...hook.headers, accept: "application/json", ...signed }, body };
+  const options = { ...places, post, maxBytes: ANSWER_BYTES, timeoutMs: hook.timeout * 1000 };
+  const { status, body: bytes, cut } = await guardedRequest(new URL(hook.url), options, signal);
+  // Half an answer is none: what is cut cannot be read below.
+  return { status, text: cut ? "{" : new TextDecoder().decode(bytes) };
+}
+
+function answerIn(text: string): HookAnswer {
+  if (text.trim() === "") return {};
+  try {
+    return HookAnswer.parse(JSON.parse(text));
+  } catch {
+    throw new HookFailure(
+      "hook_failed",
+      "The webhook's answer cannot be read. Expected JSON with decision (allow, deny or ask), reason and modified_input.",
+    );
+  }
+}

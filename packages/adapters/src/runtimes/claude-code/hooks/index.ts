@@ -1,0 +1,95 @@
+import type { Fact, HookEvent, HookWebhook, HooksConfig, JsonObject } from "@skein/protocol";
+import type { HookCallback, HookInput, Options } from "@anthropic-ai/claude-agent-sdk";
+import { compileMatcher } from "../policy/rules.ts";
+import { GATES, type HookAnswer, outputOf } from "./answer.ts";
+import { type CallDeps, HookFailure, callWebhook } from "./call-webhook.ts";
+
+/** The session that hooks are called for. */
+export interface HookedSession {
+  readonly sessionId: string;
+  readonly hooks: HooksConfig | null | undefined;
+  readonly runId: () => string | null;
+  readonly wrote: (fact: Extract<Fact, { event_type: "hook.called" }>) => Promise<void>;
+}
+
+export interface HooksDeps extends CallDeps {
+  /** Names a message once, however often it is sent. */
+  readonly ids: () => string;
+  /** The operator's own, for hooks without one: `whsec_…`. */
+  readonly secret: string;
+}
+
+/** A little more than the hook's own limit, so that ours is the one that is told of. Seconds. */
+const BEYOND = 5;
+
+/**
+ * Webhooks as hooks of Claude Code: each event is posted to its URL, signed, and the answer obeyed. Where an answer decides
+ * (PreToolUse, PermissionRequest) none means no; elsewhere the session goes on.
+ */
+export function createHooks(session: HookedSession, deps: HooksDeps): NonNullable<Options["hooks"]> {
+  const hooks: NonNullable<Options["hooks"]> = {};
+  for (const [event, hook] of Object.entries(session.hooks ?? {}) as [HookEvent, HookWebhook | null][])
+    if (hook) hooks[event] = [{ timeout: hook.timeout + BEYOND, hooks: [callback(event, hook, { session, deps })] }];
+  return hooks;
+}
+
+function callback(
+  event: HookEvent,
+  hook: HookWebhook,
+  { session, deps }: { readonly session: HookedSession; readonly deps: HooksDeps },
+): HookCallback {
+  const matcher = compileMatcher(hook.matcher ?? "*");
+  return async (input, toolUseId, { signal }) => {
+    const toolName = "tool_name" in input ? input.tool_name : null;
+    if (toolName !== null && !matcher.matches(toolName)) return {};
+    const began = deps.now();
+    const payload = payloadOf(input, { session, toolUseId });
+    const call = { hook, payload, id: `hook_${deps.ids()}`, secret: deps.secret };
+    let answer: HookAnswer;
+    let error: HookFailure | undefined;
+    try {
+      answer = await callWebhook(call, deps, signal);
+    } catch (thrown) {
+      error = thrown instanceof HookFailure ? thrown : new HookFailure("hook_failed", "The webhook was not called.");
+      answer = GATES.has(event) ? { decision: "deny", reason: `A hook could not be asked. ${error.message}` } : {};
+    }
+    await session.wrote({
+      event_type: "hook.called",
+      data: {
+        run_id: session.runId(),
+        hook_event: event,
+        tool_use_id: toolUseId ?? null,
+        tool_name: toolName,
+        decision: answer.decision ?? "none",
+        reason: answer.reason ?? null,
+        modified_input: answer.modified_input ?? null,
+        error: error ? { code: error.code, message: error.message } : null,
+        duration_ms: Math.max(0, Math.round(deps.now() - began)),
+      },
+    });
+    return outputOf(event, answer);
+  };
+}
+
+/** What is no part of an event, or a path of this machine. */
+const LEFT_OUT = new Set(["hook_event_name", "session_id", "transcript_path", "cwd"]);
+const SEEDS_OWN = new Set(["tool_name", "tool_input", "tool_response", "tool_use_id"]);
+
+/** Seed 000's payload; what the SDK says besides is under `result_data`. */
+function payloadOf(
+  input: HookInput,
+  { session, toolUseId }: { readonly session: HookedSession; readonly toolUseId: string | undefined },
+): JsonObject {
+  const given = Object.entries(input).filter(([name]) => !LEFT_OUT.has(name));
+  const { tool_response, ...own } = Object.fromEntries(given.filter(([name]) => SEEDS_OWN.has(name))) as JsonObject;
+  const others = given.filter(([name]) => !SEEDS_OWN.has(name));
+  return {
+    hook_event: input.hook_event_name,
+    session_id: session.sessionId,
+    run_id: session.runId(),
+    ...(toolUseId !== undefined && { tool_use_id: toolUseId }),
+    ...own,
+    ...(tool_response !== undefined && { tool_result: tool_response }),
+    ...(others.length > 0 && { result_data: Object.fromEntries(others) }),
+  };
+}
