@@ -52,10 +52,7 @@ test("after a kill -9 of the server each session is taken up: nothing is doubled
 
   await startServer(file, home, simulator.url);
   const ended = async (sessionId: string): Promise<readonly Event[]> =>
-    until(async () => {
-      const events = await sessions.events(sessionId);
-      return (await sessions.get(sessionId)).status === "idle" ? events : undefined;
-    });
+    until(async () => ((await sessions.get(sessionId)).status === "idle" ? sessions.events(sessionId) : undefined));
   const worked = await ended(working.sessionId);
   const spoke = await ended(speaking.sessionId);
   for (const events of [worked, spoke]) {

@@ -235,6 +235,9 @@ test("max_turns ends a run, also one that only its own prompt has, and max_buffe
     error: { code: "max_turns" },
     result: { subtype: "error_max_turns" },
   });
+  // The limit is a run's, not a process's.
+  const two = play({ tools: [bash("echo a")] }, { text: "Two turns." });
+  for (const again of [two, two]) expect(said(await world.again(limited.sessionId, again))).toBe("Two turns.");
   const longer = await world.again(limited.sessionId, endless, { max_turns: 20 });
   expect(said(longer)).toBe("At last.");
 

@@ -1,6 +1,7 @@
 /** What becomes of a Claude Code session over several prompts, processes and machines. */
 import { spawn } from "node:child_process";
-import { existsSync as exists, readFileSync } from "node:fs";
+import { existsSync as exists, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Spawn } from "@skein/adapters/runtimes/claude-code";
 import { createMemoryStore } from "@skein/core";
@@ -8,7 +9,7 @@ import { claudeAgent, createWorld, only, play, until } from "./world.ts";
 
 test("a second prompt goes to the same process, and one after its end resumes the session", async () => {
   const pids: number[] = [];
-  const world = await createWorld({ children: { idleMs: 60_000, maxIdle: 1 }, ...spawning(pids) });
+  const world = await createWorld({ children: { maxIdle: 1 }, ...spawning(pids) });
   const first = await world.run(play({ text: "One." }));
   const second = await world.again(first.sessionId, play({ text: "Two." }));
   expect(pids).toHaveLength(1);
@@ -17,6 +18,9 @@ test("a second prompt goes to the same process, and one after its end resumes th
   // Another session takes the one idle place.
   await world.run(play({ text: "Other." }));
   await until(() => !isAlive(pids[0]));
+  // What it wrote beside the log went with it.
+  const written = (): string[] => readdirSync(join(world.home, "default"), { recursive: true }).map(String);
+  await until(() => !written().some((name) => name.includes(first.sessionId)));
   const third = await world.again(first.sessionId, play({ text: "Three." }));
   expect(pids).toHaveLength(3);
   expect(only(third, "session.completed")[0]?.data.final_response).toBe("Three.");
@@ -28,6 +32,26 @@ test("a second prompt goes to the same process, and one after its end resumes th
   expect(state.transcript).toHaveLength(6);
   expect(state.unpricedCalls).toBe(0);
   expect(state.costMicros).toBeGreaterThan(0);
+}, 60_000);
+
+test("a process is started ahead for the next session like the last one: whoever takes its id has it at once", async () => {
+  const pids: number[] = [];
+  const world = await createWorld({ children: { maxAhead: 1 }, ...spawning(pids) });
+  await world.run(play({ text: "One." }), { system_prompt: "You weave." });
+  await until(() => pids.length === 2);
+  expect(world.reserve({ system_prompt: "You spin." })).toBeUndefined();
+  const id = world.reserve({ system_prompt: "You weave." });
+  expect(world.reserve({ system_prompt: "You weave." })).toBeUndefined();
+  const agent = claudeAgent({ cwd: world.cwd, system_prompt: "You weave." });
+  const { sessionId, runId } = await world.sessions.begin(agent, play({ text: "Two." }), { id: id ?? "" });
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("Two.");
+  expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(id);
+  // No other was started for it: the third is ahead again.
+  await until(() => pids.length === 3);
+  const next = await world.again(sessionId, play({ text: "Three." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
+  expect(pids).toHaveLength(3);
 }, 60_000);
 
 test("a session goes on on a machine whose disk never saw it", async () => {
@@ -66,6 +90,31 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
   expect(only(events, "tool.completed")[0]?.data).toMatchObject({ outcome: "unknown", is_error: true });
   const next = await world.again(sessionId, play({ text: "Here again." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Here again.");
+}, 60_000);
+
+test("a driver that lost its lease ends its child at once, and whoever has the session next takes the run up", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const { sessionId, runId } = await world.sessions.begin(
+    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
+    play(
+      { tools: [{ name: "Bash", input: { command: "echo once >> effects; timeout 60 tail -f /dev/null" } }] },
+      { text: "It said: $LAST" },
+    ),
+  );
+  await until(() => exists(`${world.cwd}/effects`));
+  const [owner = ""] = await world.store.owners();
+  await world.store.free(owner);
+  const claim = await world.store.claim({ owner: "another", leaseMs: 60_000, sessionId });
+  if (claim.kind !== "leased") throw new Error("The session could not be taken.");
+  await until(() => !isAlive(pids[0]));
+  const left = await world.sessions.events(sessionId);
+  expect(left.at(-1)?.sequence).toBe(claim.lastSequence);
+  await world.store.release(claim.lease, { seen: claim.lastSequence, dueAt: Date.now() });
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
+  expect(readFileSync(`${world.cwd}/effects`, "utf8")).toBe("once\n");
+  expect(pids).toHaveLength(2);
 }, 60_000);
 
 test("a cancel interrupts the turn, and the process lives on", async () => {

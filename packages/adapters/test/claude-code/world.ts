@@ -75,6 +75,8 @@ export async function createWorld({
         },
         ...parts,
         ...deps,
+        // One that is started ahead only takes time from the test.
+        children: { maxAhead: 0, ...deps.children },
       });
       return new Map([["claude-code", claude]]);
     },
@@ -124,6 +126,8 @@ export async function createWorld({
     home,
     cwd,
     problems,
+    /** The id of a session whose process is already up, if there is one. */
+    reserve: (options: Options) => claude?.reserve("default", { cwd, ...options } as Partial<ClaudeOptions>),
     run,
     again,
     ended,

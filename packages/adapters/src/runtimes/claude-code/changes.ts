@@ -1,4 +1,5 @@
-import type { ContentBlock } from "@skein/protocol";
+import type { SessionState } from "@skein/core";
+import type { ContentBlock, Message } from "@skein/protocol";
 import { isAbsolute, resolve } from "node:path";
 import type { Said } from "./said.ts";
 import type { Entry } from "./transcript.ts";
@@ -12,8 +13,8 @@ const WRITERS: Readonly<Record<string, string>> = {
 };
 
 /** The files that a run changed, as absolute paths: what its checkpoint brings back. */
-export function createChanges(cwd: string, before: readonly string[]) {
-  const files = new Set(before);
+export function createChanges(cwd: string, state: SessionState) {
+  const files = new Set<string>();
   /** Calls that will change a file if they succeed. */
   const asked = new Map<string, string>();
 
@@ -27,6 +28,9 @@ export function createChanges(cwd: string, before: readonly string[]) {
   }
 
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
+
+  // A run that is taken up again has done some of its work already.
+  for (const { content } of messagesOfRun(state)) if (typeof content !== "string") noteCalls(content);
 
   return {
     note(said: Said): void {
@@ -44,6 +48,11 @@ export function createChanges(cwd: string, before: readonly string[]) {
     },
     files: (): readonly string[] => [...files].sort(),
   };
+}
+
+function messagesOfRun({ run, transcript }: SessionState): readonly Message[] {
+  const prompt = transcript.findIndex(({ id }) => id === run?.prompt.message_id);
+  return prompt === -1 ? [] : transcript.slice(prompt + 1);
 }
 
 function pathIn(block: ContentBlock): string | undefined {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type {
   CanUseTool,
+  HookJSONOutput,
   Options,
   PermissionResult,
   Query,
@@ -11,23 +12,32 @@ import type {
   SpawnedProcess,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
+import type { Fact } from "@skein/protocol";
 import { writeBackups } from "./backups.ts";
 import type { ChildTerms, GuardedChild } from "./child/index.ts";
+import { markFolder, removeTraces } from "./traces.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
 export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
 
+/** What a hook can reach of the session that it is called for. */
+export interface HookBridge {
+  readonly runId: () => string | null;
+  /** Writes down that a hook was called. Never fails: a hook of a session that nobody drives any more leaves no trace. */
+  readonly wrote: (fact: Extract<Fact, { event_type: "hook.called" }>) => Promise<void>;
+}
+
 /** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */
-export interface Driver {
+export interface Driver extends HookBridge {
   /** What holds for the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
   /** Keeps entries of the transcript; the child is told when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
-  /** Resolves when the log knows that this call begins. */
-  begins(toolUseId: string): Promise<void>;
+  /** Resolves when the log knows that this call begins; false if that cannot be had. */
+  begins(toolUseId: string): Promise<boolean>;
 }
 
 /** Why a child is gone: a code, and a sentence. */
@@ -69,6 +79,7 @@ export interface ChildStart {
   readonly sessionId: string;
   readonly key: string;
   readonly options: Options;
+  readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
   /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
   readonly transcript: () => Promise<Transcript | null>;
   /** Start the process now and give it its prompt later. */
@@ -95,6 +106,14 @@ const GATE_TIMEOUT = 3600;
 /** An idle process owes nothing, and ends by its guard when this server is silent for long. */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 
+const NOT_RECORDED: HookJSONOutput = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "This call was not run: it could not be written down that it begins. Try again.",
+  },
+};
+
 const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
@@ -109,6 +128,11 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let isOver = false;
   let killed = false;
 
+  // Whoever drives changes from run to run; the hooks are the process's for all its life.
+  const hooks = start.hooksOf({
+    runId: () => driver?.runId() ?? null,
+    wrote: async (fact) => driver?.wrote(fact),
+  });
   const all: Options = {
     ...options,
     ...(transcript ? { resume: sessionId } : { sessionId }),
@@ -126,24 +150,25 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       canUseTool: async (name, input, context) => driver?.canUseTool(name, input, context) ?? NOBODY,
     }),
     hooks: {
-      ...options.hooks,
+      ...hooks,
       PreToolUse: [
         {
           timeout: GATE_TIMEOUT,
           hooks: [
             async (input, toolUseId) => {
               if (input.hook_event_name !== "PreToolUse" || input.agent_id !== undefined) return {};
-              if (toolUseId && !WITHOUT_EFFECT.has(input.tool_name)) await driver?.begins(toolUseId);
-              return {};
+              if (!toolUseId || WITHOUT_EFFECT.has(input.tool_name)) return {};
+              return (await driver?.begins(toolUseId)) ? {} : NOT_RECORDED;
             },
           ],
         },
-        ...(options.hooks?.PreToolUse ?? []),
+        ...(hooks?.PreToolUse ?? []),
       ],
     },
     spawnClaudeCodeProcess(request) {
       // A resumed session gets a folder of its own from the SDK: what a rewind needs is not in it.
       configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
+      markFolder(configDir);
       if (transcript) writeBackups(transcript, configDir, sessionId);
       process = spawn(request);
       if (killed) process.kill("SIGKILL");
@@ -165,7 +190,9 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       problem = error instanceof Error ? error.message : String(error);
     }
     isOver = true;
-    return gone(problem, process);
+    const end = await gone(problem, process);
+    removeTraces(configDir, sessionId);
+    return end;
   }
 
   return {

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { type Ahead, createAhead } from "./ahead.ts";
 import { type Child, type ChildDeps, type ChildStart, startChild } from "./child.ts";
 
 export interface ChildrenOptions {
@@ -8,10 +9,12 @@ export interface ChildrenOptions {
   readonly maxIdle?: number;
   /** How many start at once: a start takes a processor for half a second. */
   readonly maxStarting?: number;
+  /** How many are started ahead, for sessions that are to come. */
+  readonly maxAhead?: number;
 }
 
-/** The processes of this server, by session: started when they are needed, and kept for a while after a run. */
-export interface Children {
+/** The processes of this server, by session: started when they are needed or ahead of that, and kept for a while after a run. */
+export interface Children extends Ahead {
   /** A child for the session: the idle one if it fits, else a new one. It is the caller's until it is kept or ended. */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;
@@ -24,6 +27,7 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
   const { idleMs = 10 * 60_000, maxIdle = 16, maxStarting = Math.max(2, availableParallelism()) } = options;
   const idle = new Map<string, { readonly child: Child; readonly timer: NodeJS.Timeout }>();
   const queue: (() => void)[] = [];
+  const ahead = createAhead(start, { idleMs, maxAhead: options.maxAhead ?? 1 });
   let starting = 0;
 
   async function start(request: ChildStart): Promise<Child> {
@@ -57,8 +61,10 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
   }
 
   return {
+    prepare: ahead.prepare,
+    reserve: ahead.reserve,
     async take(request, fits) {
-      const known = out(request.sessionId);
+      const known = out(request.sessionId) ?? (await ahead.claim(request.sessionId));
       if (known && known.key === request.key && fits(known)) return known;
       known?.end();
       return start(request);
@@ -78,6 +84,7 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
     },
     drop,
     close() {
+      ahead.close();
       for (const sessionId of idle.keys()) out(sessionId)?.kill();
     },
   };

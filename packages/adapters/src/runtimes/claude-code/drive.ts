@@ -1,7 +1,7 @@
 import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered } from "@skein/core";
 import { textOf } from "@skein/protocol";
 import { createLog } from "./log.ts";
-import { type Drive, type DriveDeps, cannotStart, childFor, turn, userMessage } from "./manned.ts";
+import { type Drive, type DriveDeps, cannotStart, childFor, prepareNext, turn, userMessage } from "./manned.ts";
 import { rewind } from "./rewind.ts";
 import { takeUp } from "./take-up.ts";
 import type { TurnEnd } from "./turn.ts";
@@ -51,7 +51,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const { log, deps } = drive;
   const { run_id, message_id, content } = prompt;
   // The child starts while the beginning of the run is written down: it gets its prompt only after that.
-  const [child] = await Promise.allSettled([
+  const [child, written] = await Promise.allSettled([
     childFor(drive, prompt),
     log.write((state, emit) => {
       if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
@@ -60,10 +60,19 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
       emit(entered(state, message_id));
     }),
   ]);
+  if (written.status === "rejected") {
+    if (child.status === "fulfilled") child.value.child.kill();
+    throw written.reason;
+  }
   if (log.state.run?.runId !== run_id) {
     if (child.status === "fulfilled") deps.children.keep(child.value.child);
     return log.state.run ? "lost" : "ended";
   }
   if (child.status === "rejected") return cannotStart(drive, child.reason);
-  return turn(drive, child.value, () => child.value.child.send(userMessage(message_id, content)));
+  const isFirst = log.state.runs === 1;
+  const how = await turn(drive, child.value, {
+    begin: () => child.value.child.send(userMessage(message_id, content)),
+  });
+  if (how === "ended" && isFirst) prepareNext(drive, child.value.options);
+  return how;
 }

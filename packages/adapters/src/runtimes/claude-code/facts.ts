@@ -1,5 +1,6 @@
 import { type RunState, type SessionState, completed, entered, failed, toolCompleted } from "@skein/core";
 import {
+  type Await,
   type CallCost,
   type Failure,
   type FactData,
@@ -136,6 +137,14 @@ export function emitResult(
 export function closeCalls(state: SessionState, emit: Emit, outcome: "failed" | "unknown", content: string): void {
   const open = (state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   for (const { toolUseId } of open) emitResult({ toolUseId, content, isError: true }, state, emit, outcome);
+}
+
+/** Questions of subagents are no calls of the session: they are closed by themselves when nobody will hear the answer. */
+export function closeStrays(state: SessionState, emit: Emit, awaits: readonly Pick<Await, "tool_use_id">[]): void {
+  const { run } = state;
+  if (!run) return;
+  for (const { tool_use_id } of awaits)
+    if (!run.calls.some(({ toolUseId }) => toolUseId === tool_use_id)) emit(resolved(run, tool_use_id, "cancelled"));
 }
 
 export function resolved(run: RunState, toolUseId: string, resolution: FactData<"await.resolved">["resolution"]) {

@@ -1,14 +1,15 @@
 import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core";
-import { KnownError, isKnownError } from "@skein/protocol";
+import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createSpawnChild, findContainment } from "./child/index.ts";
 import type { Spawn } from "./child.ts";
 import { type ChildrenOptions, createChildren } from "./children.ts";
 import { driveSession } from "./drive.ts";
-import type { DriveDeps } from "./manned.ts";
+import { type DriveDeps, kindOf } from "./manned.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
+import { sweepFolders } from "./traces.ts";
 
 export type { Spawn } from "./child.ts";
 export type { HookSession } from "./manned.ts";
@@ -35,6 +36,11 @@ export interface ClaudeCodeDeps extends Pick<
 
 /** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
 export interface ClaudeCode extends Runtime {
+  /**
+   * The id for a new session whose process is already up: one with these options, as the session will keep them. None if
+   * none is ready; then any id will do.
+   */
+  reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
   /** Ends every process that is idle. Those that work end with their drive. */
   close(): void;
 }
@@ -65,6 +71,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
       }
     },
+    reserve: (tenant, options) => children.reserve(kindOf(tenant, options)),
     close: () => children.close(),
   };
 }
@@ -76,6 +83,7 @@ async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<
 }
 
 async function guardedSpawn(): Promise<Spawn> {
+  sweepFolders();
   const containment = await findContainment();
   if (!containment)
     throw new KnownError(

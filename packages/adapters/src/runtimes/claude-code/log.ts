@@ -39,12 +39,17 @@ export function createLog(lease: Lease, clock: LeaseClock, first: SessionState, 
   for (const { toolUseId, answer } of first.run?.calls ?? []) if (answer) answers.set(toolUseId, answer);
   let state = first;
   let released = false;
+  /** After a write that failed the state is ahead of the log: nothing may be made from it any more. */
+  let broken: { readonly error: unknown } | undefined;
   /** One after the other: a fact is made from the state that the one before it left. */
   let last: Promise<void> = Promise.resolve();
 
   function inTurn(work: () => Promise<void>): Promise<void> {
-    const mine = last.then(work);
-    last = mine.catch(() => undefined);
+    const mine = last.then(() => {
+      if (broken) throw broken.error;
+      return work();
+    });
+    last = mine.catch((error: unknown) => void (broken ??= { error }));
     return mine;
   }
 

@@ -1,7 +1,7 @@
 import type { Claimed, Lease, Live, QueuedPrompt, SessionState, StateCache, Store } from "@skein/core";
-import { type Content, type Fact, type Ids, isKnownError } from "@skein/protocol";
+import { ClaudeOptions, type Content, type Ids, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
-import type { Child } from "./child.ts";
+import type { Child, ChildStart, HookBridge } from "./child.ts";
 import type { Children } from "./children.ts";
 import { childEnvironment } from "./environment.ts";
 import { emitFailure } from "./facts.ts";
@@ -9,7 +9,7 @@ import type { Log } from "./log.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
 import { readTranscript } from "./transcript.ts";
-import { type TurnEnd, runTurn } from "./turn.ts";
+import { type Turn, type TurnEnd, runTurn } from "./turn.ts";
 
 export interface DriveDeps {
   readonly store: Store;
@@ -29,13 +29,10 @@ export interface DriveDeps {
 }
 
 /** What a hook needs to know about the session that it is called for. */
-export interface HookSession {
+export interface HookSession extends HookBridge {
   readonly sessionId: string;
   readonly tenant: string;
   readonly options: ResolvedOptions;
-  readonly runId: () => string | null;
-  /** Writes down that a hook was called. Never fails: a hook of a session that nobody drives any more leaves no trace. */
-  readonly wrote: (fact: Extract<Fact, { event_type: "hook.called" }>) => Promise<void>;
 }
 
 /** What one drive works with. */
@@ -83,30 +80,12 @@ export async function childFor(
   const { sessionId } = lease;
   const { tenant, transcriptEntries } = log.state;
   const options = await deps.optionsOf(log.state, prompt);
-  const { model, permission_mode, include_partial_messages: _, ...fixed } = options;
-  const key = JSON.stringify(fixed);
+  const { model, permission_mode } = options;
   if (fresh) deps.children.drop(sessionId);
-  const hooks = deps.hooksOf({
-    sessionId,
-    tenant,
-    options,
-    runId: () => log.state.run?.runId ?? null,
-    wrote: async (fact) => log.write((_state, emit) => emit(fact)).catch(() => undefined),
-  });
   const child = await deps.children.take(
     {
-      sessionId,
-      key,
+      ...startOf({ sessionId, tenant, options, env }, deps),
       transcript: async () => (transcriptEntries > 0 ? readTranscript(deps.store, sessionId) : null),
-      options: {
-        ...sdkOptions(options),
-        ...(hooks && { hooks }),
-        ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
-        env: {
-          ...childEnvironment(options, { configDir: deps.configDirOf(tenant), apiEnv: deps.apiEnv }),
-          ...env,
-        },
-      },
     },
     (idle) => idle.entries === transcriptEntries,
   );
@@ -114,14 +93,57 @@ export async function childFor(
     await child.query.setPermissionMode(permission_mode);
     child.now.permissionMode = permission_mode;
   }
-  if (model && child.now.model !== model) {
-    await child.query.setModel(model);
-    child.now.model = model;
+  if (child.now.model !== (model ?? undefined)) {
+    await child.query.setModel(model ?? undefined);
+    child.now.model = model ?? undefined;
   }
   return { child, options };
 }
 
-export async function turn(drive: Drive, manned: Manned, begin: () => void, changedBefore: readonly string[] = []) {
+/** Starts a process for the next session like this one, which is new. */
+export function prepareNext({ log, deps }: Drive, options: ResolvedOptions): void {
+  const { tenant, agent } = log.state;
+  const start = startOf({ sessionId: crypto.randomUUID(), tenant, options, env: {} }, deps);
+  deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
+}
+
+/** Sessions whose options are written in the same way are of one kind. */
+export function kindOf(tenant: string, options: unknown): string {
+  return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
+}
+
+function startOf(
+  session: Pick<HookSession, "sessionId" | "tenant" | "options"> & { readonly env: Record<string, string> },
+  deps: DriveDeps,
+): Omit<ChildStart, "transcript"> {
+  const { sessionId, tenant, options, env } = session;
+  // What can be changed while a process runs is no reason for another one.
+  const { model: _model, permission_mode: _mode, include_partial_messages: _partial, ...fixed } = options;
+  return {
+    sessionId,
+    key: JSON.stringify(fixed),
+    hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
+    options: {
+      ...sdkOptions(options),
+      ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
+      env: { ...childEnvironment(options, { configDir: deps.configDirOf(tenant), apiEnv: deps.apiEnv }), ...env },
+    },
+  };
+}
+
+/** How hooks reach the log of whoever drives now. */
+function bridge(log: Log): HookBridge {
+  return {
+    runId: () => log.state.run?.runId ?? null,
+    wrote: (fact) => log.write((_state, emit) => emit(fact)).catch(() => undefined),
+  };
+}
+
+export async function turn(
+  drive: Drive,
+  manned: Manned,
+  work: Pick<Turn, "begin"> & Partial<Pick<Turn, "firstWordMs">>,
+): Promise<TurnEnd> {
   const { log, lease, claimed, signal, deps } = drive;
   const { child, options } = manned;
   const how = await runTurn(
@@ -135,8 +157,9 @@ export async function turn(drive: Drive, manned: Manned, begin: () => void, chan
       maxMessageBytes: options.max_buffer_size ?? null,
       secrets: secretsOf(options, deps.apiEnv),
       signal,
-      changedBefore,
-      begin,
+      firstWordMs: null,
+      ...work,
+      bridge: bridge(log),
     },
     deps,
   );
@@ -152,11 +175,11 @@ export function recording({ log, deps }: Drive, { child, options }: Manned): () 
     log,
     cwd: options.cwd,
     checkpoints: false,
-    changedBefore: [],
     heard: () => {},
     written: () => {},
   });
   child.attach({
+    ...bridge(log),
     terms: {},
     message: () => {},
     append: recorder.append,

@@ -7,7 +7,7 @@ import { permissionOf } from "./permission.ts";
 export interface QuestionsDeps {
   readonly log: Log;
   /** Resolves when the log knows the call. */
-  readonly begins: (toolUseId: string) => Promise<void>;
+  readonly begins: (toolUseId: string) => Promise<boolean>;
   /** A question has waited so long that its child is not worth keeping. */
   readonly park: () => void;
   readonly parkAfterMs: number;
@@ -22,6 +22,8 @@ export interface Questions {
   wake(): void;
   close(): void;
 }
+
+const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be written down. Try again." };
 
 export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
@@ -77,8 +79,8 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
         // Only one call can be taken up again, and only one of the session's own.
         if (inMain && open.size === 1 && open.has(toolUseID)) park();
       }, parkAfterMs).unref();
-      const asking = (inMain ? begins(toolUseID) : Promise.resolve())
-        .then(() => ask(name, input, toolUseID, signal))
+      const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))
+        .then((known) => (known ? ask(name, input, toolUseID, signal) : NOT_KNOWN))
         .finally(() => clearTimeout(timer));
       decided.set(toolUseID, asking);
       return asking;

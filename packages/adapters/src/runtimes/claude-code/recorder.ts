@@ -1,22 +1,22 @@
+import type { Store } from "@skein/core";
 import type { Fact, Ids } from "@skein/protocol";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { backupNames, readBackup } from "./backups.ts";
 import { createChanges } from "./changes.ts";
 import type { Child } from "./child.ts";
-import { emitFailure, emitSaid } from "./facts.ts";
+import { closeStrays, emitFailure, emitSaid } from "./facts.ts";
 import type { Emit, Log } from "./log.ts";
 import { type Said, type Waiting, createListener } from "./said.ts";
 import { BACKUPS, type Entry, uuidOf } from "./transcript.ts";
 
 export interface RecorderDeps {
+  readonly store: Store;
   readonly child: Child;
   readonly log: Log;
   readonly now: () => number;
   readonly ids: Ids;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** Files that the run changed before this turn took it up. */
-  readonly changedBefore: readonly string[];
   readonly heard: (said: Said) => void;
   readonly written: (said: Said) => void;
 }
@@ -28,8 +28,8 @@ export interface RecorderDeps {
 export interface Recorder {
   hear(message: SDKMessage): Promise<void>;
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
-  /** Resolves when the log knows that this call begins. */
-  begins(toolUseId: string): Promise<void>;
+  /** Resolves when the log knows that this call begins; false if it does not come to know it. */
+  begins(toolUseId: string): Promise<boolean>;
   /** Opens the gates of calls that the log knows by now. */
   openGates(): void;
   /** Ends the run without a word from the child. */
@@ -38,10 +38,13 @@ export interface Recorder {
   close(): void;
 }
 
+/** Entries come within a tenth of a second. A call that the log has not heard of by now must not run. */
+const GATE_MS = 20_000;
+
 export function createRecorder(deps: RecorderDeps): Recorder {
   const { child, log, now, ids } = deps;
   const listener = createListener();
-  const changes = createChanges(deps.cwd, deps.changedBefore);
+  const changes = createChanges(deps.cwd, log.state);
   const { stored } = child;
   const gates = new Map<string, () => void>();
   let waiting: Waiting[] = [];
@@ -90,7 +93,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   }
 
   const knows = (toolUseId: string): boolean =>
-    !log.state.run || log.state.run.calls.some((call) => call.toolUseId === toolUseId);
+    log.state.run?.calls.some((call) => call.toolUseId === toolUseId) ?? false;
 
   return {
     async hear(message) {
@@ -115,7 +118,13 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     async begins(toolUseId) {
       waiting.push(...listener.settle(now()));
       await write([]);
-      if (!knows(toolUseId)) await new Promise<void>((resolve) => void gates.set(toolUseId, resolve));
+      if (knows(toolUseId)) return true;
+      await new Promise<void>((resolve) => {
+        gates.set(toolUseId, resolve);
+        setTimeout(resolve, GATE_MS).unref();
+      });
+      gates.delete(toolUseId);
+      return knows(toolUseId);
     },
     openGates() {
       for (const [toolUseId, open] of gates)
@@ -126,9 +135,11 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     },
     async fail(code, message) {
       const ready = takeReady(true);
+      const awaits = await deps.store.awaits(child.sessionId);
       await log.write((state, emit) => {
         for (const said of ready) emitSaid(said, state, emit, now());
         if (!state.run) return;
+        closeStrays(state, emit, awaits);
         emitCheckpoint(emit);
         const { cancelRequested, cancelReason } = state.run;
         const error = cancelRequested

@@ -1,7 +1,7 @@
 import type { RunState, SessionState } from "@skein/core";
 import type { ContentBlock } from "@skein/protocol";
 import { GO_ON } from "./environment.ts";
-import { UNKNOWN, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
+import { UNKNOWN, closeStrays, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
 import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn } from "./interrupted.ts";
 import type { Emit, Make } from "./log.ts";
 import { type Drive, cannotStart, childFor, turn, userMessage } from "./manned.ts";
@@ -11,6 +11,9 @@ import type { TurnEnd } from "./turn.ts";
 
 /** Taken up so often without getting any further, the run itself must be what kills its workers. */
 const POISON_AFTER = 5;
+
+/** A child that is to go on by itself and does not begin within this time never will. */
+const FIRST_WORD_MS = 60_000;
 
 const NOT_RUN =
   "This call was not run: the session was put aside while another call waited for its answer. Ask for it again if it is still needed.";
@@ -23,15 +26,25 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   const cancelled = before.cancelRequested || log.state.queue.some(({ mode }) => mode === "interrupt");
   const waits = before.calls.some(({ phase }) => phase === "waiting") && !cancelled;
   if (waits && !before.calls.some(isAnswered)) return putAside(drive, transcript);
-  await log.write(waits ? pairUp(transcript, lease.fence) : close(transcript, lease.fence, deps.now));
+  const awaits = await deps.store.awaits(lease.sessionId);
+  const end = close(transcript, lease.fence, deps.now);
+  await log.write(
+    waits
+      ? pairUp(transcript, lease.fence)
+      : (state, emit) => {
+          closeStrays(state, emit, awaits);
+          return end(state, emit);
+        },
+  );
   const { run } = log.state;
   if (!run) return "ended";
   const isUnheard = !hasMessage(transcript, run.prompt.message_id);
   try {
     const manned = await childFor(drive, run.prompt, { fresh: true, ...(!waits && { env: GO_ON }) });
-    return await turn(drive, manned, () => {
+    const begin = (): void => {
       if (isUnheard) manned.child.send(userMessage(run.prompt.message_id, run.prompt.content));
-    });
+    };
+    return await turn(drive, manned, { begin, firstWordMs: FIRST_WORD_MS });
   } catch (error) {
     return cannotStart(drive, error);
   }

@@ -1,7 +1,7 @@
 import { LEASE_LOST, type Lease, type LeaseClock, type Live, type Store } from "@skein/core";
 import { type Ids, isKnownError } from "@skein/protocol";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
-import type { Child } from "./child.ts";
+import type { Child, HookBridge } from "./child.ts";
 import { createDrafts } from "./drafts.ts";
 import type { Log } from "./log.ts";
 import { createQuestions } from "./questions.ts";
@@ -31,7 +31,9 @@ export interface Turn {
   readonly maxMessageBytes: number | null;
   /** Values that must not show up in what is told of the child. */
   readonly secrets: readonly string[];
-  readonly changedBefore: readonly string[];
+  /** How long the child may take to say anything at all, if it has to begin by itself. */
+  readonly firstWordMs: number | null;
+  readonly bridge: HookBridge;
   /** Gives the child its work. */
   readonly begin: () => void;
 }
@@ -54,6 +56,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const timers: NodeJS.Timeout[] = [];
   let over = false;
   let interrupted = false;
+  let firstWord: NodeJS.Timeout | undefined;
 
   const recorder = createRecorder({
     ...turn,
@@ -97,8 +100,16 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     finish("ended");
   }
 
-  function later(ms: number, work: () => void): void {
-    timers.push(setTimeout(work, ms).unref());
+  function later(ms: number, work: () => void): NodeJS.Timeout {
+    const timer = setTimeout(work, ms).unref();
+    timers.push(timer);
+    return timer;
+  }
+
+  function giveUp(): void {
+    const sentence =
+      "The turn broke off with its server and could not be taken up again. Send another prompt to go on.";
+    fail("interrupted", sentence).catch(abandon);
   }
 
   /** Looks at what came from outside. */
@@ -142,6 +153,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     signal.addEventListener("abort", stopping);
     if (signal.aborted) stopping();
     child.attach({
+      ...turn.bridge,
       terms: {
         isBusy: () => !over && !questions.isOpen,
         goodForMs: () => goodUntil() - now(),
@@ -149,6 +161,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       },
       message(message) {
         if (over) return;
+        clearTimeout(firstWord);
         // Not a term of the process: its lines carry the transcript as well, which is no message.
         if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
           const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
@@ -169,6 +182,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     });
     void child.ended.then(({ code, message }) => fail(code, message).catch(abandon));
     react();
+    if (turn.firstWordMs !== null) firstWord = later(turn.firstWordMs, giveUp);
     turn.begin();
     return await end.promise;
   } catch (error) {

@@ -18,6 +18,7 @@ createHost({
         "claude-code",
         createClaudeCode({
           ...parts,
+          children: { maxAhead: 0 },
           configDirOf: (tenant) => join(home, tenant),
           apiEnv: { ANTHROPIC_BASE_URL: api, ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key" },
         }),
