@@ -187,7 +187,7 @@ export function createFraming(context: FramingContext): Framing {
     const frames = framesOf(event);
     return frames.map((frame, index) =>
       index === frames.length - 1 ? { ...frame, id: frameId(sessionId, event.sequence) } : frame,
-    ) as readonly StreamEvent[];
+    );
   };
 }
 
@@ -220,7 +220,7 @@ function noticed(notice: JsonObject): MessageEventData["content"] {
   return text === undefined ? [] : blocks(text);
 }
 
-export function usageOf(usage: Usage): UsageTotals {
+function usageOf(usage: Usage): UsageTotals {
   return addUsage(NO_USAGE, usage);
 }
 

@@ -52,7 +52,7 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
   };
 }
 
-export function stopReason(event: Ended): ResultEventData["stop_reason"] {
+function stopReason(event: Ended): ResultEventData["stop_reason"] {
   if (event.data.stop_reason === "max_steps") return "max_turns_reached";
   if (event.event_type === "session.completed") return "completed";
   return event.data.outcome === "cancelled" ? "interrupted" : "error";

@@ -1,5 +1,4 @@
 import {
-  type Event,
   type Fact,
   type FramingContext,
   StreamEvent,
@@ -43,7 +42,7 @@ function framed(facts: readonly Fact[], more: Partial<FramingContext> = {}) {
       session_id: session,
       sequence: index + 1,
       created_at: "2026-01-01T00:00:00.000Z",
-    } as Event),
+    }),
   );
   for (const frame of frames) StreamEvent.parse(frame);
   return frames;
@@ -259,33 +258,38 @@ const failed = (
   },
 });
 
+const AGENT = "AGENT_ERROR";
+
 test.each([
-  ["an error", failed("failed", "error"), ["result", "error", "done"], "error", "error", "AGENT_ERROR"],
-  [
-    "the end of the turns",
-    failed("failed", "max_steps"),
-    ["result", "error", "done"],
-    "max_turns_reached",
-    "error",
-    "AGENT_ERROR",
-  ],
-  ["an interrupt", failed("cancelled", "cancelled"), ["result", "done"], "interrupted", "interrupted", undefined],
-  [
-    "output that did not fit",
-    failed("failed", "error", { subtype: "error_max_structured_output_retries" }),
-    ["result", "error", "done"],
-    "error",
-    "error",
-    "STRUCTURED_OUTPUT_VALIDATION_ERROR",
-  ],
-])("%s ends the stream with its reason", (_, fact, events, stopReason, reason, code) => {
+  { why: "an error", fact: failed("failed", "error"), stop: "error", reason: "error", code: AGENT },
+  {
+    why: "no turns left",
+    fact: failed("failed", "max_steps"),
+    stop: "max_turns_reached",
+    reason: "error",
+    code: AGENT,
+  },
+  {
+    why: "an interrupt",
+    fact: failed("cancelled", "cancelled"),
+    stop: "interrupted",
+    reason: "interrupted",
+    code: null,
+  },
+  {
+    why: "output that did not fit",
+    fact: failed("failed", "error", { subtype: "error_max_structured_output_retries" }),
+    stop: "error",
+    reason: "error",
+    code: "STRUCTURED_OUTPUT_VALIDATION_ERROR",
+  },
+])("$why ends the stream with its reason", ({ fact, stop, reason, code }) => {
   const frames = framed([fact]);
-  expect(frames.map(({ event }) => event)).toEqual(events);
-  expect(frames[0]?.data).toMatchObject({ is_error: true, is_complete: false, stop_reason: stopReason });
+  expect(frames.map(({ event }) => event)).toEqual(code ? ["result", "error", "done"] : ["result", "done"]);
+  expect(frames[0]?.data).toMatchObject({ is_error: true, is_complete: false, stop_reason: stop });
   expect(frames.at(-1)?.data).toEqual({ reason });
-  const error = frames.find(({ event }) => event === "error");
-  if (code !== undefined)
-    expect(error?.data).toEqual({ code, message: "It broke.", details: { code: "api_error", status: 529 } });
+  if (code)
+    expect(frames[1]?.data).toEqual({ code, message: "It broke.", details: { code: "api_error", status: 529 } });
 });
 
 test("a question keeps what was asked, and a request for permission says for which tool", () => {

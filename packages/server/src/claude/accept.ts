@@ -43,7 +43,7 @@ export async function acceptQuery(
 ): Promise<AskedRun> {
   const existing = body.session_id ?? (body.continue_conversation ? await latestIn(call, body.cwd) : undefined);
   if (existing === undefined) return begin(call, body);
-  return body.fork_session ? acceptFork(call, existing, body, raw) : acceptResume(call, existing, body, raw, busy);
+  return body.fork_session ? acceptFork(call, existing, body, raw) : acceptResume(call, existing, body, { raw, busy });
 }
 
 /** More in a session; or, if exactly one question is open there, the answer to it, in the same run. */
@@ -51,8 +51,7 @@ export async function acceptResume(
   call: Caller,
   sessionId: string,
   body: Spoken,
-  raw: unknown,
-  busy: Busy = "locked",
+  { raw, busy = "locked" }: { readonly raw: unknown; readonly busy?: Busy },
 ): Promise<AskedRun> {
   const session = await claudeSession(call, sessionId);
   const recorded = recordedOptions(await call.sessions.state(sessionId));
@@ -154,7 +153,7 @@ export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sess
   });
 }
 
-export function noSession(sessionId: string): ApiError {
+function noSession(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
 }
 

@@ -38,7 +38,8 @@ export const claudeHandlers = {
     return streamRun(call, (await takenUp(call, session_id)) ?? (await currentRun(call, session_id)));
   },
   async resumeClaudeSession({ params: { session_id }, body }, call) {
-    const run = (await takenUp(call, session_id)) ?? (await acceptResume(call, session_id, body, call.request.body));
+    const run =
+      (await takenUp(call, session_id)) ?? (await acceptResume(call, session_id, body, { raw: call.request.body }));
     return streamRun(call, run, { stopOnDisconnect: body.stop_on_disconnect });
   },
   async forkClaudeSession({ params: { session_id }, body }, call) {

@@ -36,7 +36,7 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
     if (piece.message_id === generated) return;
     // What comes before it is being written down, and is sent first.
     if (piece.step > step) return void early.push(piece);
-    const frame = partialFrame(piece.event as Record<string, unknown>, piece.message_id);
+    const frame = partialFrame(piece.event, piece.message_id);
     if (frame) sink.partial(frame);
   };
   const listen = (): void => {

@@ -100,7 +100,7 @@ export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedR
 }
 
 /** JSON has no line breaks of its own, so the data is always one line. */
-export function frameText({ event, id, data }: StreamEvent): string {
+function frameText({ event, id, data }: StreamEvent): string {
   return `event: ${event}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 }
 

@@ -231,7 +231,9 @@ test("sessions are listed by status, tags, title, user and metadata, in pages", 
   await all(server, `/api/v1/sessions/${made[0]}/resume`, { prompt: scripted("Hi.", [{ text: "Hi." }]) });
   const found = async (query: string): Promise<unknown> => {
     const { status, body } = await server.call("GET", `/api/v1/sessions?${query}`);
-    return status === 200 ? (body["sessions"] as { id: string }[]).map(({ id }) => made.indexOf(id)).sort() : status;
+    return status === 200
+      ? (body["sessions"] as { id: string }[]).map(({ id }) => made.indexOf(id)).sort((a, b) => a - b)
+      : status;
   };
   expect(await found("tags=fruit")).toEqual([0, 1, 2]);
   expect(await found("tags=fruit&tags=t1")).toEqual([1]);

@@ -21,7 +21,7 @@ export interface ClaudeServer {
   close(): Promise<void>;
 }
 
-export interface ModelRequest {
+interface ModelRequest {
   readonly model: string;
   readonly system?: unknown;
   readonly tools?: readonly { readonly name: string }[];

@@ -1,4 +1,4 @@
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 
 /** An event of a stream of `/api/v1`. */
 export interface Frame {
@@ -93,7 +93,7 @@ export async function open(
 }
 
 /** A stream that was refused. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly status: number;
   readonly code: string;
 
@@ -125,7 +125,7 @@ export function only(frames: readonly Frame[], event: string): Frame {
 }
 
 /** A message of the socket. */
-export type Said = Record<string, unknown> & { readonly type: string; readonly data: Frame["data"] };
+type Said = Record<string, unknown> & { readonly type: string; readonly data: Frame["data"] };
 
 export interface Talk {
   readonly said: Said[];

@@ -179,7 +179,7 @@ async function checkSaid({
   const having = found.filter((value) => Object.hasOwn(value, key));
   if (some) expect(having, `${shape} never has ${key}.`).not.toEqual([]);
   else expect(having.length, `${shape} does not always have ${key}.`).toBe(found.length);
-  const values = having.map((value) => (value as Record<string, unknown>)[key]);
+  const values = having.map((value) => value[key]);
   for (const value of values) {
     if (type === "string or null") expect(["string", "null"]).toContain(typeName(value));
     else if (type !== "any") expect(typeName(value), `${shape}.${key}`).toBe(type);
