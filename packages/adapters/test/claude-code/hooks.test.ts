@@ -50,7 +50,7 @@ let count = 0;
 const deps: HooksDeps = {
   now: Date.now,
   ids: () => `id-${(count += 1)}`,
-  secret: SECRET,
+  secret: async () => SECRET,
   allowsAddress: (address) => address === "127.0.0.1",
   allowsPort: () => true,
 };
@@ -268,6 +268,7 @@ describe("with Claude Code itself", () => {
       PreToolUse: { url, matcher: "Bash" },
       Stop: { url: stops.url },
       UserPromptSubmit: { url: stops.url },
+      SessionStart: { url: stops.url },
     });
     const { events } = await run(
       play(
@@ -285,7 +286,12 @@ describe("with Claude Code itself", () => {
       { hook_event: "PreToolUse", tool_name: "Bash", tool_input: { command: "touch one" } },
       { hook_event: "PreToolUse", tool_name: "Bash", tool_input: { command: "touch forbidden" } },
     ]);
-    expect(stops.bodies()).toMatchObject([{ hook_event: "UserPromptSubmit" }, { hook_event: "Stop" }]);
+    expect(
+      stops
+        .bodies()
+        .map(({ hook_event }) => hook_event)
+        .sort(),
+    ).toEqual(["SessionStart", "Stop", "UserPromptSubmit"]);
     expect(called(events)).toEqual(
       expect.arrayContaining([
         expect.objectContaining({

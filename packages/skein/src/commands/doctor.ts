@@ -1,11 +1,13 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
+import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
 import { isKnownError } from "@skein/protocol";
 import { createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import { readConfig } from "../config.ts";
 import { parsedArgs } from "../main.ts";
 import { openStore } from "../open-store.ts";
+import { sdkProblem } from "../serve/claude.ts";
 import { loadCode } from "../serve/config-file.ts";
 import { checkModel } from "../serve/model-check.ts";
 import { type ServeSettings, serveSettings } from "../serve/settings.ts";
@@ -48,6 +50,7 @@ async function findingsOf(flags: Parameters<typeof serveSettings>[0]): Promise<r
     await model(settings),
     await code(settings),
     await sandbox(),
+    await claude(settings),
     ...(await redis(settings)),
   ];
 }
@@ -167,6 +170,18 @@ async function sandbox(): Promise<Finding> {
   return problem === undefined
     ? { what: "sql", state: "ok", says: "POST /v1/sql answers, in a sandbox of bubblewrap." }
     : { what: "sql", state: "note", says: `POST /v1/sql is off. ${problem}` };
+}
+
+/** How well processes of Claude Code are held together here. */
+async function claude({ claudeCode }: ServeSettings): Promise<Finding> {
+  const what = "claude";
+  if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
+  const missing = sdkProblem();
+  if (missing !== undefined) return { what, state: "note", says: missing };
+  const containment = await findContainment();
+  if (!containment)
+    return { what, state: "wrong", says: "Claude Code cannot be started: its guard needs bash. Install bash." };
+  return { what, state: containment.kind === "namespace" ? "ok" : "note", says: containment.says };
 }
 
 function sentence(error: unknown): string {

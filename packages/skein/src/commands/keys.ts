@@ -3,11 +3,12 @@ import { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "@skei
 import { readConfig } from "../config.ts";
 import { parsedArgs } from "../main.ts";
 import { openStore } from "../open-store.ts";
+import { hookSecret } from "../serve/hook-secret.ts";
 import { serveSettings } from "../serve/settings.ts";
 
-const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|sql|admin[,…]] [--tenant NAME]" or "skein keys revoke NAME-OR-ID", each with --store URL or --data FOLDER where the server has them.`;
+const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|sql|admin[,…]] [--tenant NAME]", "skein keys revoke NAME-OR-ID" or "skein keys hook-secret [--tenant NAME]", each with --store URL or --data FOLDER where the server has them.`;
 
-/** `skein keys`: makes, lists and revokes API keys, beside a server that runs. */
+/** `skein keys`: makes, lists and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
 export async function keys(args: readonly string[]): Promise<number> {
   const parsed = parsedArgs(args, {
     scope: { type: "string", default: "run" },
@@ -17,7 +18,8 @@ export async function keys(args: readonly string[]): Promise<number> {
   });
   if (!parsed) return 2;
   const [verb, name, ...rest] = parsed.positionals;
-  const wants = verb === "list" ? name === undefined : (verb === "make" || verb === "revoke") && name !== undefined;
+  const isAlone = verb === "list" || verb === "hook-secret";
+  const wants = isAlone ? name === undefined : (verb === "make" || verb === "revoke") && name !== undefined;
   if (!wants || rest.length > 0) {
     console.error(USAGE);
     return 2;
@@ -26,7 +28,8 @@ export async function keys(args: readonly string[]): Promise<number> {
   try {
     const store = await openStore(serveSettings({ store: storeFlag, data }, readConfig()).storeUrl);
     try {
-      await perform(createKeys({ records: store.records }), { verb, name, scope, tenant });
+      if (verb === "hook-secret") console.log(await hookSecret(store.records, checkedTenant(tenant)));
+      else await perform(createKeys({ records: store.records }), { verb, name, scope, tenant });
       return 0;
     } finally {
       await store.close();
@@ -51,8 +54,7 @@ async function perform(
     const scopes = scope
       .split(",")
       .map((one) => KeyScope.safeParse(one).data ?? refused(`"${one}" is no scope: read, run, sql or admin.`));
-    if (!TenantName.safeParse(tenant).success)
-      refused(`"${tenant}" is no tenant: 1 to 63 lower-case letters, digits or -.`);
+    checkedTenant(tenant);
     if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
       refused(`There is a key "${name}" already. Revoke it first, or take another name.`);
     console.log(await all.make({ name, scopes, tenant }));
@@ -65,6 +67,12 @@ async function perform(
     return;
   }
   for (const key of await all.list()) console.log(line(key));
+}
+
+function checkedTenant(tenant: string): string {
+  if (!TenantName.safeParse(tenant).success)
+    refused(`"${tenant}" is no tenant: 1 to 63 lower-case letters, digits or -.`);
+  return tenant;
 }
 
 function line({ id, name, tenant, scopes, created_at, revoked_at }: KeyInfo): string {

@@ -2,12 +2,14 @@ import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
+import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
 import { type ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
-import { isPublicAddress } from "@skein/adapters/tools";
+import { placesWith } from "@skein/adapters/tools";
 import type { Records, Runtime } from "@skein/core";
 import type { AgentConfig } from "@skein/protocol";
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
+import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
   readonly dataDir: string;
@@ -35,10 +37,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return path;
   };
-  const places = {
-    allowsAddress: (address: string): boolean => allowedAddresses.includes(address) || isPublicAddress(address),
-    ...(allowedAddresses.length > 0 && { allowsPort: () => true }),
-  };
+  const places = placesWith(allowedAddresses);
   const policy = createClaudePolicy({
     settings,
     records,
@@ -56,6 +55,8 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
           ...(api.baseUrl !== undefined && { ANTHROPIC_BASE_URL: api.baseUrl }),
         },
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),
+        hooksOf: ({ options: { hooks }, tenant, ...session }) =>
+          createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
       });
       return new Map([["claude-code", runtime]]);
     },

@@ -42,12 +42,22 @@ test.each([
   expect(skein(folder(), ...args)).toMatchObject({ status, stderr: expect.stringMatching(sentence) });
 });
 
+test("what hooks of a tenant are signed with is made once and shown to the operator", () => {
+  const data = folder();
+  const first = skein(data, "keys", "hook-secret");
+  expect(first.stdout).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
+  expect(skein(data, "keys", "hook-secret").stdout).toBe(first.stdout);
+  expect(skein(data, "keys", "hook-secret", "--tenant", "other").stdout).not.toBe(first.stdout);
+  expect(skein(data, "keys", "hook-secret", "--tenant", "$keys").status).toBe(2);
+});
+
 test("doctor says what is there, what is not yet and what is wrong", () => {
   const data = folder();
   const fresh = skein(data, "doctor", "--port", "0");
   expect(fresh.status).toBe(0);
   expect(fresh.stdout).toMatch(/note {3}model .*simulator/);
   expect(fresh.stdout).toMatch(/note {3}store .*not there yet/);
+  expect(fresh.stdout).toMatch(/(?:ok {4}|note {2}) claude {4}Claude Code runs in a process (?:namespace|group)/);
   writeFileSync(join(data, "skein.db"), "this is no database, whatever its name says".repeat(50));
   writeFileSync(join(data, "skein.config.ts"), "export default 7;");
   const wrong = skein(data, "doctor", "--port", "0");

@@ -17,7 +17,7 @@ export interface WebhookCall {
   readonly hook: HookWebhook;
   readonly id: string;
   readonly payload: object;
-  /** What it is signed with, if the hook has no secret of its own. */
+  /** What it is signed with. */
   readonly secret: string;
 }
 
@@ -50,10 +50,15 @@ export async function callWebhook(call: WebhookCall, deps: CallDeps, signal: Abo
 }
 
 async function attemptOf({ hook, id, payload, secret }: WebhookCall, deps: CallDeps, signal: AbortSignal) {
-  const { now, ...places } = deps;
+  const { now, allowsAddress, allowsPort, lookup } = deps;
   const body = JSON.stringify(payload);
-  const signed = await webhookHeaders({ secret: hook.secret ?? secret, id, at: now(), body });
+  const signed = await webhookHeaders({ secret, id, at: now(), body });
   const post = { headers: { ...hook.headers, accept: "application/json", ...signed }, body };
+  const places = {
+    ...(allowsAddress && { allowsAddress }),
+    ...(allowsPort && { allowsPort }),
+    ...(lookup && { lookup }),
+  };
   const options = { ...places, post, maxBytes: ANSWER_BYTES, timeoutMs: hook.timeout * 1000 };
   const { status, body: bytes, cut } = await guardedRequest(new URL(hook.url), options, signal);
   // Half an answer is none: what is cut cannot be read below.

@@ -15,22 +15,40 @@ export interface HookedSession {
 export interface HooksDeps extends CallDeps {
   /** Names a message once, however often it is sent. */
   readonly ids: () => string;
-  /** The operator's own, for hooks without one: `whsec_…`. */
-  readonly secret: string;
+  /** What is signed with where a hook has no secret of its own: `whsec_…`. */
+  readonly secret: () => Promise<string>;
 }
 
 /** A little more than the hook's own limit, so that ours is the one that is told of. Seconds. */
 const BEYOND = 5;
 
 /**
- * Webhooks as hooks of Claude Code: each event is posted to its URL, signed, and the answer obeyed. Where an answer decides
- * (PreToolUse, PermissionRequest) none means no; elsewhere the session goes on.
+ * Webhooks as hooks of one process of Claude Code: each event is posted to its URL, signed, and the answer obeyed. Where an
+ * answer decides (PreToolUse, PermissionRequest) none means no; elsewhere the session goes on.
  */
 export function createHooks(session: HookedSession, deps: HooksDeps): NonNullable<Options["hooks"]> {
   const hooks: NonNullable<Options["hooks"]> = {};
   for (const [event, hook] of Object.entries(session.hooks ?? {}) as [HookEvent, HookWebhook | null][])
     if (hook) hooks[event] = [{ timeout: hook.timeout + BEYOND, hooks: [callback(event, hook, { session, deps })] }];
+  const [start] = hooks.SessionStart ?? [];
+  if (start)
+    hooks.UserPromptSubmit = [{ ...start, hooks: start.hooks.map(atFirst) }, ...(hooks.UserPromptSubmit ?? [])];
   return hooks;
+}
+
+/** Claude Code does not tell callbacks that a process starts: its first prompt does. */
+function atFirst(told: HookCallback): HookCallback {
+  let isTold = false;
+  return async (input, toolUseId, options) => {
+    if (isTold) return {};
+    isTold = true;
+    const { session_id, transcript_path, cwd } = input;
+    const start = { session_id, transcript_path, cwd, hook_event_name: "SessionStart", source: "startup" } as const;
+    const output = await told(start, toolUseId, options);
+    const context = "hookSpecificOutput" in output ? output.hookSpecificOutput : undefined;
+    if (context?.hookEventName !== "SessionStart" || context.additionalContext === undefined) return {};
+    return { hookSpecificOutput: { hookEventName: "UserPromptSubmit", additionalContext: context.additionalContext } };
+  };
 }
 
 function callback(
@@ -44,11 +62,11 @@ function callback(
     if (toolName !== null && !matcher.matches(toolName)) return {};
     const began = deps.now();
     const payload = payloadOf(input, { session, toolUseId });
-    const call = { hook, payload, id: `hook_${deps.ids()}`, secret: deps.secret };
     let answer: HookAnswer;
     let error: HookFailure | undefined;
     try {
-      answer = await callWebhook(call, deps, signal);
+      const secret = hook.secret ?? (await deps.secret());
+      answer = await callWebhook({ hook, payload, id: `hook_${deps.ids()}`, secret }, deps, signal);
     } catch (thrown) {
       error = thrown instanceof HookFailure ? thrown : new HookFailure("hook_failed", "The webhook was not called.");
       answer = GATES.has(event) ? { decision: "deny", reason: `A hook could not be asked. ${error.message}` } : {};

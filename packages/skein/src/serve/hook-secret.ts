@@ -1,0 +1,22 @@
+import { randomBytes } from "node:crypto";
+import type { Records } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
+import { z } from "zod";
+
+const Stored = z.object({ secret: z.string() });
+
+/** What calls of a tenant's hooks are signed with, where a hook has no secret of its own. Made once, for all servers of a store. */
+export async function hookSecret(records: Records, tenant: string): Promise<string> {
+  const place = { tenant, kind: "hook_secret", id: "current" } as const;
+  const known = await records.get(place.tenant, place.kind, place.id);
+  if (known) return Stored.parse(known.value).secret;
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  try {
+    await records.put([{ ...place, value: { secret }, expect: 0 }]);
+    return secret;
+  } catch (error) {
+    // Another server was first.
+    if (isKnownError(error, "already_exists", "conflict")) return hookSecret(records, tenant);
+    throw error;
+  }
+}
