@@ -55,6 +55,18 @@ test("what is written here or by another process is seen by the next reader, and
   expect(await read()).toEqual([undefined]);
 });
 
+test("a page is the same object until anybody writes anything, and then has what was written", async () => {
+  const { here, there } = await twoStores();
+  const page = () => here.list({ tenant: "default", limit: 10 });
+  const first = await page();
+  expect(await page()).toBe(first);
+  await createScript({ store: here, ids }).create();
+  expect((await page()).items).toHaveLength(2);
+  await createScript({ store: there, ids }).create();
+  expect((await page()).items).toHaveLength(3);
+  expect((await here.list({ tenant: "default", limit: 2 })).items).toHaveLength(2);
+});
+
 test("a session that is known is still no other tenant's", async () => {
   const { here, sessionId, read } = await twoStores();
   await read();

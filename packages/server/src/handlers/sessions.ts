@@ -1,4 +1,4 @@
-import { type SessionAgent, platformStatus } from "@skein/core";
+import { type Page, type SessionAgent, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
 import { type Call, type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
@@ -91,6 +91,18 @@ function textOf(session: Session): string {
   return text;
 }
 
+/** The same for pages. */
+const pageTexts = new WeakMap<Page<Session>, string>();
+
+function pageText(page: Page<Session>): string {
+  const known = pageTexts.get(page);
+  if (known !== undefined) return known;
+  const next = JSON.stringify(cursorOf(page.cursor));
+  const text = `{"data":[${page.items.map(textOf).join(",")}],"next_cursor":${next}}`;
+  pageTexts.set(page, text);
+  return text;
+}
+
 /** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
 function wire(session: Session): ApiSession {
   return { ...session, status: platformStatus(session), activity: session.status };
@@ -125,6 +137,5 @@ async function listed(
     ...(tag !== undefined && { tag }),
     ...(agentId !== undefined && { agentId }),
   });
-  const next = JSON.stringify(cursorOf(page.cursor));
-  return { checked: `{"data":[${page.items.map(textOf).join(",")}],"next_cursor":${next}}` };
+  return { checked: pageText(page) };
 }

@@ -9,6 +9,9 @@ import { toSession } from "./rows.ts";
 export interface SessionCache {
   /** All of these, or nothing if one of them has to be read. */
   get(ids: readonly string[]): readonly Session[] | undefined;
+  /** A page that was read before, while nothing at all was written since. */
+  page(key: string): SessionPage | undefined;
+  keepPage(key: string, page: SessionPage): void;
   /** The session of a row that was just read. */
   keep(row: Readonly<Record<string, unknown>>): Session;
   /** This store changes the session. */
@@ -17,15 +20,22 @@ export interface SessionCache {
   wrote(): void;
 }
 
+export interface SessionPage {
+  readonly items: readonly Session[];
+  readonly cursor: string | null;
+}
+
 /** Rises with every write of this process and with every turn of the event loop in which something was read. */
 let turn = 0;
 
 const KEPT = 2000;
+const KEPT_PAGES = 20;
 /** Rows with longer metadata are not kept: they would fill the memory. */
 const METADATA_LENGTH = 4000;
 
 export function createSessionCache(db: Database): SessionCache {
   const kept = new Map<string, Session>();
+  const pages = new Map<string, SessionPage>();
   let seen: unknown;
   let looked = -1;
 
@@ -39,7 +49,10 @@ export function createSessionCache(db: Database): SessionCache {
     setImmediate(() => (turn += 1));
     // Only another connection's commits change this number. Which rows they changed is not asked.
     const version = db.get("pragma data_version")?.["data_version"];
-    if (version !== seen) kept.clear();
+    if (version !== seen) {
+      kept.clear();
+      pages.clear();
+    }
     seen = version;
   }
 
@@ -54,6 +67,16 @@ export function createSessionCache(db: Database): SessionCache {
       }
       return found;
     },
+    page(key) {
+      look();
+      return pages.get(key);
+    },
+    keepPage(key, page) {
+      // A session that is not kept is not held by a page either.
+      if (!page.items.every(({ id }) => kept.has(id))) return;
+      if (pages.size >= KEPT_PAGES) pages.clear();
+      pages.set(key, page);
+    },
     keep(row) {
       const session = toSession(row);
       if ((row["metadata"] as string).length > METADATA_LENGTH) return session;
@@ -62,7 +85,10 @@ export function createSessionCache(db: Database): SessionCache {
       kept.set(session.id, Object.freeze(session));
       return session;
     },
-    forget: (sessionId) => void kept.delete(sessionId),
+    forget(sessionId) {
+      kept.delete(sessionId);
+      pages.clear();
+    },
     wrote: () => void (turn += 1),
   };
 }

@@ -14,7 +14,7 @@ import { type Database, openDatabase } from "./database.ts";
 import { type Head, createLog } from "./log.ts";
 import { createSqliteRecords } from "./records.ts";
 import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
-import { type SessionCache, createSessionCache } from "./session-cache.ts";
+import { type SessionCache, type SessionPage, createSessionCache } from "./session-cache.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
 export interface SqliteStoreOptions {
@@ -124,7 +124,14 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       const session = cache.get([sessionId])?.[0] ?? readSession(sessionId);
       return tenant === undefined || session?.tenant === tenant ? session : undefined;
     },
-    list: async (query) => listSessions({ db, cache }, query),
+    async list(query) {
+      const key = JSON.stringify(query);
+      const known = cache.page(key);
+      if (known) return known;
+      const page = listSessions({ db, cache }, query);
+      cache.keepPage(key, page);
+      return page;
+    },
     async messages(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor = "0" } = {}) {
       log.head(sessionId, tenant);
       const rows = db.all(
@@ -207,7 +214,7 @@ const SESSIONS =
 function listSessions(
   { db, cache }: { readonly db: Database; readonly cache: SessionCache },
   query: SessionQuery,
-): { items: readonly Session[]; cursor: string | null } {
+): SessionPage {
   const where: string[] = [];
   const params: (string | number)[] = [];
   const add = (condition: string, ...values: readonly (string | undefined)[]): void => {
