@@ -45,6 +45,7 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
         content: shown(message),
         created_at: event.created_at,
       });
+    sessionMessages.push(...besides(event));
     if (event.event_type !== "session.completed" && event.event_type !== "session.failed") continue;
     sessionMessages.push(resultOf(event));
     const span = spans.get(event.data.run_id);
@@ -122,17 +123,43 @@ function actionsOf(event: Event): readonly Row[] {
   );
 }
 
+/** What Claude Code said besides: how it came up, its notices, and what its subagents and it said to each other. */
+function besides(event: Event): readonly Row[] {
+  const { id, session_id, created_at } = event;
+  const row = (message_type: string, content: unknown, messageId = id): readonly Row[] => [
+    { id: messageId, session_id, message_type, content, created_at },
+  ];
+  switch (event.event_type) {
+    case "runtime.started":
+      return row("system", { ...event.data.info, subtype: "init" });
+    case "runtime.noticed": {
+      const { notice, subtype, message_id } = event.data;
+      return row("system", { ...notice, subtype }, message_id);
+    }
+    case "subagent.messaged": {
+      const { role, content, model, parent_tool_use_id, message_id } = event.data;
+      return row(role, { role, content, model, parent_tool_use_id }, message_id);
+    }
+    default:
+      return [];
+  }
+}
+
 /** Seed 000's message at the end of a turn. */
 function resultOf(event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): Row {
   const data = event.data as Readonly<Record<string, unknown>>;
   const error = data["error"] as { readonly message?: string } | undefined;
+  const own = data["result"] as Readonly<Record<string, unknown>> | undefined;
   const isFailed = event.event_type === "session.failed";
   return {
     id: event.id,
     session_id: event.session_id,
     message_type: "result",
     content: {
-      subtype: isFailed ? data["stop_reason"] : "success",
+      subtype: own?.["subtype"] ?? (isFailed ? data["stop_reason"] : "success"),
+      stop_reason: data["stop_reason"] ?? null,
+      error: error ?? null,
+      structured_output: own?.["structured_output"] ?? null,
       is_error: isFailed,
       result: data["final_response"] ?? error?.message ?? null,
       num_turns: data["step"] ?? null,

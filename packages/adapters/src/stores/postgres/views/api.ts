@@ -29,10 +29,28 @@ select
 from skein.events e cross join lateral (select skein.shown(e.data, e.blob) as d offset 0) x
 where e.event_type in ('message.created', 'message.copied')
 union all
+-- What Claude Code said besides: how it came up, its notices, and what its subagents and it said to each other.
+select
+  coalesce((d->>'message_id')::uuid, e.id), e.session_id,
+  (case e.event_type when 'subagent.messaged' then d->>'role' else 'system' end)::varchar(20),
+  case e.event_type
+    when 'runtime.started' then (d->'info') || '{"subtype": "init"}'
+    when 'runtime.noticed' then (d->'notice') || jsonb_build_object('subtype', d->'subtype')
+    else jsonb_build_object('role', d->'role', 'content', d->'content', 'model', d->'model',
+      'parent_tool_use_id', d->'parent_tool_use_id')
+  end,
+  e.created_at
+from skein.events e cross join lateral (select skein.shown(e.data, e.blob) as d offset 0) x
+where e.event_type in ('runtime.started', 'runtime.noticed', 'subagent.messaged')
+union all
 select
   e.id, e.session_id, 'result'::varchar(20),
   jsonb_build_object(
-    'subtype', case when e.event_type = 'session.completed' then 'success' else d->>'stop_reason' end,
+    'subtype', coalesce(d->'result'->>'subtype',
+      case when e.event_type = 'session.completed' then 'success' else d->>'stop_reason' end),
+    'stop_reason', d->'stop_reason',
+    'error', d->'error',
+    'structured_output', d->'result'->'structured_output',
     'is_error', e.event_type = 'session.failed',
     'result', coalesce(d->'final_response', d->'error'->'message'),
     'num_turns', d->'step',
