@@ -57,7 +57,7 @@ describe("code in documents is true", () => {
     [...text(page).matchAll(/```ts\n([^`]+)```/g)].map(([, code = ""], index) => ({ page, index, code })),
   );
 
-  test("it type-checks as it stands", () => {
+  test("it type-checks as it stands", { timeout: 120_000 }, () => {
     // In the root, so that names of packages mean what they mean in the repository.
     const folder = mkdtempSync(join(root, "examples/.snippets-"));
     try {
