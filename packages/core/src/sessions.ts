@@ -25,6 +25,7 @@ import { contentProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
+import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import type { AppendOptions, Appended, Page, PageOptions, SessionQuery, Store } from "./store.ts";
@@ -113,6 +114,11 @@ export interface Sessions {
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
   /** A new session with the transcript up to and including this message. The parent is not touched. */
   fork(sessionId: string, options?: ForkOptions): Promise<Session>;
+  /**
+   * A new session from the log of another one that is idle, as `events` gives it, in one transaction. The times of its
+   * events are those of the import: a store says when it wrote something, and nobody else does.
+   */
+  import(log: readonly unknown[]): Promise<Session>;
   delete(sessionId: string): Promise<void>;
 
   get(sessionId: string): Promise<Session>;
@@ -297,6 +303,11 @@ export function createSessions({
     rewind,
     edit,
     fork,
+    async import(log) {
+      const id = ids();
+      await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });
+      return get(id);
+    },
     delete: (sessionId) => store.delete(sessionId, { tenant }),
     get,
     list: (query = {}) => store.list({ ...query, tenant }),

@@ -2,7 +2,6 @@ import { type Page, type SessionAgent, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
 import { type Call, type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
-import { importLog } from "../import-log.ts";
 import { modelNamed } from "../models.ts";
 
 /** Sessions: open, list, change, fork, cancel, remove, take along. */
@@ -60,8 +59,7 @@ export const sessionHandlers = {
   },
   async importSession({ body }, call) {
     call.shared.meter.session(call.principal.keyId);
-    const id = await importLog(body.events, call);
-    return wire(await call.sessions.get(id));
+    return wire(await call.sessions.import(body.events));
   },
 } satisfies Partial<Handlers>;
 

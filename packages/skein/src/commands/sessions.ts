@@ -1,4 +1,6 @@
 import { chmodSync, openSync, writeSync, closeSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
 import { type Sessions, type SessionQuery } from "@skein/core";
 import { type Event, type Message, type Session, blocksOf } from "@skein/protocol";
 import { cost, moment, tokens } from "../terminal/amounts.ts";
@@ -211,6 +213,26 @@ const exportCommand: SessionCommand = {
     }),
 };
 
+const importCommand: SessionCommand = {
+  name: "sessions import",
+  words: "FILE",
+  summary:
+    "Make a new session from an exported one: what `sessions export` wrote, or what the server's export answers.",
+  options: [JSON_OPTION, STORE_OPTION],
+  examples: ["skein sessions import session.jsonl", "skein sessions export 0199c8f1-… | skein sessions import -"],
+  run: (call) =>
+    withSessions(call, async (sessions) => {
+      const [file = ""] = wordsOf(call, "FILE");
+      const done = call.screen.progress("Reading the events");
+      const imported = await exportedEvents(file)
+        .then((events) => sessions.import(events))
+        .finally(done);
+      if (call.values["json"] === true) call.screen.json(imported);
+      else call.screen.out(`${imported.id}\n`);
+      return EXIT.completed;
+    }),
+};
+
 const remove: SessionCommand = {
   name: "sessions delete",
   words: "SESSION",
@@ -233,7 +255,17 @@ const remove: SessionCommand = {
 
 /** `skein sessions`. */
 export function sessions(args: readonly string[]): Promise<number> {
-  const commands = { list, show, follow, fork, cancel, answer, export: exportCommand, delete: remove };
+  const commands = {
+    list,
+    show,
+    follow,
+    fork,
+    cancel,
+    answer,
+    export: exportCommand,
+    import: importCommand,
+    delete: remove,
+  };
   return runGroup({ name: "sessions", commands }, args);
 }
 
@@ -357,6 +389,28 @@ async function writeForClaude(
     screen.out(`${visibleLine(path)}\n`);
   screen.note(`In its folder: claude --resume ${id}\n`);
   return EXIT.completed;
+}
+
+/** The events of a file (`-` is stdin): a line each, or all of them in the document of the server's export. */
+async function exportedEvents(file: string): Promise<readonly unknown[]> {
+  const written = await (file === "-" ? textOf(process.stdin) : readFile(file, "utf8"));
+  const values = written
+    .split("\n")
+    .flatMap((line, index) => (line.trim() === "" ? [] : [jsonLine(line, `line ${index + 1} of ${file}`)]));
+  const [first] = values;
+  return values.length === 1 && isDocument(first) ? first.events : values;
+}
+
+function jsonLine(line: string, place: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new UsageError(`${place} is not JSON. Give it what "skein sessions export" wrote.`);
+  }
+}
+
+function isDocument(value: unknown): value is { readonly events: readonly unknown[] } {
+  return typeof value === "object" && value !== null && "events" in value && Array.isArray(value.events);
 }
 
 /** A transcript may hold secrets: nobody else may read it, and no file is overwritten. */

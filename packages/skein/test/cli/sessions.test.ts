@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Event } from "@skein/protocol";
 import { script } from "@skein/simulator";
@@ -71,6 +71,35 @@ describe("with a session of two runs", () => {
     expect(await call("sessions", "export", id, "--out", file)).toMatchObject({ code: 4 });
   });
 
+  test("import makes another one of what export wrote, or of the server's document, and of nothing else", async () => {
+    const exported = (await call("sessions", "export", id)).out;
+    const file = (name: string, content: string): string => {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    };
+    const made = [
+      (await call("sessions", "import", file("lines.jsonl", exported))).out.trim(),
+      (await json("sessions", "import", file("document.json", JSON.stringify({ events: lines(exported) }))))[0]?.["id"],
+    ];
+    expect(new Set([id, ...made]).size).toBe(3);
+    const said = async (session: unknown): Promise<unknown> => {
+      const [shown] = await json("sessions", "show", String(session));
+      const { transcript } = shown as { transcript: readonly { content: unknown }[] };
+      return transcript.map(({ content }) => content);
+    };
+    for (const session of made) {
+      expect(await said(session)).toEqual(await said(id));
+      await call("sessions", "delete", String(session), "--yes");
+    }
+    for (const [content, code] of [
+      [exported.split("\n").slice(1).join("\n"), 2],
+      ["no JSON", 2],
+      ["", 2],
+    ] as const)
+      expect(await call("sessions", "import", file("bad.jsonl", content))).toMatchObject({ code, out: "" });
+    expect(await call("sessions", "import", join(folder, "none"))).toMatchObject({ code: 4, out: "" });
+  });
+
   test("fork makes another one, and delete takes it away only with --yes", async () => {
     const { out } = await call("sessions", "fork", id, "--title", "Another \u001Bway");
     const fork = out.trim();
@@ -105,7 +134,7 @@ describe("with a session of two runs", () => {
   });
 
   test.each([
-    ["sessions", ["list", "show", "follow", "fork", "cancel", "answer", "export", "delete"]],
+    ["sessions", ["list", "show", "follow", "fork", "cancel", "answer", "export", "import", "delete"]],
     ["runs", ["list", "logs"]],
   ])("skein %s --help names its commands, and each has examples", async (group, commands) => {
     const { out } = await call(group, "--help");

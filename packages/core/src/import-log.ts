@@ -1,38 +1,18 @@
-import { foldAll, parsed } from "@skein/core";
 import { type Ids, Event, KnownError, type NewEvent } from "@skein/protocol";
 import { z } from "zod";
-import type { Call } from "./call.ts";
-
-const LEASE_MS = 30_000;
+import { foldAll } from "./fold.ts";
+import { parsed } from "./parsed.ts";
 
 /**
- * Makes a session from the log of another one. Its id and those of its events, runs and messages are new, so that a file
- * can be read in beside the session it comes from, and twice.
- *
- * The times of the events are those of the import: a store says when it wrote something, and nobody else does.
+ * The facts with which a session begins that is read in from the log of another one, which makes sense from its first
+ * event to its last and leaves nothing open. The ids of its events, runs and messages are new, so that a file can be read
+ * in beside the session it comes from, and twice.
  */
-export async function importLog(given: readonly unknown[], call: Call): Promise<string> {
-  const { store } = call.shared.deps;
-  const { ids } = call.shared;
+export function importedLog(
+  given: readonly unknown[],
+  { tenant, ids }: { readonly tenant: string; readonly ids: Ids },
+): readonly NewEvent[] {
   const log = parsed(z.array(Event), given);
-  const [created, ...rest] = checkedLog(log, { tenant: call.principal.tenant, ids });
-  if (!created) throw new KnownError("invalid", "events: The log is empty.");
-  const sessionId = ids();
-  await store.append(sessionId, [created], { expect: 0 });
-  try {
-    if (rest.length === 0) return sessionId;
-    const claim = await store.claim({ owner: `import:${sessionId}`, leaseMs: LEASE_MS, sessionId });
-    if (claim.kind !== "leased") throw new KnownError("conflict", "The imported session was taken by somebody else.");
-    await store.append(sessionId, rest, { lease: claim.lease, expect: 1, release: { dueAt: null } });
-    return sessionId;
-  } catch (error) {
-    await store.delete(sessionId);
-    throw error;
-  }
-}
-
-/** The facts of a log that makes sense from its first event to its last, with nothing left open. */
-function checkedLog(log: readonly Event[], { tenant, ids }: { tenant: string; ids: Ids }): readonly NewEvent[] {
   const [first] = log;
   if (first?.event_type !== "session.created")
     throw new KnownError("invalid", "events: A log begins with session.created.");
