@@ -3,7 +3,8 @@
  *
  * A piece comes from the files (the query here) or from the cached copy (a table of the same name and columns). Both
  * have `place` for the file. Nothing here depends on where a line stands unless `line` is asked for: a running number
- * takes one of two threads.
+ * takes one of two threads. Before a text is walked it is searched for a word that it must hold; the word begins with a
+ * rare letter, because that is what DuckDB looks for first.
  */
 import { REQUESTS } from "./requests.ts";
 
@@ -29,13 +30,13 @@ const RESULTS = JSON.stringify({
 const CONVERSATION = `
 SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
   skein.time(timestamp_text) AS timestamp,
-  coalesce(skein.message_text(message, blocks), skein.text_of(content), summary) AS content,
+  coalesce(skein.message_text(message, blocks, block), skein.text_of(content), summary) AS content,
   json_extract_string(message, '$.model') AS model,
-  CASE WHEN contains(message::VARCHAR, '"tool_use"') THEN nullif(to_json(list_filter(
+  CASE WHEN contains(message::VARCHAR, '_use"') THEN nullif(to_json(list_filter(
     json_extract(message, '$.content[*]'), lambda b: json_extract_string(b, '$.type') = 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
   json_extract(message, '$.usage') AS token_usage, slug, git_branch, cwd, line_agent_id,
   skein.is_true(is_sidechain_text) AS is_sidechain
-FROM (SELECT *, json_transform(message, '${WALKED}').content AS blocks FROM scan.rows)`;
+FROM (SELECT *, blocks[1] AS block FROM (SELECT *, json_transform(message, '${WALKED}').content AS blocks FROM scan.rows))`;
 
 /** A line of Claude Code is one block of an answer: the lines of one answer are one message. */
 const MESSAGE = `
@@ -82,7 +83,7 @@ WITH calls AS (
   FROM (
     SELECT * EXCLUDE (message), message.id AS message_id, message.model AS model, unnest(message.content) AS b
     FROM (SELECT * REPLACE (json_transform(message, '${CALLS}') AS message) FROM scan.rows
-      WHERE type = 'assistant' AND contains(message::VARCHAR, '"tool_use"'))
+      WHERE CASE type WHEN 'assistant' THEN contains(message::VARCHAR, '_use"') END)
   ) WHERE b.type = 'tool_use'
   QUALIFY row_number() OVER (PARTITION BY place, b.id ORDER BY ${order}) = 1
 ), results AS (
@@ -90,7 +91,7 @@ WITH calls AS (
     skein.is_true(b.is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
   FROM (
     SELECT * EXCLUDE (message), unnest(json_transform(message, '${RESULTS}').content) AS b
-    FROM scan.rows WHERE type = 'user' AND contains(message::VARCHAR, '"tool_result"')
+    FROM scan.rows WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END
   ) WHERE b.type = 'tool_result'
   QUALIFY row_number() OVER (PARTITION BY place, b.tool_use_id ORDER BY ${order}) = 1
 )
@@ -110,7 +111,8 @@ const AGENT_LINK = `
 SELECT place, json_extract_string(tool_use_result, '$.agentId') AS agent_id, min(b.tool_use_id) AS tool_use_id
 FROM (
   SELECT place, tool_use_result, unnest(json_transform(message, '${RESULTS}').content) AS b
-  FROM scan.rows WHERE type = 'user' AND json_type(tool_use_result, '$.agentId') = 'VARCHAR'
+  FROM scan.rows WHERE CASE type WHEN 'user'
+    THEN CASE WHEN contains(tool_use_result::VARCHAR, 'Id"') THEN json_type(tool_use_result, '$.agentId') = 'VARCHAR' END END
 ) WHERE b.type = 'tool_result' GROUP BY ALL`;
 
 /** Snapshots repeat every file at every message: each version of a file once, at the message that first names it. */

@@ -62,16 +62,19 @@ SELECT * EXCLUDE (fees) FROM (
         if(searches IS NULL, coalesce(message.model, ''), '${SEARCH}') AS model, message.usage AS usage
       FROM (
         SELECT place, line, type <> 'assistant' AND type <> 'user' OR skein.is_true(is_sidechain_text) AS is_side,
-          json_transform(CASE type WHEN 'assistant' THEN message WHEN 'progress' THEN json_extract(data, '$.message.message') END, '${ANSWER}') AS message,
+          -- Out of a list, because a condition on what is walked would otherwise walk it once more.
+          unnest([json_transform(CASE type WHEN 'assistant' THEN message WHEN 'progress' THEN json_extract(data, '$.message.message') END, '${ANSWER}')]) AS message,
           CASE type WHEN 'progress' THEN coalesce(json_extract_string(data, '$.message.uuid'), uuid) ELSE uuid END AS uuid,
           CASE type WHEN 'user' THEN '' WHEN 'progress' THEN coalesce(json_extract_string(data, '$.message.requestId'), request_id, '')
             ELSE coalesce(request_id, '') END AS request_id,
           CASE type WHEN 'progress' THEN coalesce(json_extract_string(data, '$.message.timestamp'), timestamp_text) ELSE timestamp_text END AS timestamp_text,
           CASE type WHEN 'user' THEN TRY_CAST(json_extract_string(tool_use_result, '$.searchCount') AS BIGINT) END AS searches
         FROM scan.rows
-        WHERE type = 'assistant' OR (type = 'progress' AND json_extract_string(data, '$.type') = 'agent_progress')
-          OR (type = 'user' AND contains(tool_use_result::VARCHAR, '"searchCount"')
-            AND json_type(tool_use_result, '$.searchCount') IN ('UBIGINT', 'BIGINT'))
+        -- A CASE, because DuckDB would try the conditions of an AND in an order of its own, the dear ones first too.
+        WHERE CASE type WHEN 'assistant' THEN true
+          WHEN 'progress' THEN json_extract_string(data, '$.type') = 'agent_progress'
+          WHEN 'user' THEN CASE WHEN contains(tool_use_result::VARCHAR, 'hCount"')
+            THEN json_type(tool_use_result, '$.searchCount') IN ('UBIGINT', 'BIGINT') END END
       ) WHERE searches IS NOT NULL OR (message.usage IS NOT NULL AND coalesce(message.model, '') <> '<synthetic>')
     ) WHERE id IS NOT NULL GROUP BY place, id, request_id, model = '${SEARCH}'
   )

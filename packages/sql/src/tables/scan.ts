@@ -107,10 +107,11 @@ CREATE MACRO skein.block_text(message, b, i) AS CASE WHEN b.type = 'tool_result'
     THEN skein.result_text(json_extract(message, '$.content[' || (i - 1) || '].content')) ELSE b.content END
   ELSE coalesce(b.text, b.thinking) END;
 -- The text of a message whose blocks were walked before. Most messages have one block.
-CREATE MACRO skein.message_text(message, blocks) AS CASE
-  WHEN blocks IS NULL THEN CASE WHEN json_type(message, '$.content') = 'VARCHAR' THEN json_extract_string(message, '$.content') END
-  WHEN len(blocks) = 1 THEN nullif(skein.block_text(message, blocks[1], 1), '')
-  ELSE nullif(array_to_string(list_transform(blocks, lambda b, i: skein.block_text(message, b, i)), chr(10)), '') END;
+CREATE MACRO skein.message_text(message, blocks, first) AS CASE len(blocks)
+  WHEN 1 THEN nullif(skein.block_text(message, first, 1), '')
+  ELSE CASE WHEN blocks IS NULL
+    THEN CASE WHEN json_type(message, '$.content') = 'VARCHAR' THEN json_extract_string(message, '$.content') END
+    ELSE nullif(array_to_string(list_transform(blocks, lambda b, i: skein.block_text(message, b, i)), chr(10)), '') END END;
 -- The text of a content that stands by itself.
 CREATE MACRO skein.text_of(content) AS CASE left(content::VARCHAR, 1)
   WHEN '"' THEN json_extract_string(content, '$')
