@@ -20,10 +20,11 @@ export async function createStub(folder: string, then = "cat >/dev/null"): Promi
   const executable = join(folder, "claude-stub");
   await mkdir(record, { recursive: true });
   const program = `#!/bin/bash
-start=$(mktemp -d ${record}/XXXXXXXX)
+start=$(mktemp -d ${record}/.XXXXXXXX)
 printf '%s\\0' "$@" >"$start/argv"
 cat /proc/self/environ >"$start/env"
 pwd >"$start/cwd"
+mv "$start" "${record}/\${start##*/.}"
 ${then}
 `;
   await writeFile(executable, program);
@@ -31,7 +32,8 @@ ${then}
   return {
     executable,
     async starts() {
-      const names = await readdir(record);
+      // What begins with a dot is being written.
+      const names = (await readdir(record)).filter((name) => !name.startsWith("."));
       return Promise.all(names.map((name) => startIn(join(record, name))));
     },
   };

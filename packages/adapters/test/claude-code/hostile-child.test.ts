@@ -1,0 +1,83 @@
+/** A child that misbehaves ends its run with one clear outcome, and leaves no process behind. */
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Containment, createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import type { Event } from "@skein/protocol";
+import { beforeAll, expect, test } from "vitest";
+import { createStub } from "./stub.ts";
+import { claudeAgent, createWorld, folder, until } from "./world.ts";
+
+let containment: Containment;
+beforeAll(async () => {
+  const found = await findContainment();
+  if (!found) throw new Error("There is no bash here.");
+  containment = found;
+});
+
+/** A host whose Claude Code does this instead. */
+async function worldOf(behaviour: string, startMs = 60_000) {
+  const home = folder();
+  const stub = await createStub(home, behaviour);
+  const spawn = createSpawnChild({ containment, folder: join(home, "run"), startMs, graceMs: 500 });
+  const world = await createWorld({ executable: stub.executable, spawn, apiEnv: { MARK: home } });
+  return { ...world, stub, nothingLeft: () => until(() => marked(home).length === 0) };
+}
+
+function marked(home: string): readonly string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`MARK=${home}`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function endings(events: readonly Event[]) {
+  return events.flatMap((event) => (event.event_type === "session.failed" ? [event.data.error] : []));
+}
+
+const ANSWER_INIT = `
+read -r line
+id=$(grep -o '"request_id":"[^"]*"' <<<"$line" | head -1 | cut -d'"' -f4)
+printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s","response":{"commands":[],"models":[],"account":{}}}}\\n' "$id"
+`;
+
+test.each([
+  ["prints 100 MB on one line", "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000", "buffer_exceeded"],
+  ["prints 100 MB on stderr and dies", "head -c 100000000 /dev/zero >&2; exit 1", "runtime_died"],
+  ["says half a line and dies", `printf '{"type":"sys'; exit 0`, "runtime_died"],
+  ["dies at once", "exit 3", "runtime_died"],
+  ["leaves a daemon and dies", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & exit 3", "runtime_died"],
+  ["is killed", "kill -9 $$", "runtime_died"],
+  ["dies after its start", `${ANSWER_INIT}\nexit 0`, "runtime_died"],
+])("one that %s", async (_, behaviour, code) => {
+  const { run, stub, nothingLeft } = await worldOf(behaviour);
+  const { events } = await run("Hello.");
+  expect(endings(events)).toMatchObject([{ code }]);
+  expect((await stub.starts()).length).toBeGreaterThan(0);
+  if (containment.kind === "namespace") await nothingLeft();
+});
+
+test.each([
+  ["hangs and ignores SIGTERM", "trap '' TERM; while :; do sleep 1; done"],
+  ["closes its output and hangs", "exec 1>&-; sleep 1000"],
+])("one that %s", async (_, behaviour) => {
+  const { run, nothingLeft } = await worldOf(behaviour, 1000);
+  const { events } = await run("Hello.");
+  expect(endings(events)).toMatchObject([
+    { code: "runtime_silent", message: expect.stringContaining("said nothing") as string },
+  ]);
+  await nothingLeft();
+});
+
+test("a run is cancelled although its child hangs and ignores SIGTERM", async () => {
+  const behaviour = `trap '' TERM; ${ANSWER_INIT}\nwhile :; do sleep 1; done`;
+  const { sessions, ended, cwd, stub, nothingLeft } = await worldOf(behaviour);
+  const { sessionId, runId } = await sessions.begin(claudeAgent({ cwd }), { content: "Hello." });
+  await until(async () => (await stub.starts()).length > 0);
+  await sessions.cancel(sessionId, { reason: "Enough." });
+  const events = await ended(sessionId, runId);
+  expect(events.at(-1)).toMatchObject({ event_type: "session.failed", data: { stop_reason: "cancelled" } });
+  await nothingLeft();
+});
