@@ -79,7 +79,8 @@ function other(value: unknown, random: Random): unknown {
     ]);
   if (typeof value === "number" && random.chance(0.7)) return random.pick(NUMBERS);
   return random.pick<() => unknown>([
-    () => random.pick(WRONG),
+    // A copy: it may be changed again, and would end up inside itself.
+    () => structuredClone(random.pick(WRONG)),
     () => random.pick(NUMBERS),
     () => random.pick(naughtyText),
     () => nested(random.pick([3, 60, 190, 400])),
