@@ -1,7 +1,6 @@
 import { requests, responses } from "./seed-000-api.ts";
-import { type ColumnCheck, type Entry, type Seed, departure, open, section, there } from "./line.ts";
+import { type ColumnCheck, type Entry, type Seed, departure, section, there } from "./line.ts";
 
-const API = "the Claude Agent API";
 const AT = "timestamptz: a time without a zone means another instant on another machine.";
 
 type Column = Omit<ColumnCheck, "check" | "view">;
@@ -15,12 +14,8 @@ const columns = (view: string, rows: readonly (readonly [what: string, check: Co
 const at = (column: string): Column => ({ column, type: "timestamp with time zone", default: "now()", notNull: true });
 const id = (column = "id"): Column => ({ column, type: "uuid", default: "gen_random_uuid()", notNull: true });
 
-/** Fields of a schema that the API will have, one per line of the seed. */
-const fields = (text: string): readonly Entry[] =>
-  text
-    .trim()
-    .split("\n")
-    .map((line) => open(line.trim(), API));
+const BUSES = "packages/adapters/test/buses.test.ts";
+const shown = (what: string, name: string): Entry => there(what, { check: "test", file: BUSES, name });
 
 const lookup = (what: string, query: string): Entry => there(what, { check: "index", query });
 
@@ -182,18 +177,31 @@ export const seed000: Seed = {
       }),
     ]),
     ...section("Redis cache structures", [
-      ...fields(`
-        session:{session_id}
-        session:{session_id}: TTL 3600 seconds
-        session:{session_id}: id
-        session:{session_id}: status
-        session:{session_id}: model
-        session:{session_id}: created_at
-        session:{session_id}: last_activity
-        active_connections: SET of session_id
-        session_lock:{session_id}
-        session_lock:{session_id}: TTL 300 seconds
-        session_lock:{session_id}: value connection_id`),
+      ...[
+        "session:{session_id}",
+        "session:{session_id}: TTL 3600 seconds",
+        "session:{session_id}: id",
+        "session:{session_id}: status",
+        "session:{session_id}: model",
+        "session:{session_id}: created_at",
+        "session:{session_id}: last_activity",
+      ].map((what) => shown(what, "session:{id} has five fields and an hour")),
+      shown(
+        "active_connections: SET of session_id",
+        "active_connections has the sessions that somebody follows, as a set",
+      ),
+      ...["session_lock:{session_id}", "session_lock:{session_id}: TTL 300 seconds"].map((what) =>
+        shown(what, "session_lock:{id} names the machine that drives, for five minutes or until the run is over"),
+      ),
+      departure(
+        "session_lock:{session_id}: value connection_id",
+        "The machine that drives the session: a run belongs to no connection. It is written for those who look and never read: the fence in the store decides.",
+        {
+          check: "test",
+          file: BUSES,
+          name: "session_lock:{id} names the machine that drives, for five minutes or until the run is over",
+        },
+      ),
     ]),
     ...requests,
     ...responses,
