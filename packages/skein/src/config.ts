@@ -6,6 +6,8 @@ export interface Config {
   /** `memory:`, `sqlite:FILE`, `file:FOLDER` or `postgres://…`. */
   readonly storeUrl: string | undefined;
   readonly dataDir: string;
+  /** For what can be made again. */
+  readonly cacheDir: string;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** Where the server listens, as it was written. */
@@ -33,6 +35,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return Object.freeze({
     storeUrl: env["SKEIN_STORE_URL"] || undefined,
     dataDir: env["SKEIN_DATA_DIR"] || join(homedir(), ".skein"),
+    cacheDir: env["SKEIN_CACHE_DIR"] || join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "skein"),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     port: env["SKEIN_PORT"] || undefined,

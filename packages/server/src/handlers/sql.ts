@@ -2,6 +2,10 @@ import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../api-error.ts";
 import { type Call, type Handlers, type Raw, TAKEN_OVER } from "../call.ts";
 import type { SqlPart } from "../deps.ts";
+import { allows } from "../keys.ts";
+
+/** The tenant of whoever started the server. */
+const OPERATOR = "default";
 
 /** Questions in SQL. Who answers them, and behind which walls, is the port's matter. */
 export const sqlHandlers = {
@@ -16,7 +20,10 @@ export const sqlHandlers = {
     try {
       const { statementMs: timeMs, statementRows: rows, statementBytes: bytes } = limits;
       const format = isArrow ? "arrow" : "jsonl";
-      const question = { tenant: principal.tenant, statement: body.sql, format, timeMs, rows, bytes } as const;
+      const { tenant } = principal;
+      // Claude Code's files are the operator's own: no tenant but the operator's, and no key but an admin's.
+      const history = tenant === OPERATOR && allows(principal, "admin");
+      const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history } as const;
       const parts = deps.sql.ask(question, gone.signal);
       return await (isArrow ? arrowOf(parts) : sendLines(parts, call));
     } finally {

@@ -1,10 +1,12 @@
-import { buildIndex, withArchive } from "@skein/history";
+import { buildIndex, existingRoots, isDataNotFoundError, withArchive } from "@skein/history";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type TenantSql, createTenantSql } from "@skein/sql/sandbox";
 import { readConfig } from "../config.ts";
 import { parsedArgs } from "../main.ts";
 import { createHistoryServer } from "../mcp/serve-history.ts";
+import { openStore } from "../open-store.ts";
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
 export async function mcp(args: readonly string[]): Promise<number> {
@@ -28,7 +30,14 @@ export async function mcp(args: readonly string[]): Promise<number> {
     process.once("SIGINT", resolve);
     process.once("SIGTERM", resolve);
   });
-  const handle = serveStdio(() => createHistoryServer({ version: version(), config }));
+  let opened: Promise<OpenedSql> | undefined;
+  const sql = async (): Promise<TenantSql> => {
+    opened ??= openSql(root);
+    // What was missing may be there at the next call.
+    opened.catch(() => (opened = undefined));
+    return (await opened).sql;
+  };
+  const handle = serveStdio(() => createHistoryServer({ version: version(), config, sql }));
   // In the background, so that the first question need not wait; without it, answers are the same but slower.
   const stop = new AbortController();
   const indexed = config()
@@ -38,7 +47,44 @@ export async function mcp(args: readonly string[]): Promise<number> {
   stop.abort();
   await indexed;
   await handle.close();
+  await (await opened)?.close();
   return 0;
+}
+
+interface OpenedSql {
+  readonly sql: TenantSql;
+  close(): Promise<void>;
+}
+
+/** SQL over Claude Code's files and the store of the data folder, if there is one: a question makes no store. */
+async function openSql(roots: readonly string[] | undefined): Promise<OpenedSql> {
+  const { dataDir, cacheDir, storeUrl } = readConfig();
+  const file = join(dataDir, "skein.db");
+  const url = storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
+  const store = url === undefined ? undefined : await openStore(url);
+  const found = foundRoots(roots);
+  const sql = createTenantSql({
+    store,
+    folder: join(dataDir, "sql"),
+    ...(found.length > 0 && { history: { roots: found, cacheFolder: cacheDir } }),
+  });
+  return {
+    sql,
+    async close() {
+      await sql.close();
+      await store?.close();
+    },
+  };
+}
+
+/** Somebody without Claude Code still has sessions of Skein. A directory that was named must be there. */
+function foundRoots(roots: readonly string[] | undefined): readonly string[] {
+  try {
+    return existingRoots(roots === undefined ? {} : { dataPath: roots });
+  } catch (error) {
+    if (roots === undefined && error instanceof Error && isDataNotFoundError(error)) return [];
+    throw error;
+  }
 }
 
 function version(): string {
@@ -46,7 +92,7 @@ function version(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-const HELP = `skein mcp: serve search, outline and reading of past Claude Code sessions over MCP (standard input and output)
+const HELP = `skein mcp: serve search, outline, reading and SQL of past Claude Code sessions over MCP (standard input and output)
 
 Usage: skein mcp [options]
 
@@ -54,7 +100,8 @@ Options:
   --root DIR  A Claude Code data directory; may be given several times
   -h, --help  This text
 
-Tools: history_sessions, history_search, history_outline, history_read. They only read, and their answers are bounded.
+Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are
+bounded. Statements of sql run in a sandbox (bubblewrap); without one they are refused.
 
 Examples:
   claude mcp add history -- npx skein mcp   Let Claude Code look into its own past

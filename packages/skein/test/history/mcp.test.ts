@@ -4,12 +4,21 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { createIds } from "@skein/protocol";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
+import { playSessions } from "../conformance/played-sessions.ts";
 import { bin, createWorld, first, second, type World } from "./world.ts";
 
 /** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
-async function connected(world: World): Promise<McpConnection> {
+async function connected(world: World, env: Readonly<Record<string, string>> = {}): Promise<McpConnection> {
   const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", bin, "mcp", "--root", world.root];
-  const connection = await connectMcpServer({ name: "history", command: process.execPath, args, env: world.env });
+  const connection = await connectMcpServer({
+    name: "history",
+    command: process.execPath,
+    args,
+    env: { ...world.env, ...env },
+  });
   onTestFinished(() => connection.close());
   return connection;
 }
@@ -23,13 +32,14 @@ async function call(connection: McpConnection, tool: string, input: object): Pro
   return { text: JSON.stringify(resultContent(result)) };
 }
 
-test("a client sees four tools that only read, and finds, outlines and reads a session", async () => {
+test("a client sees five tools that only read, and finds, outlines and reads a session", async () => {
   const connection = await connected(createWorld());
   expect(connection.tools.map(({ name }) => name).sort()).toEqual([
     "mcp__history__history_outline",
     "mcp__history__history_read",
     "mcp__history__history_search",
     "mcp__history__history_sessions",
+    "mcp__history__sql",
   ]);
   expect((await call(connection, "history_sessions", {})).text).toMatch(new RegExp(`${first}.+${second}`));
   const found = await call(connection, "history_search", { query: "flaky parser", role: "human" });
@@ -67,6 +77,28 @@ test("answers are bounded and say how to go on, and nothing raw is in them", asy
   expect(JSON.parse(text)).toBeTruthy();
   expect(text).toContain(String.raw`\\x1b]52`);
 });
+
+test.skipIf(!hasBubblewrap)(
+  "a statement of SQL is answered from Claude Code's files and the store, in the sandbox",
+  { timeout: 120_000 },
+  async () => {
+    const world = createWorld();
+    const store = await createSqliteStore({ file: join(world.folder, "skein.db") });
+    await playSessions(store, createIds());
+    await store.close();
+    const connection = await connected(world, { SKEIN_STORE_URL: `sqlite:${join(world.folder, "skein.db")}` });
+    const ask = async (sql: string): Promise<string> => (await call(connection, "sql", { sql })).text;
+    expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
+      "true",
+    );
+    expect(await ask("SELECT DISTINCT source FROM all_sessions ORDER BY 1")).toMatch(/claude-code.+skein.+\(2 rows\)/);
+    expect(await ask("SELECT repeat('x', 900) AS x FROM range(5000)")).toMatch(/26 of more than 1000 rows/);
+    expect(await ask("DESCRIBE claude.responses")).toContain("cost_usd");
+    await expect(ask("SELECT * FROM claude.mesages")).rejects.toThrow("LINE 1");
+    await expect(ask("SELECT * FROM read_text('/etc/passwd')")).rejects.toThrow("disabled by configuration");
+    await expect(ask("CREATE TABLE t AS SELECT 1")).rejects.toThrow("Only questions are answered");
+  },
+);
 
 test("what is not there is an answer that says so", async () => {
   const connection = await connected(createWorld());

@@ -1,5 +1,5 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createKeys, createServer } from "@skein/server";
 import { createTenantSql } from "@skein/sql/sandbox";
@@ -7,6 +7,10 @@ import { openStore } from "skein";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { caller, folder, say, session, settled, testServer } from "./world.ts";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
+
+/** A server that waits longer for a statement than a busy machine needs. */
+const roomyServer = (options: Parameters<typeof testServer>[0] = {}) =>
+  testServer({ ...options, limits: { statementMs: 60_000, ...options.limits } });
 
 type Line = { columns?: object[]; row?: Record<string, unknown>; end?: object; error?: { code: string } };
 
@@ -35,10 +39,10 @@ async function rows(url: string, key: string, sql: string): Promise<readonly unk
   return lines.flatMap(({ row }) => (row ? [row] : []));
 }
 
-describe.skipIf(!hasBubblewrap)("where there is a sandbox", () => {
+describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }, () => {
   test("a tenant sees its own rows as they are now, and nothing of anybody else", async () => {
     const data = folder();
-    const { url, key, call } = await testServer({ store: `sqlite:${data}/skein.db` });
+    const { url, key, call } = await roomyServer({ store: `sqlite:${data}/skein.db` });
     const other = await openStore(`sqlite:${data}/skein.db`);
     onTestFinished(() => other.close());
     const stranger = await createKeys({ records: other.records }).make({
@@ -70,7 +74,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", () => {
       const log = async () => (await call("GET", `${mine.path}/events?limit=200`)).body.data;
       await expect
         .poll(async () => (await log()).filter(({ event_type }) => event_type === "session.completed").length, {
-          timeout: 10_000,
+          timeout: 60_000,
         })
         .toBe(run);
       const events = `SELECT sequence, event_type FROM platform.events WHERE session_id = '${mine.id}' ORDER BY 1`;
@@ -87,8 +91,47 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", () => {
       expect(await rows(url, key, `FROM ${table}`), table).toEqual([]);
   });
 
+  test("Claude Code's files are asked where the operator opened them by name, by an admin of the default tenant alone", async () => {
+    const root = folder();
+    const file = join(root, "projects/-work-app/11111111-1111-4111-8111-111111111111.jsonl");
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(
+      file,
+      `${JSON.stringify({ type: "user", uuid: "u1", message: { role: "user", content: "Mine." } })}\n`,
+    );
+    const data = folder();
+    const store = `sqlite:${data}/skein.db`;
+    const { url, key, call } = await roomyServer({ store, sqlHistory: [root] });
+    const other = await openStore(store);
+    onTestFinished(() => other.close());
+    const keys = createKeys({ records: other.records });
+    const analyst = await keys.make({ name: "analyst", tenant: "default", scopes: ["sql", "run"] });
+    const stranger = await keys.make({ name: "stranger", tenant: "theirs", scopes: ["admin"] });
+    const { id } = await session(call);
+    const question = "SELECT content FROM claude_conversations";
+    expect(await rows(url, key, question)).toEqual([{ content: "Mine." }]);
+    expect(await rows(url, analyst, question)).toEqual([]);
+    expect(await rows(url, stranger, question)).toEqual([]);
+    expect(await rows(url, key, "SELECT source, session_id FROM all_sessions ORDER BY 1")).toEqual([
+      { source: "claude-code", session_id: "11111111-1111-4111-8111-111111111111" },
+      { source: "skein", session_id: id },
+    ]);
+    expect(await rows(url, analyst, "SELECT source FROM all_sessions")).toEqual([{ source: "skein" }]);
+    for (const statement of [
+      `SELECT * FROM read_text('${data}/admin-key')`,
+      "SELECT * FROM read_text('/etc/passwd')",
+      "SELECT * FROM glob('/**')",
+      `COPY (SELECT 1) TO '${root}/x'`,
+      "SET enable_external_access = true",
+      "SELECT 1; SELECT 2",
+      "CREATE TABLE t AS SELECT 1",
+    ])
+      expect([statement, (await ask(url, key, statement)).status]).toEqual([statement, 422]);
+    expect(readdirSync(root)).toEqual(["projects"]);
+  });
+
   test("the first line has the columns, each row is an object, and the last line says how it ended", async () => {
-    const { url, key } = await testServer();
+    const { url, key } = await roomyServer();
     const statement = `SELECT 1 AS a, 2 AS a, NULL AS nothing, '{"b": [1]}'::JSON AS json, 'line
 break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAMP '2026-01-02 03:04:05' AS at, [1, 2] AS list, {'x': 1} AS "__proto__"`;
     const { status, lines } = await ask(url, key, statement);
@@ -103,7 +146,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
   });
 
   test("as Arrow where that is accepted, with how it ended in the headers", async () => {
-    const { url, key } = await testServer({ limits: { statementRows: 3 } });
+    const { url, key } = await roomyServer({ limits: { statementRows: 3 } });
     const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", {
       accept: "application/vnd.apache.arrow.stream, */*;q=0.1",
     });
@@ -115,7 +158,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
   });
 
   test("over the limit of rows or bytes an answer is cut and says so; over the limit of time it is refused", async () => {
-    const few = await testServer({ limits: { statementRows: 3, statementMs: 1500 } });
+    const few = await roomyServer({ limits: { statementRows: 3, statementMs: 1500 } });
     const cut = await ask(few.url, few.key, "SELECT range FROM range(10)");
     expect(cut.lines.slice(1)).toEqual([
       { row: { range: 0 } },
@@ -131,13 +174,13 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
       422,
       { code: "over_limit", message: "The statement took longer than 1.5 s." },
     ]);
-    const small = await testServer({ limits: { statementBytes: 10_000 } });
+    const small = await roomyServer({ limits: { statementBytes: 10_000 } });
     const { lines } = await ask(small.url, small.key, "SELECT repeat('x', 1000) AS x FROM range(100)");
     expect(lines.at(-1)).toEqual({ end: { rows: 9, truncated: true } });
   });
 
   test("a statement that DuckDB refuses is 422 with its words; one that fails on its way ends with an error line", async () => {
-    const { url, key } = await testServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
+    const { url, key } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const wrong = await ask(url, key, "SELECT * FROM platform.sesions");
     expect(wrong).toMatchObject({
       status: 422,
@@ -156,7 +199,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
   });
 
   test("as many statements as may run at once run, the next one is told to come again, and a caller that leaves gives its place back", async () => {
-    const { url, key } = await testServer({ limits: { statements: 1, statementMs: 60_000 } });
+    const { url, key } = await roomyServer({ limits: { statements: 1, statementMs: 60_000 } });
     await ask(url, key, "SELECT 1");
     const leave = new AbortController();
     const slow = fetch(`${url}/v1/sql`, {
@@ -165,12 +208,12 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
       body: JSON.stringify({ sql: "SELECT count(*) FROM range(100000000000) a, range(1000) b" }),
       signal: leave.signal,
     }).catch(() => undefined);
-    await expect.poll(async () => (await ask(url, key, "SELECT 1")).status, { timeout: 20_000 }).toBe(429);
+    await expect.poll(async () => (await ask(url, key, "SELECT 1")).status, { timeout: 60_000 }).toBe(429);
     expect((await caller(url, key)("POST", "/v1/sql", { sql: "SELECT 1" })).headers.get("retry-after")).toBe("1");
     expect((await fetch(`${url}/health`)).status).toBe(200);
     leave.abort();
     await slow;
-    await expect.poll(async () => (await ask(url, key, "SELECT 1")).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await ask(url, key, "SELECT 1")).status, { timeout: 60_000 }).toBe(200);
   });
 
   test.each([
@@ -180,12 +223,12 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     ["a statement that is too long", { sql: `SELECT ${"1,".repeat(60_000)}1` }],
     ["a field that is not there", { sql: "SELECT 1", tenant: "other" }],
   ])("a body with %s is 422", async (_, body) => {
-    const { call } = await testServer();
+    const { call } = await roomyServer();
     expect((await call("POST", "/v1/sql", body)).body.error.code).toBe("invalid");
   });
 
   test("an Idempotency-Key changes nothing about a question", async () => {
-    const { url, key, call } = await testServer();
+    const { url, key, call } = await roomyServer();
     const count = async () =>
       (await ask(url, key, "SELECT count(*) AS n FROM platform.sessions", { "idempotency-key": "k" })).lines[1];
     expect(await count()).toEqual({ row: { n: 0 } });

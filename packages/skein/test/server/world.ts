@@ -72,6 +72,7 @@ export async function testServer(
     webhookAddresses?: string[];
     webhookRetryMs?: number[];
     traceEndpoint?: string;
+    sqlHistory?: string[];
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -86,6 +87,7 @@ export async function testServer(
     allowedWebhookAddresses: options.webhookAddresses ?? [],
     webhookRetryMs: options.webhookRetryMs ?? [20, 20],
     traceEndpoint: options.traceEndpoint,
+    sqlHistory: options.sqlHistory ?? [],
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),

@@ -1,8 +1,8 @@
 /**
  * The walls around a statement: bubblewrap (namespaces, an almost empty file system) and prlimit (memory, processor time).
  *
- * Inside there are Node, its shared libraries, DuckDB, this package and the rows of one question, all of it read-only.
- * There is no network, no environment, no /proc, no /dev, no other process, and nothing that could be started.
+ * Inside there are Node, its shared libraries, DuckDB, our own code and what may be asked, all of it read-only. There is
+ * no network, no environment, no /proc, no /dev, no other process, and nothing that could be started.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,8 +10,6 @@ import { fileURLToPath } from "node:url";
 
 /** Where commands are looked for: never where an environment says. */
 export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
-/** What the program inside imports. */
-const PACKAGES = ["@duckdb/node-api", "apache-arrow"];
 
 /** Namespaces of its own for everything, nobody's rights, and an end with the server's. */
 const WALLS =
@@ -24,12 +22,30 @@ export interface Walls {
   readonly cpuSeconds: number;
 }
 
+/** What a process is for: the rows of a tenant alone, or Claude Code's files too. */
+export interface Inside {
+  /** Folders that it may read, under their own names. */
+  readonly history?: HistoryFolders | undefined;
+}
+
+export interface HistoryFolders {
+  /** Claude Code's data directories, as real paths. */
+  readonly roots: readonly string[];
+  /** Skein's own folder, with what is known of them. */
+  readonly cacheFolder: string;
+}
+
 /** A command that starts the program inside the sandbox, or why there is none. */
 export type Sandboxed =
-  | { readonly command: string; readonly args: (walls: Walls, data: string) => readonly string[] }
+  | {
+      readonly command: string;
+      readonly args: (walls: Walls, data: string) => readonly string[];
+      /** What it finds in its root folder, and nothing else. */
+      readonly places: readonly string[];
+    }
   | { readonly problem: string };
 
-export function findSandbox(commandFolders: readonly string[]): Sandboxed {
+export function findSandbox(commandFolders: readonly string[], { history }: Inside = {}): Sandboxed {
   if (process.platform !== "linux") return { problem: "It needs bubblewrap, which there is for Linux alone." };
   const commandNamed = (name: string): string | undefined =>
     commandFolders.map((folder) => join(folder, name)).find((path) => existsSync(path));
@@ -39,7 +55,10 @@ export function findSandbox(commandFolders: readonly string[]): Sandboxed {
     return { problem: 'It needs bubblewrap, which is not on this machine. On Debian: "apt-get install bubblewrap".' };
   if (prlimit === undefined)
     return { problem: 'It needs prlimit, which is not on this machine. On Debian: "apt-get install util-linux".' };
-  const inside = insideArgs();
+  const folders = history ? [...history.roots, history.cacheFolder] : [];
+  const missing = folders.find((folder) => !existsSync(folder));
+  if (missing !== undefined) return { problem: `There is no folder ${missing}.` };
+  const { places, program } = insideOf(history);
   return {
     command: prlimit,
     args: ({ memoryBytes, cpuSeconds }, data) => [
@@ -48,38 +67,74 @@ export function findSandbox(commandFolders: readonly string[]): Sandboxed {
       // It writes to pipes only.
       "--fsize=0",
       "--core=0",
-      "--nofile=64",
+      "--nofile=1024",
       bwrap,
       ...WALLS,
-      ...inside.binds,
+      // For files without content, which is all that it can write.
+      ...(history ? ["--tmpfs", "/tmp"] : []),
+      ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
+      ...folders.flatMap((folder) => ["--ro-bind", folder, folder]),
       "--ro-bind",
       data,
       "/data",
       "--remount-ro",
       "/",
-      ...inside.program,
+      ...program,
+    ],
+    places: [...new Set([...places.map(({ to }) => to), ...folders, "/data", ...(history ? ["/tmp"] : [])].map(topOf))],
+  };
+}
+
+/** `home` of `/home/me/.claude`. */
+function topOf(path: string): string {
+  return path.split("/")[1] ?? "";
+}
+
+interface Place {
+  readonly from: string;
+  readonly to: string;
+  readonly link?: true;
+}
+
+/** What is put inside, at places that say nothing about this machine, and the program that is started there. */
+function insideOf(history: HistoryFolders | undefined): {
+  readonly places: readonly Place[];
+  readonly program: readonly string[];
+} {
+  const here = fileURLToPath(import.meta.url);
+  // `src` in a clone, where Node runs the sources, and `dist` where it is installed.
+  const isSource = here.endsWith(".ts");
+  const code = dirname(dirname(here));
+  const own = dirname(code);
+  const name = history ? "ask-history" : "ask-rows";
+  const needed = history ? dependenciesOf(own) : ["@duckdb/node-api", "apache-arrow"];
+  return {
+    places: [
+      { from: realpathSync(process.execPath), to: "/skein/node" },
+      { from: code, to: "/skein/sql/code" },
+      { from: join(own, "package.json"), to: "/skein/sql/package.json" },
+      ...[...packages(needed, own)].flatMap(([each, folder]) => placesOf(each, realpathSync(folder))),
+      ...sharedLibraries().map((file) => ({ from: realpathSync(file), to: file })),
+    ],
+    program: [
+      "/skein/node",
+      ...(isSource ? ["--conditions=source"] : []),
+      "--disable-warning=ExperimentalWarning",
+      `/skein/sql/code/sandbox/${name}.${isSource ? "ts" : "js"}`,
+      ...(history ? [JSON.stringify(history)] : []),
     ],
   };
 }
 
-/** What is put inside, at places that say nothing about this machine. */
-function insideArgs(): { readonly binds: readonly string[]; readonly program: readonly string[] } {
-  const here = fileURLToPath(import.meta.url);
-  // `src` in a clone, where Node runs the sources, and `dist` where it is installed.
-  const code = dirname(dirname(here));
-  const own = dirname(code);
-  const program = here.endsWith(".ts") ? "child.ts" : "child.js";
-  const binds: readonly (readonly [from: string, to: string])[] = [
-    [process.execPath, "/skein/node"],
-    [code, "/skein/sql/code"],
-    [join(own, "package.json"), "/skein/sql/package.json"],
-    ...[...packages(PACKAGES, own)].map(([name, folder]) => [folder, `/skein/node_modules/${name}`] as const),
-    ...sharedLibraries().map((file) => [file, file] as const),
+/** Node runs no sources below `node_modules`: a package of a clone stands elsewhere, as it does there. */
+function placesOf(name: string, folder: string): readonly Place[] {
+  const to = `/skein/node_modules/${name}`;
+  if (folder.includes("/node_modules/")) return [{ from: folder, to }];
+  const apart = `/skein/packages/${name}`;
+  return [
+    { from: folder, to: apart },
+    { from: apart, to, link: true },
   ];
-  return {
-    binds: binds.flatMap(([from, to]) => ["--ro-bind", realpathSync(from), to]),
-    program: ["/skein/node", "--disable-warning=ExperimentalWarning", `/skein/sql/code/sandbox/${program}`],
-  };
 }
 
 /** The folders of packages and of all that they need and have here. */
@@ -88,12 +143,16 @@ function packages(names: readonly string[], from: string, found = new Map<string
     const folder = packageFolder(name, from);
     if (found.has(name) || folder === undefined || name.startsWith("@types/")) continue;
     found.set(name, folder);
-    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
-      readFileSync(join(folder, "package.json"), "utf8"),
-    ) as Record<"dependencies" | "optionalDependencies", Record<string, string> | undefined>;
-    packages([...Object.keys(dependencies), ...Object.keys(optionalDependencies)], folder, found);
+    packages(dependenciesOf(folder), folder, found);
   }
   return found;
+}
+
+function dependenciesOf(folder: string): readonly string[] {
+  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+    readFileSync(join(folder, "package.json"), "utf8"),
+  ) as Record<"dependencies" | "optionalDependencies", Record<string, string> | undefined>;
+  return [...Object.keys(dependencies), ...Object.keys(optionalDependencies)];
 }
 
 /** As Node looks for it: in the `node_modules` beside, and then in those further up. */

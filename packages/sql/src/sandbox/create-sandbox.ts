@@ -1,14 +1,14 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { KnownError } from "@skein/protocol";
 import type { Column } from "../values.ts";
-import { COMMAND_FOLDERS, type Sandboxed, findSandbox } from "./bubblewrap.ts";
+import { COMMAND_FOLDERS, type Inside, type Sandboxed, findSandbox } from "./bubblewrap.ts";
 import type { Frame, Job } from "./frames.ts";
 import { type Started, startSandboxed } from "./started.ts";
 
 /** A statement that somebody else wrote. */
-export interface Question extends Omit<Job, "file"> {
-  /** The database that it is asked of. It is read only. */
-  readonly database: string;
+export interface Question extends Omit<Job, "file" | "places"> {
+  /** The database that it is asked of, if there is one. It is only read. */
+  readonly database: string | null;
   readonly timeMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-export interface SandboxOptions {
+export interface SandboxOptions extends Inside {
   /** A folder of its own, on the disk where the databases are. */
   readonly folder: string;
   /** What one process may take. */
@@ -51,7 +51,7 @@ const SCHEMA_BYTES = 1024 * 1024;
 type Found = Extract<Sandboxed, { command: string }>;
 
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS, commandFolders = COMMAND_FOLDERS } = options;
+  const { folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS, commandFolders = COMMAND_FOLDERS, history } = options;
   const walls = { memoryBytes, cpuSeconds: CPU_SECONDS };
   const all = new Set<Started>();
   let spare: { readonly started: Started; readonly timer: NodeJS.Timeout } | undefined;
@@ -84,13 +84,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
   async function trial(): Promise<Sandboxed> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const sandboxed = findSandbox(commandFolders);
+    const sandboxed = findSandbox(commandFolders, { history });
     if ("problem" in sandboxed) return sandboxed;
     const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);
     let says = "it ended without a word.";
     try {
-      for await (const frame of started.ask(TRY, null)) {
+      for await (const frame of started.ask({ ...TRY, places: sandboxed.places }, null)) {
         if (frame.kind === "end") return sandboxed;
         if (frame.kind === "failed") says = frame.message;
       }

@@ -13,6 +13,8 @@ export interface Job {
   readonly format: "jsonl" | "arrow";
   readonly rows: number;
   readonly bytes: number;
+  /** What it should find in its root folder, if it is to look whether there is more. */
+  readonly places?: readonly string[];
 }
 
 export type Frame =

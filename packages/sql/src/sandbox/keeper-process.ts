@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { TableName } from "../platform-rows.ts";
+import type { HistoryFolders } from "./bubblewrap.ts";
 
 /** A file of rows as JSON lines. */
 export interface RowsFile {
@@ -9,9 +10,16 @@ export interface RowsFile {
   readonly longest: number;
 }
 
-/** A database to be made. */
-export interface KeeperRequest {
-  readonly id: number;
+/** A database to be made: of the rows of a tenant, or the cached copy of Claude Code's files. */
+export type KeeperRequest = { readonly id: number } & (RowsRequest | CopyRequest);
+
+interface CopyRequest {
+  readonly kind: "copy";
+  readonly history: HistoryFolders;
+}
+
+export interface RowsRequest {
+  readonly kind: "rows";
   /** Where the empty database is kept. */
   readonly folder: string;
   /** The database to begin with; null for an empty one. */
@@ -36,7 +44,7 @@ export interface KeeperAnswer {
 
 /** Writes databases, in a process that starts with the first one and ends when none was wanted for a while. */
 export interface Keeper {
-  write(request: Omit<KeeperRequest, "id">): Promise<void>;
+  write(request: RowsRequest | CopyRequest): Promise<void>;
   close(): Promise<void>;
 }
 

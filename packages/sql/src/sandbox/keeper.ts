@@ -7,10 +7,11 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { buildCopy } from "../copy/build-copy.ts";
 import { type Sql, createSql } from "../create-sql.ts";
 import { literal, plainPath } from "../quote.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
-import type { KeeperAnswer, KeeperRequest, RowsFile } from "./keeper-process.ts";
+import type { KeeperAnswer, KeeperRequest, RowsFile, RowsRequest } from "./keeper-process.ts";
 
 let last: Promise<unknown> = Promise.resolve();
 process.on("message", (request: KeeperRequest) => {
@@ -22,14 +23,15 @@ process.on("disconnect", () => process.exit());
 async function answer(request: KeeperRequest): Promise<void> {
   const { id } = request;
   try {
-    await write(request);
+    if (request.kind === "copy") await buildCopy(request.history);
+    else await write(request);
     process.send?.({ id } satisfies KeeperAnswer);
   } catch (error) {
     process.send?.({ id, error: String(error) } satisfies KeeperAnswer);
   }
 }
 
-async function write({ folder, from, to, gone, compact, tables }: KeeperRequest): Promise<void> {
+async function write({ folder, from, to, gone, compact, tables }: RowsRequest): Promise<void> {
   await making(to, async (file) => {
     copyFileSync(from ?? (await template(folder)), file);
     await inDatabase(file, async (connection) => {

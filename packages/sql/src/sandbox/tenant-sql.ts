@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
@@ -10,13 +11,22 @@ import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 export interface TenantSql {
   /** Why no statement can be run here; undefined if they can. */
   problem(): Promise<string | undefined>;
-  ask(question: Omit<Question, "database"> & { readonly tenant: string }, signal: AbortSignal): AsyncGenerator<Part>;
+  ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part>;
   /** Ends every process and removes every copy. The store stays open. */
   close(): Promise<void>;
 }
 
+export interface TenantQuestion extends Omit<Question, "database"> {
+  readonly tenant: string;
+  /** Whether Claude Code's files may be asked too, where they were opened. Without it their tables are empty. */
+  readonly history: boolean;
+}
+
 export interface TenantSqlOptions {
-  readonly store: Store;
+  /** Where the tenants' sessions are; without one their tables are empty. */
+  readonly store?: Store | undefined;
+  /** Claude Code's data directories, if they are opened, and Skein's own folder for what is known of them. */
+  readonly history?: { readonly roots: readonly string[]; readonly cacheFolder: string } | undefined;
   /** Where copies are kept while this process lives; what dead processes left there is removed. */
   readonly folder: string;
   readonly now?: () => number;
@@ -29,25 +39,30 @@ export interface TenantSqlOptions {
 /** Tenants whose copies are kept. */
 const TENANTS = 100;
 const COPY_MS = 20_000;
+/** How often the cached copy of Claude Code's files is brought up to date. What is newer is read in place. */
+const HISTORY_MS = 30_000;
 
 export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const { store, folder, now = Date.now, copyMs = COPY_MS, commandFolders } = options;
   const own = join(folder, String(process.pid));
-  const sandbox = createSandbox({ folder: join(own, "sandbox"), ...(commandFolders && { commandFolders }) });
+  const commands = commandFolders ? { commandFolders } : {};
+  const rowsSandbox = createSandbox({ folder: join(own, "sandbox"), ...commands });
+  const historySandbox = options.history && createHistorySandbox(options.history);
   const keeper = createKeeper();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
 
-  function problem(): Promise<string | undefined> {
-    if (!hasFolder) takeFolder(folder, own);
-    hasFolder = true;
-    return sandbox.problem();
+  function createHistorySandbox({ roots, cacheFolder }: NonNullable<TenantSqlOptions["history"]>) {
+    mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
+    const history = { roots: roots.map(realPath), cacheFolder: realPath(cacheFolder) };
+    const copied = createCopied(() => keeper.write({ kind: "copy", history }), { copyMs, now });
+    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), copied };
   }
 
-  function rowsOf(tenant: string): TenantRows {
+  function rowsOf(from: Store, tenant: string): TenantRows {
     const shared = { folder: own, keeper };
     const rows =
-      tenants.get(tenant) ?? createTenantRows({ store, tenant, folder: join(own, `of-${tenant}`), shared, now });
+      tenants.get(tenant) ?? createTenantRows({ store: from, tenant, folder: join(own, `of-${tenant}`), shared, now });
     // Last in the order: whoever has not asked for the longest time is the first.
     tenants.delete(tenant);
     tenants.set(tenant, rows);
@@ -59,19 +74,52 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     return rows;
   }
 
+  function sandboxFor(history: boolean) {
+    if (!hasFolder) takeFolder(folder, own);
+    hasFolder = true;
+    return (history ? historySandbox?.sandbox : undefined) ?? rowsSandbox;
+  }
+
   return {
-    problem,
-    async *ask({ tenant, ...question }, signal) {
-      const why = await problem();
-      if (why !== undefined) throw new KnownError("sandbox_missing", why);
-      const database = await inTime(rowsOf(tenant).current(), copyMs);
+    problem: () => sandboxFor(false).problem(),
+    async *ask({ tenant, history, ...question }, signal) {
+      const sandbox = sandboxFor(history);
+      const problem = await sandbox.problem();
+      if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
+      if (sandbox !== rowsSandbox) await historySandbox?.copied();
+      const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
       yield* sandbox.ask({ ...question, database }, signal);
     },
     async close() {
-      await Promise.all([sandbox.close(), keeper.close()]);
+      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), keeper.close()]);
       await Promise.all([...tenants.values()].map((rows) => rows.remove()));
       rmSync(own, { recursive: true, force: true });
     },
+  };
+}
+
+/** Where a folder really is. One that is not there is looked for again with each question. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/** Brings the cached copy up to date: the first question waits for it, for a while, the others do not. */
+function createCopied(
+  copy: () => Promise<void>,
+  { copyMs, now }: { readonly copyMs: number; readonly now: () => number },
+): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let copiedAt: number | undefined;
+  return async () => {
+    if (!running && (copiedAt === undefined || now() - copiedAt > HISTORY_MS))
+      // Without a copy the answers are the same, and slower.
+      running = copy()
+        .catch(() => {})
+        .finally(() => {
+          copiedAt = now();
+          running = undefined;
+        });
+    if (copiedAt === undefined) await Promise.race([running, delay(copyMs, undefined, { ref: false })]);
   };
 }
 

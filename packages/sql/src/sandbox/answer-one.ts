@@ -1,0 +1,110 @@
+/**
+ * What a program inside the sandbox does: it waits for its one question, answers it and ends.
+ *
+ * It is started before there is a question, because loading DuckDB is most of what a question costs.
+ */
+import { readdirSync, writeSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { text } from "node:stream/consumers";
+import { type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
+import { columnsOf } from "../values.ts";
+import { type Frame, type Job, encoded } from "./frames.ts";
+import { writeLines } from "./lines.ts";
+
+/** A statement that is ready to run, inside of a transaction. */
+export interface Ready {
+  readonly prepared: DuckDBPreparedStatement;
+  /** Runs a statement of our own. */
+  run(sql: string): Promise<unknown>;
+}
+
+/** What DuckDB may take of the memory that the process may take. */
+export const MEMORY = "600 MB";
+const ANSWER_PIPE = 3;
+/** Frames are cut into pieces of this size. */
+const PIECE_BYTES = 1024 * 1024;
+
+export async function answerOne(makeReady: (job: Job) => Promise<Ready>): Promise<never> {
+  const job = JSON.parse(await text(process.stdin)) as Job;
+  try {
+    if (job.places) checkWalls(job.places);
+    await answer(job, await makeReady(job));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const isMemory = /^Out of Memory|bad_alloc|Array buffer allocation failed|Cannot create a string longer/.test(
+      message,
+    );
+    send({
+      kind: "failed",
+      ...(isMemory
+        ? { code: "over_limit", message: `The statement needs more memory than it may take, which is ${MEMORY}.` }
+        : { code: "statement_failed", message }),
+    });
+  }
+  // Whatever a statement left running ends here.
+  return process.exit();
+}
+
+async function answer({ format, rows, bytes }: Job, { prepared, run }: Ready): Promise<void> {
+  checkType(prepared);
+  const result = await prepared.stream();
+  const columns = columnsOf(result).map(({ type }, at) => ({ name: result.deduplicatedColumnNames()[at] ?? "", type }));
+  const limits = { rows, bytes };
+  if (format === "jsonl") {
+    send({ kind: "columns", columns });
+    const end = await writeLines({ result, columns, limits, write: sendData });
+    if (!end.truncated) await checkEnd(prepared, run);
+    send({ kind: "end", ...end });
+    return;
+  }
+  const { arrowStream } = await import("./arrow.ts");
+  const { stream, ...end } = await arrowStream({ result, columns, limits });
+  if (!end.truncated) await checkEnd(prepared, run);
+  send({ kind: "columns", columns });
+  sendData(stream);
+  send({ kind: "end", ...end });
+}
+
+/**
+ * A stream that fails on its way ends like one that is at its end, and DuckDB's driver does not tell them apart. The
+ * transaction does: it is broken after a failure. What failed is learnt by running the statement again.
+ */
+async function checkEnd(prepared: DuckDBPreparedStatement, run: Ready["run"]): Promise<void> {
+  try {
+    await run("SELECT 1");
+  } catch {
+    await run("ROLLBACK");
+    await prepared.run();
+    throw new Error("The statement failed after its first rows.");
+  }
+}
+
+/** Nothing that is read can be written in any case; a refusal that says so is better than one that DuckDB words. */
+function checkType({ statementType }: DuckDBPreparedStatement): void {
+  if (statementType === StatementType.SELECT || statementType === StatementType.EXPLAIN) return;
+  throw new Error(
+    `Only questions are answered here (SELECT, DESCRIBE, EXPLAIN), and this is ${StatementType[statementType]}.`,
+  );
+}
+
+/** Says so if there is anything to see beyond what was put here: then the sandbox is none. */
+function checkWalls(places: readonly string[]): void {
+  const seen = readdirSync("/").filter((name) => !places.includes(name));
+  // A network of its own has a loopback of its own. bubblewrap says where it is, which is /.
+  const addresses = Object.values(networkInterfaces()).flatMap(
+    (known) => known?.filter(({ internal }) => !internal) ?? [],
+  );
+  const variables = Object.keys(process.env).filter((name) => name !== "PWD");
+  if (seen.length > 0 || addresses.length > 0 || variables.length > 0)
+    throw new Error(`It can see ${[...seen, ...addresses.map(({ address }) => address), ...variables].join(", ")}.`);
+}
+
+function sendData(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    send({ kind: "data", bytes: bytes.subarray(at, at + PIECE_BYTES) });
+}
+
+function send(frame: Frame): void {
+  const bytes = encoded(frame);
+  for (let at = 0; at < bytes.length;) at += writeSync(ANSWER_PIPE, bytes, at);
+}
