@@ -62,7 +62,7 @@ test("one checkpoint per user message; a rewind brings the files back, dry or fo
   expect(readFileSync(old, "utf8")).toBe("before\n");
   const next = await there.again(sessionId, play({ text: "And on." }));
   expect(only(next, "session.completed")).toHaveLength(1);
-}, 60_000);
+}, 120_000);
 
 test("a session without checkpoints makes none, and a rewind of what is not there says so", async () => {
   const world = await createWorld();
@@ -87,4 +87,4 @@ test("a session without checkpoints makes none, and a rewind of what is not ther
   const done = await until(async () => only(await world.sessions.events(sessionId), "rewind.completed")[0]?.data);
   expect(done.error?.code).toBe("rewind_failed");
   expect(existsSync(join(world.cwd, "a.txt"))).toBe(true);
-}, 60_000);
+}, 120_000);

@@ -75,4 +75,4 @@ test("after a kill -9 of the server each session is taken up: nothing is doubled
     expect(blocks.filter(({ type }) => type === "tool_result").map(({ tool_use_id }) => tool_use_id)).toEqual(asked);
     expect(new Set(transcript.map(({ id }) => id)).size).toBe(transcript.length);
   }
-}, 90_000);
+}, 180_000);

@@ -57,7 +57,7 @@ test("model, system prompt, tools, folders, environment, images and extra argume
   expect(toolsIn(request)).not.toContain("Write");
   expect(JSON.stringify(request?.["messages"])).toContain('"media_type":"image/png"');
   expect(started(events)).toMatchObject({ cwd, model: "claude-haiku-5-5", permissionMode: "default" });
-}, 60_000);
+}, 120_000);
 
 test("setting sources are closed unless asked for; then project files, output style, an appended prompt, settings and plugins work", async () => {
   const world = await createWorld();
@@ -110,7 +110,7 @@ test("setting sources are closed unless asked for; then project files, output st
   expect(asked).toContain("The yarn is always blue.");
   expect(asked).toContain("Speak in one word.");
   expect(started(open.events)["output_style"]).toBe("terse");
-}, 60_000);
+}, 120_000);
 
 test("MCP servers over stdio, HTTP and SSE are connected, with their environment and headers", async () => {
   const world = await createWorld();
@@ -144,7 +144,7 @@ test("MCP servers over stdio, HTTP and SSE are connected, with their environment
   expect(started(events)["mcp_servers"]).toMatchObject(
     ["local", "web", "old"].map((name) => ({ name, status: "connected" })),
   );
-}, 60_000);
+}, 120_000);
 
 test("permission modes: edits are accepted or refused as the mode says, changed by the run, and changed while it runs", async () => {
   const world = await createWorld();
@@ -177,7 +177,7 @@ test("permission modes: edits are accepted or refused as the mode says, changed 
   const controlled = await world.ended(sessionId, asked.runId);
   expect(existsSync(join(world.cwd, "two"))).toBe(true);
   expect(said(controlled)).toBe("On claude-haiku-5-5.");
-}, 60_000);
+}, 120_000);
 
 test("a permission prompt tool decides instead of people", async () => {
   const world = await createWorld();
@@ -205,7 +205,7 @@ test("a permission prompt tool decides instead of people", async () => {
   expect(existsSync(file)).toBe(false);
   expect(JSON.stringify(only(events, "tool.completed")[1]?.data.content)).toContain("Only Bash, please.");
   expect(only(events, "await.opened")).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("structured output: a schema, any JSON object, and an answer that never fits", async () => {
   const world = await createWorld();
@@ -224,7 +224,7 @@ test("structured output: a schema, any JSON object, and an answer that never fit
     output_format: { type: "json" },
   });
   expect(only(any.events, "session.completed")[0]?.data.result?.["structured_output"]).toEqual({ anything: [1, 2] });
-}, 60_000);
+}, 120_000);
 
 test("max_turns ends a run, also one that only its own prompt has, and max_buffer_size ends one whose message is larger", async () => {
   const world = await createWorld();
@@ -246,7 +246,7 @@ test("max_turns ends a run, also one that only its own prompt has, and max_buffe
   expect(said(burst.events)).toBe("Ok.");
   const over = await world.run(large, { allowed_tools: ["Bash"], max_buffer_size: 15_000 });
   expect(only(over.events, "session.failed")[0]?.data.error.code).toBe("buffer_exceeded");
-}, 60_000);
+}, 120_000);
 
 test.skipIf(!existsSync("/usr/bin/bwrap") || !existsSync("/usr/bin/socat"))(
   "a sandbox without network refuses a connection, and writes outside of its paths",
@@ -274,7 +274,7 @@ test.skipIf(!existsSync("/usr/bin/bwrap") || !existsSync("/usr/bin/socat"))(
     expect(said(free.events)).toContain("CONNECTED");
     expect(connections).toBe(1);
   },
-  60_000,
+  120_000,
 );
 
 test("an option that cannot work ends the run with a sentence", async () => {
@@ -284,4 +284,4 @@ test("an option that cannot work ends the run with a sentence", async () => {
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, permission_mode: "whatever" }));
   const bad = await world.again(session.id, play({ text: "Never." }));
   expect(only(bad, "session.failed")[0]?.data.error.message).toContain("permission_mode");
-}, 60_000);
+}, 120_000);

@@ -68,7 +68,7 @@ test("a call that needs permission waits for an answer: allow runs it, deny tell
   });
   await world.ended(sessionId, third.runId);
   expect([existsSync(join(world.cwd, "first")), existsSync(join(world.cwd, "changed"))]).toEqual([false, true]);
-}, 60_000);
+}, 120_000);
 
 test("AskUserQuestion gets its answers, and its tool_use stays in the assistant's message", async () => {
   const world = await createWorld();
@@ -88,7 +88,7 @@ test("AskUserQuestion gets its answers, and its tool_use stays in the assistant'
     { type: "text", text: "I wonder." },
     { type: "tool_use", id: toolUseId },
   ]);
-}, 60_000);
+}, 120_000);
 
 test("a cancel while a question is open ends the run, and the question with it", async () => {
   const world = await createWorld();
@@ -99,7 +99,7 @@ test("a cancel while a question is open ends the run, and the question with it",
   expect(only(events, "await.resolved")[0]?.data.resolution).toBe("cancelled");
   expect(await world.store.awaits(sessionId)).toEqual([]);
   expect(existsSync(join(world.cwd, "never"))).toBe(false);
-}, 60_000);
+}, 120_000);
 
 const APPROVAL = asksFor("echo late >> ran", "echo two >> ran");
 
@@ -138,5 +138,5 @@ test.each([
     if (prompt.startsWith(APPROVAL)) expect(readFileSync(join(here.cwd, "ran"), "utf8")).toBe("late\n");
     expect(there.problems).toEqual([]);
   },
-  60_000,
+  120_000,
 );

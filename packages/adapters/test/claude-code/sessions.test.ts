@@ -32,7 +32,7 @@ test("a second prompt goes to the same process, and one after its end resumes th
   expect(state.transcript).toHaveLength(6);
   expect(state.unpricedCalls).toBe(0);
   expect(state.costMicros).toBeGreaterThan(0);
-}, 60_000);
+}, 120_000);
 
 test("a process is started ahead for the next session like the last one: whoever takes its id has it at once", async () => {
   const pids: number[] = [];
@@ -52,7 +52,7 @@ test("a process is started ahead for the next session like the last one: whoever
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
   expect(pids).toHaveLength(3);
-}, 60_000);
+}, 120_000);
 
 test("a session goes on on a machine whose disk never saw it", async () => {
   const store = createMemoryStore();
@@ -69,7 +69,7 @@ test("a session goes on on a machine whose disk never saw it", async () => {
   );
   const uuids = entries.flatMap(({ uuid }) => (typeof uuid === "string" ? [uuid] : []));
   expect(new Set(uuids).size).toBe(uuids.length);
-}, 60_000);
+}, 120_000);
 
 test("a child that dies ends its run with one outcome, and the next prompt resumes", async () => {
   const pids: number[] = [];
@@ -90,7 +90,7 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
   expect(only(events, "tool.completed")[0]?.data).toMatchObject({ outcome: "unknown", is_error: true });
   const next = await world.again(sessionId, play({ text: "Here again." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Here again.");
-}, 60_000);
+}, 120_000);
 
 test("a driver that lost its lease ends its child at once, and whoever has the session next takes the run up", async () => {
   const pids: number[] = [];
@@ -115,7 +115,7 @@ test("a driver that lost its lease ends its child at once, and whoever has the s
   expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
   expect(readFileSync(`${world.cwd}/effects`, "utf8")).toBe("once\n");
   expect(pids).toHaveLength(2);
-}, 60_000);
+}, 120_000);
 
 test("a cancel interrupts the turn, and the process lives on", async () => {
   const pids: number[] = [];
@@ -140,7 +140,7 @@ test("a cancel interrupts the turn, and the process lives on", async () => {
   const next = await world.again(sessionId, play({ text: "Next." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Next.");
   expect(pids).toHaveLength(1);
-}, 60_000);
+}, 120_000);
 
 test("drafts are published while the model speaks, an overload is told, and an API that fails ends the run with its status", async () => {
   const world = await createWorld();
@@ -162,7 +162,7 @@ test("drafts are published while the model speaks, an overload is told, and an A
   expect(only(bad, "session.failed")[0]?.data).toMatchObject({ error: { code: "api_error", status: 403 } });
   const next = await world.again(session.id, play({ text: "And on." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("And on.");
-}, 60_000);
+}, 120_000);
 
 test("a subagent's words are kept apart from the transcript, and its cost is the session's", async () => {
   const world = await createWorld();
@@ -200,7 +200,7 @@ test("a subagent's words are kept apart from the transcript, and its cost is the
   // It is resumed with its subagent's transcript as well.
   const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
   expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
-}, 60_000);
+}, 120_000);
 
 function spawning(pids: number[]) {
   return {

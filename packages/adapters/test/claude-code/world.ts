@@ -17,7 +17,7 @@ export function folder(): string {
 }
 
 /** Waits until something is so. */
-export async function until<Value>(probe: () => Value | Promise<Value>, ms = 30_000): Promise<NonNullable<Value>> {
+export async function until<Value>(probe: () => Value | Promise<Value>, ms = 60_000): Promise<NonNullable<Value>> {
   const end = Date.now() + ms;
   for (;;) {
     const value = await probe();

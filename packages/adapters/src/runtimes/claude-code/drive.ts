@@ -9,13 +9,17 @@ import type { TurnEnd } from "./turn.ts";
 /** Works until the session has nothing left to do here, and gives the lease back. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
-  const lease = await claimed.prolong(deps.leaseMs);
+  // Every append renews the lease for as long as it says, so nothing has to wait for this.
+  const lease = { ...claimed.lease, leaseMs: deps.leaseMs };
+  const prolonged = claimed.prolong(deps.leaseMs);
+  prolonged.catch(() => undefined);
   const state = await deps.states.take(sessionId, claimed.lastSequence);
   const log = createLog(lease, claimed.clock, state, deps);
   const drive: Drive = { claimed, lease, log, signal, deps };
   while (!log.released) {
     if (signal.aborted) return giveBack(drive);
     const how = await work(drive);
+    await prolonged;
     if (how === "lost") return;
     if (how === "stopped") return giveBack(drive);
   }

@@ -34,6 +34,8 @@ export interface Recorder {
   openGates(): void;
   /** Ends the run without a word from the child. */
   fail(code: string, message: string): Promise<void>;
+  /** Resolves when everything that came is written. */
+  flushed(): Promise<void>;
   /** Nobody waits any longer. */
   close(): void;
 }
@@ -58,11 +60,26 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     return ready.map(({ said }) => said);
   }
 
-  async function write(entries: readonly Fact[], all = false): Promise<void> {
-    const ready = takeReady(all);
-    if (ready.length === 0 && entries.length === 0) return;
+  /**
+   * Writes what has come, and what comes with it: a child's last entries and its result arrive in one breath, and one
+   * append for both is half the time until the end of a run is known.
+   */
+  let unsaved: Fact[] = [];
+  let coming: Promise<void> | undefined;
+  function write(): Promise<void> {
+    coming ??= new Promise<void>((resolve) => void setImmediate(resolve)).then(() => {
+      coming = undefined;
+      return writeNow();
+    });
+    return coming;
+  }
+
+  async function writeNow(): Promise<void> {
+    const transcript = takeUnsaved();
+    const ready = takeReady(hasEnded());
+    if (ready.length === 0 && transcript.length === 0) return;
     await log.write((state, emit) => {
-      for (const fact of entries) emit(fact);
+      for (const fact of transcript) emit(fact);
       for (const said of ready) {
         if (said.kind === "ended") emitCheckpoint(emit);
         emitSaid(said, state, emit, now());
@@ -70,6 +87,15 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     });
     for (const said of ready) deps.written(said);
   }
+
+  function takeUnsaved(): readonly Fact[] {
+    const taken = unsaved;
+    unsaved = [];
+    return taken;
+  }
+
+  /** After the result nothing more is said: what still waits for its entries would wait for ever. */
+  const hasEnded = (): boolean => waiting.some(({ said }) => said.kind === "ended");
 
   function emitCheckpoint(emit: Emit): void {
     const { run } = log.state;
@@ -101,7 +127,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       if (heard.length === 0) return;
       for (const { said } of heard) deps.heard(said);
       waiting.push(...heard);
-      await write([], message.type === "result");
+      await write();
     },
     async append(entries, subpath) {
       const fresh = entries.filter((entry) => !stored.has(uuidOf(entry) ?? ""));
@@ -113,11 +139,12 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       changes.noteEntries(fresh);
       const facts = [appended(fresh, subpath), ...backups(fresh)];
       child.entries += facts.reduce((sum, { data }) => sum + data.entries.length, 0);
-      await write(facts);
+      unsaved.push(...facts);
+      await write();
     },
     async begins(toolUseId) {
       waiting.push(...listener.settle(now()));
-      await write([]);
+      await write();
       if (knows(toolUseId)) return true;
       await new Promise<void>((resolve) => {
         gates.set(toolUseId, resolve);
@@ -134,9 +161,11 @@ export function createRecorder(deps: RecorderDeps): Recorder {
         }
     },
     async fail(code, message) {
-      const ready = takeReady(true);
       const awaits = await deps.store.awaits(child.sessionId);
+      const transcript = takeUnsaved();
+      const ready = takeReady(true);
       await log.write((state, emit) => {
+        for (const fact of transcript) emit(fact);
         for (const said of ready) emitSaid(said, state, emit, now());
         if (!state.run) return;
         closeStrays(state, emit, awaits);
@@ -148,6 +177,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
         emitFailure(state, emit, { stopReason: cancelRequested ? "cancelled" : "error", error, now: now() });
       });
     },
+    flushed: async () => coming,
     close() {
       for (const open of gates.values()) open();
       gates.clear();

@@ -171,12 +171,11 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         if (message.type === "stream_event") drafts.publish(message);
         recorder.hear(message).catch(abandon);
       },
-      append: (entries, subpath) =>
-        recorder.append(entries, subpath).catch((error: unknown) => {
-          // The child must not go on with what the log does not have.
-          abandon(error);
-          throw error;
-        }),
+      async append(entries, subpath) {
+        // The SDK keeps its result back until this is answered, and the result belongs into the same append. Nothing is
+        // told to anybody before it is stored; a child whose entries are refused is ended.
+        recorder.append(entries, subpath).catch(abandon);
+      },
       begins: recorder.begins,
       canUseTool: questions.canUseTool,
     });
@@ -184,7 +183,9 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     react();
     if (turn.firstWordMs !== null) firstWord = later(turn.firstWordMs, giveUp);
     turn.begin();
-    return await end.promise;
+    const how = await end.promise;
+    if (how === "ended") await recorder.flushed();
+    return how;
   } catch (error) {
     if (isKnownError(error, "lease_lost", "not_found", "closed")) return "lost";
     throw error;

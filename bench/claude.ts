@@ -1,0 +1,298 @@
+/** `npm run bench -- claude`: what Claude Code costs behind the API, beside the bare Claude Agent SDK. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { script } from "@skein/simulator";
+import { type BareSession, bareSession } from "./claude/bare.ts";
+import { killed } from "./claude/killed.ts";
+import { descendants, pssOf, serveClaude, type ServedClaude } from "./claude/served.ts";
+import { startSimulator } from "./loop/simulator.ts";
+import { type Result, median, printed, quantile } from "./store/results.ts";
+
+export const summary =
+  "Claude Code behind the API beside the bare SDK: first event, warm turns, memory, readers, kill -9";
+
+const PARTS = ["first", "warm", "memory", "readers", "interrupt", "kill"] as const;
+const HELP = `npm run bench -- claude [options]
+
+The server in a process of its own, with the real SDK binary, in front of the simulator. Ends with 1 if a goal was missed.
+
+  --part NAME   ${PARTS.join(", ")}; may be given more than once (default: all)
+  --quick       less of everything
+  --json        the results as JSON
+
+Examples:
+  npm run bench -- claude
+  npm run bench -- claude --part first --part warm --quick`;
+
+const store = "sqlite";
+const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
+/** Speaks for a minute: long enough to be looked at. */
+const LONG = `Speak. ${script([{ text: "Word. ".repeat(300), chunk: 6, chunkDelayMs: 200 }])}`;
+
+interface Bench {
+  readonly folder: () => string;
+  readonly apiUrl: string;
+  readonly quick: boolean;
+}
+
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      part: { type: "string", multiple: true, default: [...PARTS] },
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return true;
+  }
+  const simulator = await startSimulator();
+  const home = mkdtempSync(join(tmpdir(), "skein-bench-claude-"));
+  let folders = 0;
+  const folder = (): string => {
+    const path = join(home, String((folders += 1)));
+    mkdirSync(path);
+    return path;
+  };
+  const bench: Bench = { folder, apiUrl: simulator.url, quick: values.quick };
+  const parts: Record<(typeof PARTS)[number], (bench: Bench) => Promise<readonly Result[]>> = {
+    first: firstEvents,
+    warm: warmTurns,
+    memory,
+    readers,
+    interrupt,
+    kill: killed,
+  };
+  const results: Result[] = [];
+  try {
+    for (const part of PARTS) if (values.part.includes(part)) results.push(...(await parts[part](bench)));
+  } finally {
+    await simulator.close();
+    rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+  console.log(values.json ? JSON.stringify(results) : printed(results));
+  return results.every(({ passed }) => passed !== false);
+}
+
+/** From the question to the first event of a session that begins. */
+async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
+  const server = await serveClaude(folder(), apiUrl);
+  const [ours, bare]: [number[], number[]] = [[], []];
+  const pairs = quick ? 5 : 20;
+  // One more of each, which is not counted: files are read from the disk for the first time.
+  for (let pair = -1; pair < pairs; pair++) {
+    const session = bareSession(folder(), apiUrl);
+    const { first } = await session.turn(HELLO);
+    session.close();
+    let mine = 0;
+    await server.stream("/api/v1/query", { prompt: HELLO }, (event, ms) => {
+      if (event === "init") mine ||= ms;
+    });
+    if (pair < 0) continue;
+    bare.push(first);
+    ours.push(mine);
+  }
+  await server.close();
+  const over = median(ours) - median(bare);
+  return [
+    {
+      what: "first event of a new session, p50 over the bare SDK",
+      store,
+      value: over,
+      unit: "ms",
+      floor: median(bare),
+      goal: "≤ 50 ms",
+      passed: over <= 50,
+      note: `${median(ours).toFixed(0)} ms in all, ${pairs} pairs`,
+    },
+  ];
+}
+
+/** A prompt to a session whose process is up. */
+async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
+  const server = await serveClaude(folder(), apiUrl);
+  const session = bareSession(folder(), apiUrl);
+  await session.turn(HELLO);
+  const sessionId = await begin(server, HELLO);
+  const [ours, bare]: [number[], number[]] = [[], []];
+  for (let turn = -3; turn < (quick ? 20 : 60); turn++) {
+    const { end } = await session.turn(HELLO);
+    let mine = 0;
+    await server.stream(`/api/v1/sessions/${sessionId}/resume`, { prompt: HELLO }, (event, ms) => {
+      if (event === "result") mine = ms;
+    });
+    if (turn < 0) continue;
+    bare.push(end);
+    ours.push(mine);
+  }
+  session.close();
+  await server.close();
+  const over = median(ours) - median(bare);
+  return [
+    {
+      what: "a prompt to a warm session, p50 over the bare turn",
+      store,
+      value: over,
+      unit: "ms",
+      floor: median(bare),
+      goal: "≤ 15 ms",
+      passed: over <= 15,
+      note: `p95 ${(quantile(ours, 0.95) - quantile(bare, 0.95)).toFixed(1)} ms over`,
+    },
+  ];
+}
+
+/** Sessions that all work at once. */
+async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
+  const count = quick ? 8 : 32;
+  const sessions: BareSession[] = Array.from({ length: count }, () => bareSession(folder(), apiUrl));
+  await Promise.all(sessions.map((session) => session.turn(HELLO)));
+  for (const session of sessions) session.begin(LONG);
+  await settle();
+  const bare = pssOf(claudes(process.pid));
+  for (const session of sessions) session.close();
+
+  const server = await serveClaude(folder(), apiUrl);
+  const failures: unknown[] = [];
+  const ids = await Promise.all(Array.from({ length: count }, () => begin(server, HELLO)));
+  for (const id of ids)
+    void server
+      .stream(`/api/v1/sessions/${id}/resume`, { prompt: LONG }, (event, _ms, data) => {
+        if (event === "error") failures.push(data);
+      })
+      .catch((error: unknown) => failures.push(error));
+  await settle();
+  const children = descendants(server.pid);
+  const ours = pssOf(children);
+  const own = rssOf(server.pid);
+  const running = claudes(server.pid).length;
+  await server.kill();
+  const percent = (ours / bare - 1) * 100;
+  return [
+    {
+      what: `${count} live sessions, memory of the children (PSS)`,
+      store,
+      value: ours,
+      unit: "MB",
+      floor: bare,
+      ratio: ours / bare,
+      goal: "≤ 5 % over",
+      passed: percent <= 5 && failures.length === 0 && running >= count,
+      note: `${running} processes of Claude Code, ${failures.length} failures`,
+    },
+    {
+      what: `${count} live sessions, the server itself`,
+      store,
+      value: own,
+      unit: "MB",
+      goal: "≤ 150 MB",
+      passed: own <= 150,
+    },
+  ];
+}
+
+/** Many read along while others ask. */
+async function readers({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
+  const server = await serveClaude(folder(), apiUrl);
+  const count = quick ? 20 : 100;
+  const problems: unknown[] = [];
+  const ids = await Promise.all(Array.from({ length: 4 }, () => begin(server, HELLO)));
+  for (const id of ids) void server.stream(`/api/v1/sessions/${id}/resume`, { prompt: LONG }).catch(() => undefined);
+  await settle();
+  let frames = 0;
+  for (let reader = 0; reader < count; reader++)
+    void server
+      .stream(`/api/v1/sessions/${ids[reader % ids.length]}/stream`, undefined, () => (frames += 1))
+      .catch((error: unknown) => (closing ? undefined : problems.push(error)));
+  let closing = false;
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const times: number[] = [];
+  const until = performance.now() + (quick ? 3000 : 10_000);
+  const asking = Array.from({ length: 4 }, async (_, one) => {
+    for (let n = one; performance.now() < until; n++) {
+      const paths = [`/api/v1/sessions/${ids[n % ids.length]}`, "/api/v1/sessions?page_size=20", "/api/v1/health"];
+      const started = performance.now();
+      await server.call("GET", paths[n % paths.length] ?? "").catch((error: unknown) => problems.push(error));
+      times.push(performance.now() - started);
+    }
+  });
+  await Promise.all(asking);
+  closing = true;
+  await server.kill();
+  const p95 = quantile(times, 0.95);
+  return [
+    {
+      what: `calls while ${count} read streams, p95`,
+      store,
+      value: p95,
+      unit: "ms",
+      goal: "≤ 200 ms, no errors",
+      passed: p95 <= 200 && problems.length === 0 && frames >= count,
+      note: `${times.length} calls, ${frames} frames, ${problems.length} errors`,
+    },
+  ];
+}
+
+async function interrupt({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
+  const server = await serveClaude(folder(), apiUrl);
+  const sessionId = await begin(server, HELLO);
+  const times: number[] = [];
+  const ends: number[] = [];
+  for (let n = 0; n < (quick ? 3 : 10); n++) {
+    let started = 0;
+    const over = server.stream(`/api/v1/sessions/${sessionId}/resume`, { prompt: LONG }, (event) => {
+      if (event === "result" || event === "error") ends.push(performance.now() - started);
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    started = performance.now();
+    await server.call("POST", `/api/v1/sessions/${sessionId}/interrupt`);
+    times.push(performance.now() - started);
+    await over;
+  }
+  await server.close();
+  const worst = Math.max(...times);
+  return [
+    {
+      what: "an interrupt is acknowledged, the slowest",
+      store,
+      value: worst,
+      unit: "ms",
+      goal: "≤ 200 ms",
+      passed: worst <= 200,
+      note: `the run is over after ${median(ends).toFixed(0)} ms (p50)`,
+    },
+  ];
+}
+
+/** A new session that has answered its first prompt. */
+async function begin(server: ServedClaude, prompt: string): Promise<string> {
+  let id = "";
+  await server.stream("/api/v1/query", { prompt }, (_event, _ms, data) => {
+    id ||= /"session_id":"([0-9a-f-]{36})"/.exec(data)?.[1] ?? "";
+  });
+  return id;
+}
+
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+}
+
+/** The processes of Claude Code below a process. */
+function claudes(pid: number): readonly number[] {
+  return descendants(pid).filter((one) => {
+    try {
+      return readFileSync(`/proc/${one}/comm`, "utf8").trim() === "claude";
+    } catch {
+      return false;
+    }
+  });
+}
+
+function rssOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+}
