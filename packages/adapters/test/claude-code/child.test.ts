@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -231,6 +231,18 @@ test("headers and environments of MCP servers are in a file that only this user 
   child.stdin.end();
   await child.ended;
   expect(existsSync(file)).toBe(false);
+});
+
+test.each(["a folder that others can read", "a link"])("secrets are not put in %s", async (what) => {
+  const place = join(folder, "run");
+  if (what === "a link") await symlink(await mkdtemp(join(folder, "elsewhere-")), place);
+  else {
+    await mkdir(place);
+    await chmod(place, 0o755);
+  }
+  const spawnChild = createSpawnChild({ containment: best as Containment, folder: place });
+  const request = { command: "/bin/true", args: ["--mcp-config", "{}"], env: {}, signal: stop.signal };
+  expect(() => spawnChild(request)).toThrow("0700");
 });
 
 test("what a killed server left in that folder is removed by the next", async () => {

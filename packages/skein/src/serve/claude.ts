@@ -54,6 +54,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
           ANTHROPIC_API_KEY: api.apiKey,
           ...(api.baseUrl !== undefined && { ANTHROPIC_BASE_URL: api.baseUrl }),
         },
+        executable: settings.executable,
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
@@ -64,6 +65,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       problem: async () => sdkProblem(),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
+      reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
       inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
       forget: (sessionId, { tenant }) => policy.forget(sessionId, tenant),
     },

@@ -1,5 +1,14 @@
 /** What comes over HTTP and goes into a child process: a program in the place of Claude Code tells what really reached it. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -129,7 +138,8 @@ test("no secret is in arguments, logs, errors or events; the child has an enviro
       .sort(),
   ).toEqual(["HOME", "LANG", "MY_TOKEN", "PATH", "PWD", "SHLVL", "TMPDIR", "_"].sort());
 
-  const id = String(frames[0]?.data.session_id);
+  const { sessions } = (await server.call("GET", "/api/v1/sessions")).body as unknown as { sessions: { id: string }[] };
+  const id = sessions[0]?.id;
   const paths = ["/v1/agents", `/v1/sessions/${id}`, `/api/v1/sessions/${id}`, `/api/v1/sessions/${id}/messages`];
   const answers = await Promise.all(paths.map(async (path) => (await server.call("GET", path)).body));
   const events = (await server.call("GET", `/v1/sessions/${id}/events?limit=1000`)).body;

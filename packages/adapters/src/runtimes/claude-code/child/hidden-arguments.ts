@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../../engines/owner.ts";
 
@@ -17,7 +17,7 @@ export interface HiddenArguments {
 export function hideArguments(args: readonly string[], folder: string): HiddenArguments {
   let made: string | undefined;
   const fileWith = (text: string, flag: string): string => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeOwn(folder);
     made ??= mkdtempSync(join(folder, `${encodeURIComponent(thisOwner())}-`));
     const file = join(made, `${flag.slice(2)}.json`);
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
@@ -35,6 +35,15 @@ export function hideArguments(args: readonly string[], folder: string): HiddenAr
       if (made !== undefined) rmSync(made, { recursive: true, force: true });
     },
   };
+}
+
+/** Makes a folder that nobody else can look into. One that somebody else made in its place is not used. */
+function makeOwn(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  const isOwn = found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
+  if (!isOwn || !found.isDirectory())
+    throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
 }
 
 /** Removes what processes that were killed have left in the folder. */

@@ -72,6 +72,8 @@ export const ClaudeSettings = z.strictObject({
   plugins: z.record(Name, AbsolutePath).default({}),
   /** MCP servers that requests may name as their `command`. */
   mcpServers: z.record(Name, RegisteredMcpServer).default({}),
+  /** Another `claude` than the one that comes with the SDK. */
+  executable: AbsolutePath.optional(),
   /** Whether admin keys may run sessions with `bypassPermissions`, with the sandbox on. */
   bypassPermissions: z.boolean().default(false),
   /** Whether subagents may start subagents. */
