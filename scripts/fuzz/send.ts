@@ -18,6 +18,8 @@ export interface Sending {
 }
 
 const HANG_MS = 5000;
+/** Statements of SQL may take 5 s themselves, and the process that answers them has to start. */
+const SQL_HANG_MS = 10_000;
 const BREATH_MS = 250;
 /** How long a stream is listened to, from its first byte on. */
 const STREAM_MS = 30;
@@ -51,7 +53,10 @@ export function createSending(url: string, keys: ServedKeys): Sending {
           done("hang");
           sent.destroy();
         };
-        let timer = setTimeout(() => (timer = setTimeout(hang, BREATH_MS)), HANG_MS);
+        let timer = setTimeout(
+          () => (timer = setTimeout(hang, BREATH_MS)),
+          path.startsWith("/v1/sql") ? SQL_HANG_MS : HANG_MS,
+        );
         sent.once("response", (response) => {
           answer = response;
           response.on("data", (chunk: Buffer) => chunks.push(chunk));
