@@ -131,11 +131,17 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });
+  // A request that may come again must find its own session again; any other takes the one that is ready.
+  const ready = call.idempotency ? undefined : gate.reserve?.(options, call.principal);
+  if (ready !== undefined) {
+    await gate.inherit(id, ready, call.principal);
+    await gate.forget(id, call.principal);
+  }
   const { sessionId, runId, sequence } = await call.sessions.begin(
     claudeAgent(options),
     { content },
     {
-      id,
+      id: ready ?? id,
       title: body.title ?? null,
       tags: body.tags ?? [],
       workingDirectory: options.cwd ?? null,

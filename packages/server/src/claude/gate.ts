@@ -13,6 +13,8 @@ export interface ClaudeGate {
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
+  /** The id for a new session with these options whose process is up already; undefined if none is ready. */
+  reserve?(options: ClaudeOptions, principal: Principal): string | undefined;
   /** Lets a fork use what was put aside for its parent. */
   inherit(parentId: string, forkId: string, principal: Principal): Promise<void>;
   /** Forgets what was put aside: the session is gone. */
