@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scripted } from "../server/world.ts";
@@ -85,4 +85,24 @@ test("a checkpoint of another session is not found, and a session without checkp
     const { status, body } = await server.call("POST", `${other}/rewind`, { checkpoint_id });
     expect([status, body.error.code]).toEqual([404, "CHECKPOINT_NOT_FOUND"]);
   }
+});
+
+test("files that cannot be brought back are said to be so, and the session stays usable", async () => {
+  const cwd = join(server.work, "gone");
+  mkdirSync(cwd);
+  const file = join(cwd, "a.txt");
+  const frames = await all(server, "/api/v1/query", {
+    prompt: scripted("gone", [write(file, "a"), { text: "Written." }]),
+    cwd,
+    enable_file_checkpointing: true,
+    permission_mode: "acceptEdits",
+  });
+  const path = `/api/v1/sessions/${only(frames, "init").data.session_id}`;
+  const [checkpoint] = await checkpointsOf(path);
+  rmSync(cwd, { recursive: true });
+  const refused = await server.call("POST", `${path}/rewind`, { checkpoint_id: checkpoint?.id });
+  expect([refused.status, refused.body.error.code]).toEqual([400, "INVALID_CHECKPOINT"]);
+  mkdirSync(cwd);
+  const done = await server.call("POST", `${path}/rewind`, { checkpoint_id: checkpoint?.id });
+  expect([done.status, existsSync(file)]).toEqual([200, false]);
 });

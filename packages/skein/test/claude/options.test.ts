@@ -109,6 +109,23 @@ test("an MCP server of the operator is named, its tools run, and one that is dea
   expect(servers.find(({ name }) => name === "dead")).toMatchObject({ status: "failed", error: expect.any(String) });
 });
 
+test("continue_conversation goes by the folder", async () => {
+  const [here, there] = ["here", "there"].map((name) => join(server.work, name)) as [string, string];
+  for (const folder of [here, there]) mkdirSync(folder);
+  const id = only(await query({ prompt: scripted("here", [{ text: "Here." }]), cwd: here }), "init").data.session_id;
+  await query({ prompt: scripted("there", [{ text: "There." }]), cwd: there });
+  const on = await query({ prompt: scripted("here-2", [{ text: "On." }]), cwd: here, continue_conversation: true });
+  expect(only(on, "init").data.session_id).toBe(id);
+  // A folder that has no session yet gets its first one.
+  const empty = join(server.work, "empty");
+  mkdirSync(empty);
+  const first = await query({ prompt: scripted("empty", [{ text: "New." }]), cwd: empty, continue_conversation: true });
+  expect((await server.call("GET", `/api/v1/sessions/${only(first, "init").data.session_id}`)).body).toMatchObject({
+    total_turns: 1,
+    working_directory: empty,
+  });
+});
+
 test("type json is any JSON object", async () => {
   const answer = { tools: [{ name: "StructuredOutput", input: { anything: [1, 2] } }] };
   const frames = await query({

@@ -196,6 +196,20 @@ test("one run at a time: a second prompt is 409, and a client that goes away lea
   expect(resultOf(await all(server, `${path(id)}/stream`))).toBe("Slow.");
 });
 
+test("a run that waits for an answer can be interrupted, and one ends with its client if that asked for it", async () => {
+  const { stream, id } = await asking("unanswered");
+  expect((await server.call("POST", `${path(id)}/interrupt`)).status).toBe(200);
+  expect(only(await stream.end(), "done").data).toEqual({ reason: "interrupted" });
+  expect((await server.call("POST", `${path(id)}/answer`, { answer: "Too late" })).status).toBe(404);
+  const leaving = await open(server, `${path(id)}/resume`, {
+    prompt: scripted("leaving", [{ hang: true }]),
+    stop_on_disconnect: true,
+  });
+  await leaving.until(({ event }) => event === "init");
+  leaving.leave();
+  expect(only(await all(server, `${path(id)}/stream`), "done").data).toEqual({ reason: "interrupted" });
+});
+
 test("a subagent's messages name the call they are for", async () => {
   const inner = scripted("inner", [{ text: "Found it inside." }]);
   const prompt = scripted("outer", [

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { sdkProblem } from "../../src/serve/claude.ts";
 import { serveSettings } from "../../src/serve/settings.ts";
 import { readConfig } from "../../src/config.ts";
+import { testServer } from "../server/world.ts";
 import { claudeServer } from "./server.ts";
 import { all } from "./world.ts";
 
@@ -26,6 +27,13 @@ test("a server without Claude Code says so, and shows what is there", async () =
   expect([agent.status, agent.body.error.message]).toEqual([422, expect.stringMatching(/no runtime "claude-code"/)]);
   // Nobody's bug: nothing of it is in the log.
   expect(server.logged.filter(({ level }) => level === "error")).toEqual([]);
+});
+
+test("without a key of the model's API Claude Code talks to the simulator, like everything else", async () => {
+  const server = await testServer();
+  const { status, body } = await server.call("POST", "/api/v1/query/single", { prompt: "How much is 2+2?" });
+  expect([status, body["is_error"], body["stop_reason"]]).toEqual([200, false, "completed"]);
+  expect(String(body["result"])).not.toBe("");
 });
 
 test("where the SDK is not installed, a sentence says what to do", () => {
