@@ -18,6 +18,8 @@ export interface Config {
   readonly engine: string | undefined;
   /** `off`: this server begins no session of Claude Code and drives none. */
   readonly claudeCode: string | undefined;
+  /** What requests may hand to Claude Code, as it was written. */
+  readonly claude: ClaudeConfig;
   /** The Redis that carries drafts and nudges between machines that share a store. */
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
@@ -29,6 +31,15 @@ export interface Config {
   readonly allowedWebhookAddresses: readonly string[];
   /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
   readonly sqlHistory: readonly string[];
+}
+
+/** What is opened by the environment; `skein.config.ts` can open more. */
+export interface ClaudeConfig {
+  readonly roots: readonly string[];
+  readonly env: readonly string[];
+  readonly extraArgs: readonly string[];
+  readonly bypassPermissions: string | undefined;
+  readonly nestedAgents: string | undefined;
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
@@ -43,6 +54,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     apiKey: env["SKEIN_API_KEY"] || undefined,
     engine: env["SKEIN_ENGINE"] || undefined,
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
+    claude: {
+      roots: listIn(env["SKEIN_CLAUDE_ROOTS"]),
+      env: listIn(env["SKEIN_CLAUDE_ENV"]),
+      extraArgs: listIn(env["SKEIN_CLAUDE_EXTRA_ARGS"]),
+      bypassPermissions: env["SKEIN_CLAUDE_BYPASS_PERMISSIONS"] || undefined,
+      nestedAgents: env["SKEIN_CLAUDE_NESTED_AGENTS"] || undefined,
+    },
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),

@@ -12,7 +12,7 @@ import { openStore } from "../open-store.ts";
 import { createClaude } from "./claude.ts";
 import { type ServedCode, storeAgents } from "./config-file.ts";
 import { type FirstKey, firstKey } from "./first-key.ts";
-import type { ServeSettings } from "./settings.ts";
+import { type ServeSettings, openedByBoth } from "./settings.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
 
 /** A server that runs: sessions are driven, requests answered. */
@@ -26,12 +26,13 @@ export interface RunningServer {
 
 export interface StartOptions extends Omit<
   ServeSettings,
-  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "redisUrl"
+  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl"
 > {
   readonly redisUrl?: string | undefined;
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
   readonly claudeCode?: boolean;
+  readonly claudeOpened?: ServeSettings["claudeOpened"];
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
@@ -65,7 +66,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
         : createClaude({
             dataDir,
             records: store.records,
-            settings: code.claude,
+            settings: options.claudeOpened ? openedByBoth(options.claudeOpened, code.claude) : code.claude,
             allowedAddresses: options.allowedWebhookAddresses,
             api,
           });

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
+import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { KnownError } from "@skein/protocol";
-import type { Config } from "../config.ts";
+import type { ClaudeConfig, Config } from "../config.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
 export interface ServeSettings {
@@ -21,6 +22,8 @@ export interface ServeSettings {
   readonly traceEndpoint: string | undefined;
   /** Whether sessions of Claude Code are begun and driven here. */
   readonly claudeCode: boolean;
+  /** What the environment opens for them. */
+  readonly claudeOpened: ClaudeSettings;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
 }
@@ -84,6 +87,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     redisUrl: config.redisUrl,
     traceEndpoint: config.traceEndpoint,
     claudeCode: config.claudeCode !== "off",
+    claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
@@ -92,6 +96,38 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
 function historyFolder(path: string): string {
   if (existsSync(path)) return path;
   throw new KnownError("invalid", `SKEIN_SQL_HISTORY names "${path}", and there is no such folder.`);
+}
+
+/** What is written in SKEIN_CLAUDE_…, checked. */
+function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeConfig): ClaudeSettings {
+  const isOn = (name: string, text: string | undefined): boolean => {
+    if (text !== undefined && text !== "on" && text !== "off")
+      throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
+    return text === "on";
+  };
+  const variables = { roots: "SKEIN_CLAUDE_ROOTS", env: "SKEIN_CLAUDE_ENV", extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS" };
+  const checked = ClaudeSettings.safeParse({
+    ...lists,
+    bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
+    nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+  });
+  if (checked.success) return checked.data;
+  const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
+  const name = variables[path[0] as keyof typeof variables];
+  throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
+}
+
+/** What either of them opens is open. */
+export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): ClaudeSettings {
+  return {
+    ...one,
+    ...other,
+    roots: [...one.roots, ...other.roots],
+    env: [...one.env, ...other.env],
+    extraArgs: [...one.extraArgs, ...other.extraArgs],
+    bypassPermissions: one.bypassPermissions || other.bypassPermissions,
+    nestedAgents: one.nestedAgents || other.nestedAgents,
+  };
 }
 
 /** The named file, which must be there, or the one in the folder if there is one. */
