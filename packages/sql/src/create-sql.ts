@@ -3,14 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
-import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history";
+import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
-import { loadOriginal } from "./original-tables.ts";
-import { loadPlatform, namesPlatform } from "./platform.ts";
-import { promptFunction } from "./prompt-function.ts";
+import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
 import { withoutReadCalls } from "./read-calls.ts";
-import { loadNamed } from "./small-files.ts";
 import { SqlError } from "./sql-error.ts";
 import { isStatement, splitStatements } from "./statements.ts";
 import { filePlaces } from "./pushdown.ts";
@@ -82,7 +79,6 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
   });
   const connection = await instance.connect();
-  connection.registerScalarFunction(promptFunction());
   await connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
   const cacheFolder = options.cacheFolder ?? null;
   const library: LibraryConfig = {
@@ -224,12 +220,20 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   async function prepare(given: string) {
     await refresh();
     const { sql, calls } = withoutReadCalls(given);
+    // Each is loaded only by a statement that may need it: most need none of them.
     if (namesPlatform(sql)) {
       const store = await openStore();
+      const { loadPlatform } = await import("./platform.ts");
       if (store) await loadPlatform(connection, store);
     }
-    for (const call of calls) await loadOriginal(connection, call, library);
-    await loadNamed(connection, library, sql);
+    if (calls.length > 0) {
+      const { loadOriginal } = await import("./original-tables.ts");
+      for (const call of calls) await loadOriginal(connection, call, library);
+    }
+    if (namesSmallFiles(sql)) {
+      const { loadNamed } = await import("./small-files.ts");
+      await loadNamed(connection, library, sql);
+    }
     if (/branches/i.test(sql)) await transcripts.readBranches();
     await transcripts.number(false);
     await transcripts.restrict(null);

@@ -5,10 +5,7 @@ import { appendRows } from "./load-rows.ts";
 import { type Add, addRecords, addSession } from "./platform-rows.ts";
 import { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
 
-/** Statements that may need the platform's tables. */
-export function namesPlatform(sql: string): boolean {
-  return /\b"?(platform|agent|api)"?\s*\.|\ball_(sessions|messages|usage)\b/i.test(sql);
-}
+export { namesPlatform } from "./named-tables.ts";
 
 /** Fills the platform's tables from a store, of whatever kind. */
 export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {

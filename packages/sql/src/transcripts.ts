@@ -4,10 +4,10 @@
  */
 import { accessSync, constants } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { type DataFile, type Discovered, branchesOf } from "@skein/history";
+import type { FileBranch } from "@skein/history";
+import type { DataFile, Discovered } from "@skein/history/discover";
 import type { CopyPlace } from "./copy/copy-place.ts";
 import { COPY, type CopiedFile, createCopyReader } from "./copy/read-copy.ts";
-import { damagedLines } from "./damaged-lines.ts";
 import { type FileHead, type RowCount, headOf, isSame, openFactsCache } from "./file-facts.ts";
 import { loadRows } from "./load-rows.ts";
 import { literals, plainPath } from "./quote.ts";
@@ -144,7 +144,13 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     async readBranches() {
       if (areBranchesRead) return;
       areBranchesRead = true;
-      await load("branch", scanned().flatMap(branchRows));
+      const { branchesOf } = await import("@skein/history");
+      await load(
+        "branch",
+        scanned().flatMap(({ file }, place) =>
+          file.kind === "session" ? branchRows(place, branchesOf(file.path, new Date(file.mtimeMs))) : [],
+        ),
+      );
     },
     async restrict(places) {
       if (places === wanted) return;
@@ -157,6 +163,10 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
 
   async function makeScan(numbered: boolean): Promise<void> {
     if (form === numbered) return;
+    if (form === undefined) {
+      const { promptFunction } = await import("./prompt-function.ts");
+      connection.registerScalarFunction(promptFunction());
+    }
     form = numbered;
     await connection.run(scanSql({ numbered }));
   }
@@ -178,6 +188,10 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     );
     const files = scanned();
     await loadRows(connection, "skein.skipped", { file: "VARCHAR", kind: "VARCHAR", message: "VARCHAR" }, skipped);
+    // What few need is loaded by those who do: a question starts in a third of a second.
+    const { damagedLines } = files.some(({ count }) => count?.isDamaged === true)
+      ? await import("./damaged-lines.ts")
+      : { damagedLines: () => [] };
     const damaged = files.flatMap(({ file, count }, place) =>
       count?.isDamaged === true ? damagedLines(file.path).map((line) => ({ place, ...line })) : [],
     );
@@ -238,9 +252,8 @@ function fileRows(known: readonly KnownFile[], wanted: ReadonlySet<number> | nul
   });
 }
 
-function branchRows({ file }: KnownFile, place: number): readonly Record<string, unknown>[] {
-  if (file.kind !== "session") return [];
-  return branchesOf(file.path, new Date(file.mtimeMs)).map(({ atUuid, childUuids, prompts, firstAt, lastAt }) => ({
+function branchRows(place: number, branches: readonly FileBranch[]): readonly Record<string, unknown>[] {
+  return branches.map(({ atUuid, childUuids, prompts, firstAt, lastAt }) => ({
     place,
     at_uuid: atUuid,
     child_uuids: childUuids,

@@ -3,11 +3,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Store } from "@skein/core";
-import { isDataNotFoundError } from "@skein/history";
+import { isDataNotFoundError } from "@skein/history/discover";
 import { EXAMPLES, type Sql, SqlError, createSql, exportTables, initSql } from "@skein/sql";
 import { readConfig } from "../config.ts";
-import { openStore } from "../open-store.ts";
-import { EXIT, UsageError, failureOf } from "../terminal/exit.ts";
+import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { type Screen, createScreen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { writeAnswer, writeParquet } from "./sql/answer.ts";
@@ -15,7 +14,6 @@ import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { createOutput } from "./sql/output.ts";
 import { printSchema } from "./sql/print-schema.ts";
-import { ask } from "./sql/prompt.ts";
 
 const HELP = `skein sql: ask Claude Code's data and the platform's sessions in SQL (DuckDB)
 
@@ -63,6 +61,7 @@ export async function sql(args: readonly string[]): Promise<number> {
       screen.note(`${visible(error.message)}\n`);
       return EXIT.notFound;
     }
+    const { failureOf } = await import("../terminal/exit.ts");
     const failure = failureOf(error);
     if (!failure) throw error;
     screen.note(`${visible(failure.message)}\n`);
@@ -103,7 +102,9 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     ...(values.root === undefined ? {} : { roots: values.root }),
     store: async () => {
       const url = storeUrlOf(values.store);
-      store = url === undefined ? undefined : await openStore(url);
+      if (url === undefined) return undefined;
+      const { openStore } = await import("../open-store.ts");
+      store = await openStore(url);
       return store;
     },
     cacheFolder: values.cache ? place.cacheFolder : null,
@@ -115,6 +116,7 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     }
     if (word === "export") return await exported(database, name, screen);
     if (statement === undefined) {
+      const { ask } = await import("./sql/prompt.ts");
       const historyFile = join(readConfig().dataDir, "sql-history");
       await ask({ database, screen, historyFile: values.cache ? historyFile : null, format });
       return EXIT.completed;

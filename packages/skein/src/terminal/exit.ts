@@ -1,12 +1,7 @@
 import { isKnownError } from "@skein/protocol";
+import { EXIT, UsageError } from "./exit-codes.ts";
 
-/** Exit codes of the commands for sessions. */
-export const EXIT = { completed: 0, failed: 1, usage: 2, notFound: 3, io: 4, waits: 5, cancelled: 130 } as const;
-
-/** The command was called wrongly: one sentence, and exit code 2. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+export { EXIT, UsageError };
 
 /** What an error means for whoever called a command; undefined for a bug of ours. */
 export function failureOf(error: unknown): { readonly exitCode: number; readonly message: string } | undefined {

@@ -20,10 +20,9 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { type DataFile, type LibraryConfig, discover } from "@skein/history";
+import { type DataFile, type LibraryConfig, discover } from "@skein/history/discover";
 import { isSame } from "../file-facts.ts";
 import { appendRows } from "../load-rows.ts";
-import { promptFunction } from "../prompt-function.ts";
 import { literal, literals } from "../quote.ts";
 import { PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
 import { pricedRequests } from "../tables/requests.ts";
@@ -116,7 +115,6 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
   });
   try {
     const connection = await instance.connect();
-    connection.registerScalarFunction(promptFunction());
     await connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
     const now = Date.now();
     const files = discover(library).files.filter(({ mtimeMs }) => mtimeMs < now - YOUNG_MS);

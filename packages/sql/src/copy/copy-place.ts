@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { PRICES_VERSION } from "@skein/protocol";
+import { PRICES_VERSION } from "@skein/protocol/prices";
 import { PIECES, READ_PIECES } from "../tables/pieces.ts";
 
 export interface CopyPlace {

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { discover } from "@skein/history";
+import { discover } from "@skein/history/discover";
 import { type CopyPlace, copyPlace } from "./copy-place.ts";
 
 export interface CopyStatus {

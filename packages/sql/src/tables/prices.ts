@@ -1,5 +1,5 @@
 /** The price table for SQL: the rates of a model, and what a call costs by them. A test holds it against `priceCall`. */
-import { PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol";
+import { PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 
 const rates = ({ input, output, cache_write_5m, cache_write_1h, cache_read }: TokenPrices): string =>
   `{input: ${input}::BIGINT, output: ${output}::BIGINT, write_5m: ${cache_write_5m}::BIGINT, write_1h: ${cache_write_1h}::BIGINT, read: ${cache_read}::BIGINT}`;

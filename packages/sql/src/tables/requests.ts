@@ -8,7 +8,7 @@
  * A request is what one file says of a call. Its key orders it: the time, whether it is of a side chain, the file's number. No two
  * are equal, so that whoever reads finds the same one first.
  */
-import { WEB_SEARCH_MICROS } from "@skein/protocol";
+import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import { priced } from "./prices.ts";
 
 const ANSWER = JSON.stringify({

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Row, Sql, SqlStream } from "@skein/sql";
-import { EXIT, UsageError } from "../../terminal/exit.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { type Format, createFormatter } from "./formats.ts";
 import type { Output } from "./output.ts";
 import { plot } from "./plot.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { setPriority } from "node:os";
 import { type BuildCopyOptions, buildCopy, copyStatus, removeCopy } from "@skein/sql";
-import { EXIT, UsageError } from "../../terminal/exit.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visible } from "../../terminal/visible.ts";
 

@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { EXAMPLES, type Sql, SqlError, splitStatements } from "@skein/sql";
-import { UsageError } from "../../terminal/exit.ts";
+import { UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visible } from "../../terminal/visible.ts";
 import { writeAnswer } from "./answer.ts";
