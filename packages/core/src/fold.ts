@@ -5,7 +5,7 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "./store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 3;
+export const FOLD_VERSION = 4;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
@@ -123,10 +123,13 @@ function apply(state: SessionState, event: Event): void {
     case "checkpoint.created":
       return;
     case "await.answered": {
+      const { cost_micros = 0 } = event.data;
+      state.delegatedMicros += cost_micros;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
       // The first answer counts; a second one, or one for a call that is over, changes nothing. A quick subagent may
       // answer before its caller has written down that it waits.
       if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
+      if (run && call) run.delegatedMicros += cost_micros;
       return;
     }
     default:
@@ -170,6 +173,7 @@ function newRun(
     exhausted: false,
     usage: NO_USAGE,
     costMicros: 0,
+    delegatedMicros: 0,
     unpricedCalls: 0,
     filesGenerated: 0,
     fence: 0,

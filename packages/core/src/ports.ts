@@ -42,12 +42,14 @@ export interface Subagents {
     toolUseId: string;
     agent: string;
     input: unknown;
+    /** What it may spend; null for as much as its own agent allows. */
+    maxCostMicros: number | null;
   }): Promise<{ readonly sessionId: string } | { readonly problem: string }>;
   /** Asks the session that works on a call to stop. Saying it twice changes nothing. */
   cancel(request: { state: SessionState; toolUseId: string }): Promise<void>;
   /** Answers the call in the parent's log. Saying it twice changes nothing. */
   inform(
     parent: { readonly session_id: string; readonly tool_use_id: string },
-    answer: { content: Content; isError: boolean },
+    answer: { content: Content; isError: boolean; costMicros: number },
   ): Promise<void>;
 }

@@ -73,6 +73,8 @@ export interface RunState {
   exhausted: boolean;
   usage: UsageTotals;
   costMicros: number;
+  /** What its subagents spent. */
+  delegatedMicros: number;
   unpricedCalls: number;
   filesGenerated: number;
   /** The fence of the worker that drives it now. */
@@ -120,6 +122,8 @@ export interface SessionState {
   contextTokens: number;
   usage: UsageTotals;
   costMicros: number;
+  /** What its subagents spent. */
+  delegatedMicros: number;
   unpricedCalls: number;
   files: Record<string, FileEntry>;
   /** Entries of a Claude Code transcript that the log holds. */
@@ -169,6 +173,7 @@ export function emptyState(sessionId: string): SessionState {
     contextTokens: 0,
     usage: NO_USAGE,
     costMicros: 0,
+    delegatedMicros: 0,
     unpricedCalls: 0,
     files: {},
     transcriptEntries: 0,

@@ -17,7 +17,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
   const event = (fact: Fact, id = ids()): NewEvent => ({ ...fact, id });
 
   return {
-    async start({ state, toolUseId, agent: name, input }) {
+    async start({ state, toolUseId, agent: name, input, maxCostMicros }) {
       const agent = agentNamed(name);
       if (!agent) return { problem: `There is no agent named "${name}".` };
       const task = taskOf(input);
@@ -41,7 +41,14 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       });
       const prompt = event({
         event_type: "prompt.accepted",
-        data: { message_id: ids(), run_id: ids(), mode: "queue", content: task, model: null, max_cost_micros: null },
+        data: {
+          message_id: ids(),
+          run_id: ids(),
+          mode: "queue",
+          content: task,
+          model: null,
+          max_cost_micros: maxCostMicros,
+        },
       });
       try {
         await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
@@ -60,9 +67,10 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       const id = derivedId("cancel", state.sessionId, toolUseId);
       await store.append(sessionId, [event({ event_type: "cancel.requested", data }, id)], { dueAt: now() });
     },
-    async inform({ session_id, tool_use_id }, { content, isError }) {
+    async inform({ session_id, tool_use_id }, { content, isError, costMicros }) {
       const id = derivedId("answer", session_id, tool_use_id);
-      const answered = event({ event_type: "await.answered", data: { tool_use_id, content, is_error: isError } }, id);
+      const data = { tool_use_id, content, is_error: isError, cost_micros: costMicros };
+      const answered = event({ event_type: "await.answered", data }, id);
       try {
         await store.append(session_id, [answered], { dueAt: now() });
       } catch (error) {

@@ -52,7 +52,7 @@ export function spentOut(state: SessionState, current: RunState): string | undef
 /** The most tokens that the answer may have: what the agent allows, cut down to what the budget still pays for. */
 function affordable(state: SessionState, current: RunState): number {
   const limit = state.agent ? outputLimit(state.agent) : 1;
-  const left = Math.min(...budgets(state, current).map(([, spent, most]) => most - spent));
+  const left = leftToSpend(state, current);
   if (left === Number.POSITIVE_INFINITY) return limit;
   const input = priceCall(modelOf(state), { input_tokens: state.contextTokens, output_tokens: 0 });
   const output = priceCall(modelOf(state), { input_tokens: 0, output_tokens: 1_000_000 });
@@ -61,10 +61,16 @@ function affordable(state: SessionState, current: RunState): number {
   return Math.min(limit, Math.floor((left - input.total_micros) / (output.total_micros / 1e6)));
 }
 
+/** What the budgets of the run and of its session leave, subagents included. Infinity without a budget. */
+export function leftToSpend(state: SessionState, current: RunState): number {
+  return Math.min(...budgets(state, current).map(([, spent, most]) => most - spent));
+}
+
 function budgets(state: SessionState, current: RunState): readonly (readonly [string, number, number])[] {
+  const spent = ({ costMicros, delegatedMicros }: SessionState | RunState): number => costMicros + delegatedMicros;
   return [
-    ["run", current.costMicros, current.prompt.max_cost_micros ?? Number.POSITIVE_INFINITY],
-    ["session", state.costMicros, state.agent?.max_cost_micros ?? Number.POSITIVE_INFINITY],
+    ["run", spent(current), current.prompt.max_cost_micros ?? Number.POSITIVE_INFINITY],
+    ["session", spent(state), state.agent?.max_cost_micros ?? Number.POSITIVE_INFINITY],
   ];
 }
 

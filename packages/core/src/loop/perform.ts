@@ -61,7 +61,11 @@ export async function perform(
       const { session_id, tool_use_id } = state.subagentOf as NonNullable<SessionState["subagentOf"]>;
       await deps.subagents?.inform(
         { session_id, tool_use_id },
-        { content: effect.problem ?? finalResponse(state), isError: effect.problem !== null },
+        {
+          content: effect.problem ?? finalResponse(state),
+          isError: effect.problem !== null,
+          costMicros: current.costMicros + current.delegatedMicros,
+        },
       );
       return [{ event_type: "parent.informed", data: { ...inStep, session_id, tool_use_id } }];
     }

@@ -2,6 +2,7 @@ import type { Content, Fact } from "@skein/protocol";
 import type { Subagents, Timers } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import { type Tool, resultContent } from "../tool.ts";
+import { leftToSpend } from "./decide-step.ts";
 import { toolCompleted } from "./facts.ts";
 
 export interface ToolDeps {
@@ -20,7 +21,13 @@ export async function startSubagent(
   const call = current.calls.find((candidate) => candidate.toolUseId === toolUseId);
   const tool = call && deps.tools.get(call.name);
   if (!call || !tool?.subagent || !deps.subagents) return [];
-  const begun = await deps.subagents.start({ state, toolUseId, agent: tool.subagent, input: call.input });
+  const begun = await deps.subagents.start({
+    state,
+    toolUseId,
+    agent: tool.subagent,
+    input: call.input,
+    maxCostMicros: shareOf(state, current, deps.tools),
+  });
   if ("problem" in begun)
     return [toolCompleted(current, call, { outcome: "failed", content: begun.problem, isError: true, durationMs: 0 })];
   const expiresAt = tool.timeoutMs === null ? null : new Date(deps.now() + tool.timeoutMs).toISOString();
@@ -37,6 +44,14 @@ export async function startSubagent(
       data: { run_id: current.runId, step: current.step, awaits: [{ ...opened, session_id: begun.sessionId }] },
     },
   ];
+}
+
+/** What one of the subagents that work at once may spend of what is left; null without a budget. */
+function shareOf(state: SessionState, current: RunState, tools: ToolDeps["tools"]): number | null {
+  const left = leftToSpend(state, current);
+  if (left === Number.POSITIVE_INFINITY) return null;
+  const open = current.calls.filter(({ name, phase }) => phase !== "done" && tools.get(name)?.subagent !== undefined);
+  return Math.max(0, Math.floor(left / Math.max(1, open.length)));
 }
 
 /** Runs a tool of this process. Whatever it does, the model gets a result. */

@@ -78,7 +78,13 @@ export const stepFacts = {
     ),
   }),
   /** An answer from outside, kept before anybody acts on it. */
-  "await.answered": z.object({ tool_use_id: z.string(), content: Content, is_error: z.boolean() }),
+  "await.answered": z.object({
+    tool_use_id: z.string(),
+    content: Content,
+    is_error: z.boolean(),
+    /** What a subagent and its own spent: it counts against the budgets of whoever asked. */
+    cost_micros: z.int().nonnegative().optional(),
+  }),
   "await.resolved": z.object({
     ...inStep,
     tool_use_id: z.string(),

@@ -1,5 +1,5 @@
 import { priceCall } from "@skein/protocol";
-import type { Agent } from "skein";
+import { type Agent, createAgent } from "skein";
 import { describe, expect, test } from "vitest";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { STORES, counting, eventsOf, storeUrl } from "./world.ts";
@@ -56,6 +56,37 @@ describe.each(STORES)("on the %s store", (kind) => {
     const calls = simulator.ledger.totals().calls;
     await agent.run(scripted("none", long), { sessionId });
     expect(simulator.ledger.totals().calls).toBe(calls);
+  });
+
+  test("what subagents spend comes out of the budget of whoever asked, and they are given no more than is left", async () => {
+    const { tool } = counting();
+    const spender = createAgent({ name: "Spender", model, max_tokens: 200, tools: [tool] });
+    const { agent } = await simulatedAgent({ subagents: [spender], store: storeUrl(kind), model, max_tokens: 50 });
+    const maxCostMicros = outputPrice(900);
+    const hands = ["toolu_a", "toolu_b"].map((id) => ({
+      name: "Spender",
+      input: { prompt: scripted(`spend ${id}`, endless) },
+      id,
+    }));
+    const steps = [{ tools: hands }, { text: "This would have been the answer." }];
+    const result = await agent.run(scripted(`parent ${kind}`, steps), { maxCostMicros });
+    expect(result).toMatchObject({ stopReason: "budget", error: { code: "budget_exceeded" } });
+    const sessions = await agent.sessions();
+    const children = (await sessions.list({ subagentOfSessionId: result.sessionId })).items;
+    const answers = await eventsOf(agent, result.sessionId, "await.answered");
+    expect(new Set(answers.map(({ data }) => data.cost_micros))).toEqual(
+      new Set(children.map(({ cost_micros }) => cost_micros)),
+    );
+    expect(children).toHaveLength(2);
+    for (const { id, cost_micros } of children) {
+      const [prompt] = await eventsOf(agent, id, "prompt.accepted");
+      expect(prompt?.data.max_cost_micros).toBeLessThanOrEqual(maxCostMicros / 2);
+      expect(cost_micros - (await lastCall(agent, id))).toBeLessThan(prompt?.data.max_cost_micros ?? 0);
+    }
+    const own = (await sessions.get(result.sessionId)).cost_micros - (await lastCall(agent, result.sessionId));
+    const delegated = children.reduce((sum, { cost_micros }) => sum + cost_micros, 0);
+    expect(delegated).toBeGreaterThan(0);
+    expect(own).toBeLessThan(maxCostMicros - delegated);
   });
 
   test("a budget of nothing makes no call", async () => {
