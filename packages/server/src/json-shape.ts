@@ -34,7 +34,7 @@ export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uin
       let byte = piece[at] as number;
       if (inString) {
         // Most bytes of a large body are passed here.
-        while (!escaped && byte !== QUOTE && byte !== BACKSLASH && ++at < piece.length) byte = piece[at] as number;
+        if (!escaped) while (byte !== QUOTE && byte !== BACKSLASH && ++at < piece.length) byte = piece[at] as number;
         if (at === piece.length) return undefined;
         if (escaped) escaped = false;
         else if (byte === BACKSLASH) escaped = true;
