@@ -9,10 +9,14 @@ const MARK = "uses_default_model";
  * Which model answers: the message's own, else the session's, else the agent's, else the default. All but the agent's are
  * looked up when the message comes.
  */
-export async function modelOfMessage(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
+export async function modelOfMessage(
+  call: Caller,
+  session: Session,
+  { modelId, fallback }: { readonly modelId: string | null; readonly fallback: string },
+): Promise<string | null> {
   if (modelId !== null) return (await modelNamed(call, modelId)).name;
   if (session.model_id !== null) return (await modelNamed(call, session.model_id)).name;
-  return (await followsDefault(call, session)) ? defaultModel(call) : null;
+  return (await followsDefault(call, session)) ? fallback : null;
 }
 
 /** A model that a body names: one that is not there is a mistake in the body, and not a missing page. */
@@ -36,7 +40,8 @@ export async function modelOfAgent(
   return { model: await defaultModel(call), extras: { ...extras, [MARK]: true } };
 }
 
-async function defaultModel({ models, shared }: Caller): Promise<string> {
+/** The tenant's default, else the server's. */
+export async function defaultModel({ models, shared }: Caller): Promise<string> {
   return (await models.default())?.name ?? shared.deps.defaultModel;
 }
 

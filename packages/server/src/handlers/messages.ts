@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { checkUploads } from "../check-uploads.ts";
 import { type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
-import { modelOfMessage } from "../models.ts";
+import { defaultModel, modelOfMessage } from "../models.ts";
 
 /** What is said in a session. */
 export const messageHandlers = {
@@ -29,7 +29,8 @@ export async function acceptMessage(
   params: { session_id: string; agent_id?: string | undefined },
   body: Omit<z.output<typeof MessageInput>, "role">,
 ): Promise<AcceptedMessage> {
-  const session = await sessionIn(call, params);
+  // Both at once: on a database that is elsewhere each is a round trip.
+  const [session, fallback] = await Promise.all([sessionIn(call, params), defaultModel(call)]);
   const content = Array.isArray(body.content) ? body.content : body.content.text;
   checkUploads(content);
   const accepted = await call.sessions.prompt(
@@ -37,7 +38,7 @@ export async function acceptMessage(
     {
       content,
       mode: body.mode,
-      model: await modelOfMessage(call, session, body.model_id),
+      model: await modelOfMessage(call, session, { modelId: body.model_id, fallback }),
       maxCostMicros: body.max_cost_micros,
     },
     call.idempotency,
