@@ -57,8 +57,8 @@ const PromptOptions = z.strictObject({
   maxCostMicros: z.int().nonnegative().nullable().default(null),
   /** What this run does differently, in the words of the session's runtime. */
   options: z.record(z.string(), z.unknown()).optional(),
-  /** Refuse with `conflict` while anything is under way or waits its turn. */
-  whenIdle: z.boolean().default(false),
+  /** Refuse with `conflict` while anything is under way or waits its turn. A caller that saw it idle may say where. */
+  whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
 });
 
 const EditOptions = z.strictObject({
@@ -220,8 +220,11 @@ export function createSessions({
     const facts = [event(accepted(input))];
     const options = { tenant, dueAt: now(), ...(key && { key }) };
     if (typeof input === "string" || !input.whenIdle) return acceptedOf(await store.append(sessionId, facts, options));
+    let seenAt = typeof input.whenIdle === "object" ? input.whenIdle.seenAt : undefined;
     for (;;) {
-      const { run, queue, sequence } = await state(sessionId);
+      const { run, queue, sequence } =
+        seenAt === undefined ? await state(sessionId) : { run: null, queue: [], sequence: seenAt };
+      seenAt = undefined;
       const isBusy = run !== null || queue.length > 0;
       try {
         // Nothing may have come in between. No log ends at NOWHERE: of a busy session only a prompt that is repeated is answered.

@@ -303,6 +303,15 @@ describe("a prompt for an idle session only", () => {
     expect(refused).toMatchObject([{ code: "conflict" }, { code: "conflict" }]);
   });
 
+  test("is refused to a caller that saw it idle too long ago", async () => {
+    const { sessions } = bench();
+    const { id } = await sessions.create(agent);
+    const { sequence: seenAt } = await sessions.state(id);
+    await sessions.prompt(id, { content: "a", whenIdle: { seenAt } });
+    const late = sessions.prompt(id, { content: "b", whenIdle: { seenAt } });
+    await expect(late).rejects.toMatchObject({ code: "conflict" });
+  });
+
   test("is answered again while its own run is under way, if it is sent with the same key", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);

@@ -1,4 +1,4 @@
-import { claudeAgent, derivedId } from "@skein/core";
+import { type SessionState, claudeAgent, derivedId } from "@skein/core";
 import {
   type AgentConfig,
   type Await,
@@ -26,6 +26,8 @@ export interface AskedRun {
   /** Frames up to this event are not for whoever asked. */
   readonly after: number;
   readonly partials: boolean;
+  /** The session just before the run was asked for, if somebody has looked. */
+  readonly state?: SessionState;
 }
 
 /** What is said, and what is said about the session itself. */
@@ -54,7 +56,8 @@ export async function acceptResume(
   { raw, busy = "locked" }: { readonly raw: unknown; readonly busy?: Busy },
 ): Promise<AskedRun> {
   const session = await claudeSession(call, sessionId);
-  const recorded = recordedOptions(await call.sessions.state(sessionId));
+  const state = await call.sessions.state(sessionId);
+  const recorded = recordedOptions(state);
   const gate = recorded && (await openGate(call));
   const given = runOptions(givenOptions(body, raw), recorded);
   const partials = given.include_partial_messages ?? recorded?.include_partial_messages ?? false;
@@ -70,7 +73,7 @@ export async function acceptResume(
     await call.sessions.cancel(sessionId, { reason: "Another prompt took its place." }).catch(() => {});
   const prompt = {
     content,
-    whenIdle: busy === "locked",
+    whenIdle: busy === "locked" && (isIdle(state) ? { seenAt: state.sequence } : true),
     ...(Object.keys(options).length > 0 && { options }),
   };
   const { runId, sequence } = await call.sessions
@@ -79,7 +82,7 @@ export async function acceptResume(
       throw isKnownError(error, "conflict") ? locked(sessionId) : error;
     });
   await keep(call, session, body);
-  return { sessionId, runId, from: sequence - 1, after: 0, partials };
+  return { sessionId, runId, from: sequence - 1, after: 0, partials, state };
 }
 
 /** More in a copy of a session. What is not given is the parent's. */
@@ -201,6 +204,10 @@ async function answeredRun(
   if (disposition !== "accepted" || sequence === null) throw locked(sessionId);
   const run = (await call.sessions.runs(sessionId, { limit: 1 })).items.find(({ id }) => id === runId);
   return { sessionId, runId, from: run ? run.first_sequence - 1 : 0, after: sequence, partials };
+}
+
+function isIdle({ run, queue }: SessionState): boolean {
+  return run === null && queue.length === 0;
 }
 
 function locked(sessionId: string): ApiError {

@@ -1,12 +1,24 @@
 import { claudeAgent, createAgents } from "@skein/core";
 import { ClaudeOptions, isKnownError } from "@skein/protocol";
-import type { Caller } from "../call.ts";
+import type { Caller, Shared } from "../call.ts";
 
 const plain = claudeAgent(ClaudeOptions.parse({}));
 export const CLAUDE_AGENT_ID = plain.id;
 
+/** Tenants of a server that have it. */
+const having = new WeakMap<Shared, Set<string>>();
+
 /** Keeps the built-in agent where `/v1` can show it, in each tenant that has sessions of it. */
-export async function storeClaudeAgent({ agents, principal, shared }: Caller): Promise<void> {
+export async function storeClaudeAgent(call: Caller): Promise<void> {
+  const { shared, principal } = call;
+  const tenants = having.get(shared) ?? new Set();
+  having.set(shared, tenants);
+  if (tenants.has(principal.tenant)) return;
+  await store(call);
+  tenants.add(principal.tenant);
+}
+
+async function store({ agents, principal, shared }: Caller): Promise<void> {
   try {
     await agents.get(CLAUDE_AGENT_ID);
     return;

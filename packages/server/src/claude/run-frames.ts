@@ -77,9 +77,9 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
   return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
 }
 
-async function contextOf(sessions: Sessions, { sessionId, runId }: AskedRun) {
+async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun) {
   const [{ agent, transcript, pending, queue, sequence }, session, runs] = await Promise.all([
-    sessions.state(sessionId),
+    state ?? sessions.state(sessionId),
     sessions.get(sessionId),
     sessions.runs(sessionId, { limit: 200 }),
   ]);

@@ -3,7 +3,12 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
 import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
-import { type ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
+import {
+  type ClaudeSettings,
+  type GuardedProxy,
+  createClaudePolicy,
+  createGuardedProxy,
+} from "@skein/adapters/runtimes/claude-code/policy";
 import { placesWith } from "@skein/adapters/tools";
 import type { Records, Runtime } from "@skein/core";
 import type { AgentConfig } from "@skein/protocol";
@@ -32,6 +37,9 @@ export interface Claude {
 
 export function createClaude({ dataDir, records, settings, allowedAddresses, api }: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
+  let proxy: Promise<GuardedProxy> | undefined;
+  // Looked for again as long as it is missing: it may be installed meanwhile.
+  let problem: string | undefined = "";
   const folder = (tenant: string, name: string): string => {
     const path = join(dataDir, "claude", tenant, name);
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -43,6 +51,8 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     records,
     defaultFolder: (tenant) => folder(tenant, "work"),
     places,
+    proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
+    modelHost: new URL(api.baseUrl ?? MODEL).hostname,
   });
 
   return {
@@ -62,17 +72,25 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       return new Map([["claude-code", runtime]]);
     },
     gate: {
-      problem: async () => sdkProblem(),
+      problem: async () => (problem === undefined ? undefined : (problem = sdkProblem())),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
       inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
-      forget: (sessionId, { tenant }) => policy.forget(sessionId, tenant),
+      forget(sessionId, { tenant }) {
+        runtime?.drop(sessionId);
+        return policy.forget(sessionId, tenant);
+      },
     },
-    close: () => runtime?.close(),
+    close() {
+      runtime?.close();
+      void proxy?.then((started) => started.close());
+    },
   };
 }
 
+/** Where Claude Code finds its model unless it is told. */
+const MODEL = "https://api.anthropic.com";
 const SDK = "@anthropic-ai/claude-agent-sdk";
 
 /** Why there is no Claude Code here; undefined if there is. Looked for and not loaded: it is large, and many servers never need it. */
