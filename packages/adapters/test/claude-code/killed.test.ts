@@ -43,6 +43,14 @@ test("after a kill -9 of the server each session is taken up: nothing is doubled
     play({ text: "Working.", tools: [{ name: "Bash", input: { command: effect } }] }, { text: "It said: $LAST" }),
   );
   const speaking = await sessions.begin(agent, play({ text: "Word. ".repeat(20), chunk: 6, chunkDelayMs: 200 }));
+  const asking = await sessions.begin(
+    claudeAgent({ cwd }),
+    play(
+      { text: "May I?", tools: [{ name: "Bash", input: { command: "echo allowed >> answered" } }] },
+      { text: "Done." },
+    ),
+  );
+  const waiting = await until(async () => (await store.awaits(asking.sessionId))[0]);
   await until(() => existsSync(join(cwd, "begun")));
   await until(() => simulator.ledger.calls({ outcome: "open" }).length > 0);
   server.kill("SIGKILL");
@@ -68,7 +76,15 @@ test("after a kill -9 of the server each session is taken up: nothing is doubled
   expect(only(spoke, "session.completed")[0]?.data.final_response).toBe("Word. ".repeat(20).trimEnd() + " ");
   expect(readFileSync(join(cwd, "effects"), "utf8")).toBe("once\n");
 
-  for (const { sessionId } of [working, speaking]) {
+  // The question outlived the server: its answer goes on in the same run.
+  expect((await sessions.get(asking.sessionId)).status).toBe("awaiting");
+  await sessions.answer(asking.sessionId, waiting.tool_use_id, { content: "allow" });
+  const answered = await ended(asking.sessionId);
+  expect(only(answered, "session.completed")).toHaveLength(1);
+  expect(only(answered, "session.started")).toHaveLength(1);
+  expect(readFileSync(join(cwd, "answered"), "utf8")).toBe("allowed\n");
+
+  for (const { sessionId } of [working, speaking, asking]) {
     const transcript = await sessions.transcript(sessionId);
     const blocks = transcript.flatMap(({ content }) => (typeof content === "string" ? [] : content));
     const asked = blocks.filter(({ type }) => type === "tool_use").map(({ id }) => id);

@@ -54,6 +54,29 @@ test("a process is started ahead for the next session like the last one: whoever
   expect(pids).toHaveLength(3);
 }, 120_000);
 
+test("no more processes start at once than may", async () => {
+  let starting = 0;
+  let most = 0;
+  const world = await createWorld({
+    children: { maxStarting: 1 },
+    spawn: ({ command, args, cwd, env, signal }) => {
+      const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
+      starting += 1;
+      most = Math.max(most, starting);
+      // Its first word is that it is up.
+      child.stdout.once("data", () => (starting -= 1));
+      return child;
+    },
+  });
+  const runs = await Promise.all([1, 2, 3].map(() => world.run(play({ text: "Up." }))));
+  expect(runs.map(({ events }) => only(events, "session.completed")[0]?.data.final_response)).toEqual([
+    "Up.",
+    "Up.",
+    "Up.",
+  ]);
+  expect(most).toBe(1);
+}, 120_000);
+
 test("a session goes on on a machine whose disk never saw it", async () => {
   const store = createMemoryStore();
   const here = await createWorld({ store });

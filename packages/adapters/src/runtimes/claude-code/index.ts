@@ -41,6 +41,8 @@ export interface ClaudeCode extends Runtime {
    * none is ready; then any id will do.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
+  /** Ends the idle process of a session that is gone. */
+  drop(sessionId: string): void;
   /** Ends every process that is idle. Those that work end with their drive. */
   close(): void;
 }
@@ -72,7 +74,8 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
       }
     },
     reserve: (tenant, options) => children.reserve(kindOf(tenant, options)),
-    close: () => children.close(),
+    drop: children.drop,
+    close: children.close,
   };
 }
 

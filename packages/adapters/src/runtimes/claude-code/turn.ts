@@ -138,7 +138,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   const stopping = (): void => {
     if (signal.reason === LEASE_LOST) leave("lost");
-    else later(GRACE_MS, () => leave("stopped"));
+    // Nobody knows when an answer comes: it is waited for elsewhere.
+    else later(questions.isOpen ? 0 : GRACE_MS, () => leave("stopped"));
   };
   const stopListening = deps.store.onNews((id, events) => {
     // What this turn wrote itself is known.

@@ -1,0 +1,118 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
+import { type AddressInfo, type Socket, connect, isIP } from "node:net";
+import type { Duplex } from "node:stream";
+import { type GuardedRequestOptions, checkUrl, guardedLookup } from "../../tools/guarded-request.ts";
+import { isPublicAddress } from "../../tools/public-address.ts";
+
+/** A way out for child processes, on loopback. What it does not know by its password is refused. */
+export interface GuardedProxy {
+  /** `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. */
+  readonly url: string;
+  close(): void;
+}
+
+/** About a connection and not about the message: they end here. */
+const OF_THE_CONNECTION = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/**
+ * A proxy that connects only to addresses that were checked, and to that very one: Claude Code calls MCP servers itself,
+ * and the names in a request could mean another machine when it does than when they were looked at.
+ */
+export async function createGuardedProxy(
+  places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
+): Promise<GuardedProxy> {
+  const { allowsAddress = isPublicAddress } = places;
+  const lookup = guardedLookup(allowsAddress, places.lookup);
+  const password = randomBytes(24).toString("base64url");
+  const expected = Buffer.from(`Basic ${Buffer.from(`skein:${password}`).toString("base64")}`);
+  const open = new Set<Duplex>();
+
+  function isKnown({ headers }: IncomingMessage): boolean {
+    const given = Buffer.from(headers["proxy-authorization"] ?? "");
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  /** Where a request goes, if it may go there as far as can be seen before its name is resolved. */
+  function target(text: string): URL | undefined {
+    if (!URL.canParse(text)) return undefined;
+    const url = new URL(text);
+    const host = hostOf(url);
+    try {
+      checkUrl(url, places);
+    } catch {
+      return undefined;
+    }
+    return isIP(host) === 0 || allowsAddress(host) ? url : undefined;
+  }
+
+  function forward(incoming: IncomingMessage, answer: ServerResponse): void {
+    if (!isKnown(incoming)) return void answer.writeHead(407).end();
+    const url = target(incoming.url ?? "");
+    if (url?.protocol !== "http:") return void answer.writeHead(403).end();
+    const kept = Object.entries(incoming.headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
+    // The address decides who is meant, not a header that may say something else.
+    const headers = { ...Object.fromEntries(kept), host: url.host };
+    const outgoing = request(url, { method: incoming.method, headers, lookup, agent: false }, (response) => {
+      const answered = Object.entries(response.headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
+      answer.writeHead(response.statusCode ?? 502, Object.fromEntries(answered));
+      response.pipe(answer);
+      response.on("error", () => answer.destroy());
+    });
+    outgoing.on("error", () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()));
+    answer.on("close", () => outgoing.destroy());
+    incoming.pipe(outgoing);
+  }
+
+  function tunnel(incoming: IncomingMessage, client: Duplex, head: Buffer): void {
+    hold(client);
+    const refuse = (status: string): void => void client.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+    if (!isKnown(incoming)) return refuse("407 Proxy Authentication Required");
+    const url = target(`https://${incoming.url ?? ""}`);
+    if (!url) return refuse("403 Forbidden");
+    const server: Socket = connect({ host: hostOf(url), port: Number(url.port || 443), lookup });
+    hold(server);
+    let isOpen = false;
+    server.on("connect", () => {
+      isOpen = true;
+      client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+      server.write(head);
+      client.pipe(server).pipe(client);
+    });
+    server.on("close", () => (isOpen ? client.destroy() : refuse("502 Bad Gateway")));
+    client.on("close", () => server.destroy());
+  }
+
+  function hold(socket: Duplex): void {
+    open.add(socket);
+    // Its end is heard of by its close.
+    socket.on("error", () => {}).on("close", () => open.delete(socket));
+  }
+
+  const server = createServer(forward).on("connect", tunnel);
+  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  // It is no reason for this process to live.
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://skein:${password}@127.0.0.1:${port}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
