@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { caller, folder, testServer } from "./world.ts";
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
@@ -33,10 +34,22 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect(skein(data, "keys", "revoke", "guest")).toMatchObject({ status: 1, stderr: expect.stringMatching(/no key/) });
 });
 
+test("a key may have several scopes", async () => {
+  const data = folder();
+  const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
+  const made = skein(data, "keys", "make", "analyst", "--scope", "run,sql");
+  expect(skein(data, "keys", "list").stdout).toMatch(/"analyst" {2}default {2}run,sql /);
+  const analyst = caller(url, made.stdout.trim());
+  expect((await analyst("POST", "/v1/sessions", {})).status).toBe(422);
+  expect((await analyst("POST", "/v1/sql", {})).status).toBe(422);
+  expect((await analyst("POST", "/v1/agents", {})).status).toBe(403);
+});
+
 test.each([
   [["keys"], 2, /Expected/],
   [["keys", "make"], 2, /Expected/],
   [["keys", "make", "a", "--scope", "god"], 2, /no scope/],
+  [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is no scope/],
   [["keys", "make", "a", "--tenant", "$keys"], 2, /no tenant/],
 ])("skein %j is a sentence and exit code %i", (args, status, sentence) => {
   expect(skein(folder(), ...args)).toMatchObject({ status, stderr: expect.stringMatching(sentence) });
@@ -57,6 +70,7 @@ test("doctor says what is there, what is not yet and what is wrong", () => {
   expect(fresh.status).toBe(0);
   expect(fresh.stdout).toMatch(/note {3}model .*simulator/);
   expect(fresh.stdout).toMatch(/note {3}store .*not there yet/);
+  expect(fresh.stdout).toMatch(hasBubblewrap ? /ok {5}sql .*sandbox of bubblewrap/ : /note {3}sql .*is off/);
   expect(fresh.stdout).toMatch(/(?:ok {4}|note {2}) claude {4}Claude Code runs in a process (?:namespace|group)/);
   writeFileSync(join(data, "skein.db"), "this is no database, whatever its name says".repeat(50));
   writeFileSync(join(data, "skein.config.ts"), "export default 7;");

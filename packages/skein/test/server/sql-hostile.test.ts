@@ -54,12 +54,7 @@ async function answered(sql: string): Promise<Answer> {
   }
 }
 
-beforeAll(async () => {
-  if (!hasBubblewrap) return;
-  writeFileSync(secretFile, SECRET);
-  port.listen(0, "127.0.0.1");
-  await once(port, "listening");
-  portNumber = (port.address() as { port: number }).port;
+async function start(): Promise<void> {
   server = spawn(process.execPath, [bin, "serve", "--port", "0", "--data", data], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "", CANARY: SECRET },
@@ -72,7 +67,16 @@ beforeAll(async () => {
   }
   url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? "";
   key = readFileSync(join(data, "admin-key"), "utf8").trim();
-});
+}
+
+beforeAll(async () => {
+  if (!hasBubblewrap) return;
+  writeFileSync(secretFile, SECRET);
+  port.listen(0, "127.0.0.1");
+  await once(port, "listening");
+  portNumber = (port.address() as { port: number }).port;
+  await start();
+}, 60_000);
 
 afterAll(async () => {
   port.close();
@@ -244,6 +248,20 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(await once(server, "exit")).toEqual([0, null]);
     await expect.poll(processesLeft, { timeout: 10_000 }).toEqual([]);
     expect(readdirSync(join(data, "sql"))).toEqual([]);
+  });
+
+  test("a server that is killed takes its statements with it, and the next one removes its copies", async () => {
+    await start();
+    await answered("SELECT 1");
+    void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});
+    await expect.poll(() => processesLeft().length, { timeout: 20_000 }).toBeGreaterThan(1);
+    server.kill("SIGKILL");
+    await once(server, "exit");
+    await expect.poll(processesLeft, { timeout: 20_000 }).toEqual([]);
+    expect(readdirSync(join(data, "sql"))).toEqual([String(server.pid)]);
+    await start();
+    await answered("SELECT 1");
+    expect(readdirSync(join(data, "sql"))).toEqual([String(server.pid)]);
   });
 });
 
