@@ -39,7 +39,7 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   // A literal address is never looked up, so it is checked here.
   if (isIP(host) !== 0 && !allowsAddress(host)) throw notAllowed(url);
   const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const lookup = guardedLookup(allowsAddress, options.lookup ?? systemLookup);
+  const lookup = guardedLookup(allowsAddress, options.lookup);
   const response = await send(url, { lookup, post: options.post }, stop);
   const { headers, statusCode: status = 0 } = response;
   const encoding = headers["content-encoding"] ?? "identity";
@@ -62,7 +62,11 @@ export function checkUrl(
   if (!allowsPort(port)) throw new Error(`Port ${port} is not fetched from.`);
 }
 
-function guardedLookup(allowsAddress: (address: string) => boolean, lookup: typeof systemLookup): LookupFunction {
+/** Resolves names to addresses that may be connected to, and to no others. */
+export function guardedLookup(
+  allowsAddress: (address: string) => boolean,
+  lookup: typeof systemLookup = systemLookup,
+): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return callback(error, "", 0);

@@ -199,6 +199,7 @@ describe("opened by the operator", () => {
     plugins: { lint: join(folder, "plugin") },
     mcpServers: {
       git: { command: "/usr/bin/git-mcp", args: ["--stdio"], env: { GIT_TOKEN: "canary-git" } },
+      docs: { type: "http", url: "http://docs.example.com/mcp" },
       wiki: { type: "http", url: "http://10.0.0.7/mcp", headers: { authorization: "canary-wiki" } },
     },
   });
@@ -243,6 +244,8 @@ describe("opened by the operator", () => {
     [{ mcp_servers: { g: { command: "/usr/bin/git-mcp", args: ["--stdio", "--evil"] } } }, "not_allowed"],
     [{ mcp_servers: { g: { command: "git", env: { GIT_TOKEN: "mine" } } } }, "not_allowed"],
     [{ mcp_servers: { w: { command: "wiki" } } }, "admitted"],
+    [{ mcp_servers: { w: { command: "docs" } } }, "admitted"],
+    [{ mcp_servers: { w: { type: "http", url: "http://docs.example.com/admin" } } }, "not_allowed"],
   ])("%j: %s", async (options, code) => {
     expect(await refusal(options, settings())).toBe(code);
   });

@@ -136,7 +136,9 @@ test("no secret is in arguments, logs, errors or events; the child has an enviro
     Object.keys(start?.env ?? {})
       .filter((name) => !/^(CLAUDE_|ANTHROPIC_)/.test(name))
       .sort(),
-  ).toEqual(["HOME", "LANG", "MY_TOKEN", "PATH", "PWD", "SHLVL", "TMPDIR", "_"].sort());
+  ).toEqual(
+    ["HOME", "HTTPS_PROXY", "HTTP_PROXY", "LANG", "MY_TOKEN", "NO_PROXY", "PATH", "PWD", "SHLVL", "TMPDIR", "_"].sort(),
+  );
 
   const { sessions } = (await server.call("GET", "/api/v1/sessions")).body as unknown as { sessions: { id: string }[] };
   const id = sessions[0]?.id;

@@ -21,6 +21,7 @@ import {
 import { putSecrets, takeSecrets } from "./secrets.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
+export { type GuardedProxy, createGuardedProxy } from "../guarded-proxy.ts";
 export { ClaudeSettings } from "./settings.ts";
 
 /** Whose request it is, and for which session. */
@@ -61,6 +62,10 @@ export interface ClaudePolicyDeps {
   readonly defaultFolder: (tenant: string) => string;
   /** What may be called besides the public internet. */
   readonly places?: Places;
+  /** The proxy through which a child reaches MCP servers that a request chose: it checks where a name leads. */
+  readonly proxy?: () => Promise<string>;
+  /** Where the model is: a host that children call without the proxy. */
+  readonly modelHost?: string | undefined;
 }
 
 /** What is kept of a session beside its log. */
@@ -77,6 +82,7 @@ const KIND = "claude_session";
 
 export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
   const { settings, records, places = {} } = deps;
+  const ownHosts = hostsOf(settings, deps.modelHost);
   const folders = createFolders(settings.roots, settings.folders);
 
   async function keptOf(tenant: string, sessionId: string): Promise<Kept> {
@@ -93,7 +99,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     checkVariables(options, settings);
     checkSettings(options, settings);
     checkPlugins(options, settings);
-    checkMcpServers(options, settings, places);
+    checkMcpServers(options, settings, { ...places, ownHosts });
     checkHooks(options, places);
   }
 
@@ -109,6 +115,15 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
         sandbox: { ...sandbox, allowed_paths: await all("sandbox.allowed_paths", sandbox.allowed_paths) },
       }),
     };
+  }
+
+  /** Variables for a child that calls addresses of a request. */
+  async function proxied({ mcp_servers }: ClaudeOptions): Promise<Record<string, string>> {
+    const isForeign = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
+    if (!isForeign || !deps.proxy) return {};
+    const url = await deps.proxy();
+    const direct = ["127.0.0.1", "::1", "localhost", ...ownHosts].join(",");
+    return { HTTP_PROXY: url, HTTPS_PROXY: url, NO_PROXY: direct };
   }
 
   function mayBypass({ isAdmin, sandboxed }: { readonly isAdmin: boolean; readonly sandboxed: boolean }): void {
@@ -162,8 +177,12 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
         ...(whole.mcp_servers && {
           mcp_servers: Object.fromEntries(mcpServers) as NonNullable<ClaudeOptions["mcp_servers"]>,
         }),
-        // Claude Code refuses this mode to root unless it is told that a sandbox is around it.
-        ...(bypass && { env: { ...whole.env, IS_SANDBOX: "1" } }),
+        env: {
+          ...whole.env,
+          ...(await proxied(whole)),
+          // Claude Code refuses this mode to root unless it is told that a sandbox is around it.
+          ...(bypass && { IS_SANDBOX: "1" }),
+        },
         secrets: [...Object.values(kept.secrets), ...secretsOf(settings)],
       };
     },
@@ -179,4 +198,12 @@ function secretsOf({ mcpServers }: ClaudeSettings): readonly string[] {
   return Object.values(mcpServers).flatMap((server) =>
     Object.values(server.type === "stdio" ? server.env : server.headers),
   );
+}
+
+/** What is called without the proxy, because it is the operator's own. */
+function hostsOf({ mcpServers }: ClaudeSettings, modelHost: string | undefined): readonly string[] {
+  const servers = Object.values(mcpServers).flatMap((server) =>
+    server.type === "stdio" ? [] : [new URL(server.url).hostname],
+  );
+  return [...servers, ...(modelHost === undefined ? [] : [modelHost])];
 }

@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
+import { isIP } from "node:net";
 import { type ClaudeOptions, KnownError } from "@skein/protocol";
 import { RE2JS } from "re2js";
 import { type GuardedRequestOptions } from "../../../tools/guarded-request.ts";
@@ -75,7 +76,11 @@ export function checkPlugins({ plugins }: Given, { plugins: named }: ClaudeSetti
       throw closed("plugins", "this plugin", Object.keys(named));
 }
 
-export function checkMcpServers({ mcp_servers }: Given, { mcpServers }: ClaudeSettings, places: Places): void {
+export function checkMcpServers(
+  { mcp_servers }: Given,
+  { mcpServers }: ClaudeSettings,
+  { ownHosts, ...places }: Places & { readonly ownHosts: readonly string[] },
+): void {
   for (const [name, server] of Object.entries(mcp_servers ?? {})) {
     const field = `mcp_servers.${name.slice(0, 100)}`;
     if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
@@ -83,7 +88,12 @@ export function checkMcpServers({ mcp_servers }: Given, { mcpServers }: ClaudeSe
     if (server.type === "stdio") {
       if (!registered(server, mcpServers)) throw closed(field, "this MCP server", Object.keys(mcpServers));
       if (Object.keys(server.env).length > 0) throw closed(`${field}.env`, "the environment of its MCP servers");
-    } else checkUrl(`${field}.url`, server.url ?? "", places);
+    } else {
+      checkUrl(`${field}.url`, server.url ?? "", places);
+      // A name of the operator's is not looked up by the proxy. An address is what it says, and was checked.
+      const { hostname } = new URL(server.url ?? "");
+      if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, "this host");
+    }
     checkHeaders(`${field}.headers`, server.headers);
   }
 }
@@ -144,6 +154,10 @@ function checkHeaders(field: string, headers: Readonly<Record<string, string>>):
       throw invalid(field, "This is no header that HTTP allows.");
     }
   }
+}
+
+function isAddress(hostname: string): boolean {
+  return isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
 }
 
 export function invalid(field: string, sentence: string): KnownError {
