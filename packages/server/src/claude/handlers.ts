@@ -12,7 +12,7 @@ import { currentRun, streamRun, takenUp } from "./stream.ts";
 export const claudeHandlers = {
   claudeHealth: async (_, call) => health(call),
   async query({ body }, call) {
-    const run = (await takenUp(call)) ?? (await acceptQuery(call, body, call.request.body));
+    const run = async () => (await takenUp(call)) ?? acceptQuery(call, body, call.request.body);
     return streamRun(call, run, { stopOnDisconnect: body.stop_on_disconnect });
   },
   async querySingle({ body }, call) {
@@ -35,15 +35,15 @@ export const claudeHandlers = {
   },
   async streamClaudeSession({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
-    return streamRun(call, (await takenUp(call, session_id)) ?? (await currentRun(call, session_id)));
+    return streamRun(call, async () => (await takenUp(call, session_id)) ?? currentRun(call, session_id));
   },
   async resumeClaudeSession({ params: { session_id }, body }, call) {
-    const run =
-      (await takenUp(call, session_id)) ?? (await acceptResume(call, session_id, body, { raw: call.request.body }));
+    const raw = call.request.body;
+    const run = async () => (await takenUp(call, session_id)) ?? acceptResume(call, session_id, body, { raw });
     return streamRun(call, run, { stopOnDisconnect: body.stop_on_disconnect });
   },
   async forkClaudeSession({ params: { session_id }, body }, call) {
-    const run = (await takenUp(call)) ?? (await acceptFork(call, session_id, body, call.request.body));
+    const run = async () => (await takenUp(call)) ?? acceptFork(call, session_id, body, call.request.body);
     return streamRun(call, run, { stopOnDisconnect: body.stop_on_disconnect });
   },
   interruptClaudeSession: ({ params }, call) => interrupt(call, params.session_id),

@@ -9,11 +9,16 @@ import { sendRun } from "./run-frames.ts";
 /** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
 export async function streamRun(
   call: Call,
-  run: AskedRun,
+  asked: () => Promise<AskedRun>,
   { stopOnDisconnect = false }: { stopOnDisconnect?: boolean } = {},
 ): Promise<typeof TAKEN_OVER> {
   const { shared, principal, reply, sessions } = call;
+  // Before anything is begun: a run whose stream is refused would be one that nobody knows of.
   const giveBack = shared.meter.stream(principal.keyId);
+  const run = await asked().catch((error: unknown) => {
+    giveBack();
+    throw error;
+  });
   reply.hijack();
   const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
   const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });

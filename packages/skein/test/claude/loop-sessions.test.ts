@@ -326,6 +326,21 @@ test("what is wrong is said in the one error body, with seed 000's codes", async
   ]);
 });
 
+test("a key that has no stream left begins nothing", async () => {
+  const server = await testServer({ limits: { streams: 1 } });
+  const { path } = await begun(server);
+  const first = await open(server, `${path}/resume`, { prompt: scripted("Wait.", [{ hang: true }]) });
+  await first.until(({ event }) => event === "init");
+  const other = await begun(server);
+  await expect(all(server, `${other.path}/resume`, { prompt: "x" })).rejects.toMatchObject({
+    status: 429,
+    code: "RATE_LIMIT_EXCEEDED",
+  });
+  expect((await server.call("GET", `${other.path}/messages`)).body).toMatchObject({ total: 0 });
+  await server.call("POST", `${path}/interrupt`);
+  await first.end();
+});
+
 test("a key that asks too often is told so in the seed's words", async () => {
   const server = await testServer({ limits: { requestBurst: 3, requestsPerSecond: 0.01 } });
   const codes = [];

@@ -194,6 +194,27 @@ test("structured output is in the result, and what does not fit is 422", async (
   expect([refused.status, refused.body.error.code]).toEqual([422, "STRUCTURED_OUTPUT_VALIDATION_ERROR"]);
 });
 
+test("pieces of a message come after everything that was before it, and before the message itself", async () => {
+  const turn = (n: number) => ({ text: `Part ${n}.`, tools: [{ name: "Bash", input: { command: `echo ${n}` } }] });
+  const frames = await query({
+    prompt: scripted("pieces", [turn(1), turn(2), { text: "End." }]),
+    allowed_tools: ["Bash"],
+    include_partial_messages: true,
+  });
+  const order = frames.flatMap(({ event, data }) =>
+    event === "partial"
+      ? [`piece ${String(data["uuid"])}`]
+      : event === "message"
+        ? [`${data.type} ${String(data["uuid"])}`]
+        : [],
+  );
+  const said = [...new Set(order)].map((name) => name.split(" "));
+  const kinds = said.map(([kind]) => kind);
+  expect(kinds).toEqual(["user", "piece", "assistant", "user", "piece", "assistant", "user", "piece", "assistant"]);
+  for (const [index, [kind, uuid]] of said.entries())
+    if (kind === "piece") expect(said[index + 1]).toEqual(["assistant", uuid]);
+});
+
 test("a key for the request begins one session, however often it is sent", async () => {
   const body = { prompt: scripted("once", [{ text: "Once." }]) };
   const key = { "idempotency-key": "query-once" };
