@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { type AgentOptions, type AgentResult } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { scripted, simulatedAgent } from "./simulated.ts";
@@ -97,6 +98,21 @@ test("a file that the API does not give out is said to be, and the run goes on",
   );
   expect(result).toMatchObject({ finalAnswer: "Here", error: null });
   expect(rows(result, "file_error")[0]).toMatchObject({ file_id: "file_gone" });
+});
+
+test("a file is fetched up to the limit, and refused beyond it", async () => {
+  const { agent, simulator } = await simulatedAgent({ ...coding, files: await folder() });
+  const made = async (content: string): Promise<string> => {
+    const { generatedFiles } = await agent.run(scripted(content, charting("a.csv", content)));
+    return String(generatedFiles[0]?.["file_id"]);
+  };
+  const model = createAnthropicModel({ apiKey: "none", baseUrl: simulator.url, fileLimit: 5 });
+  const never = new AbortController().signal;
+  expect(Buffer.from((await model.download(await made("12345"), never)).bytes).toString()).toBe("12345");
+  await expect(model.download(await made("123456"), never)).rejects.toMatchObject({
+    failure: { code: "file_too_large" },
+    retryable: false,
+  });
 });
 
 test("without a place for files the run says so instead of losing them silently", async () => {

@@ -135,6 +135,7 @@ test("a child that is begun again after a crash is the same child, with one prom
       toolUseId: "toolu_sub",
       agent: "Reader",
       input: { prompt: "Read." },
+      maxCostMicros: null,
     });
   const [first, second] = await Promise.all([start(), start()]);
   expect(first).toEqual(second);
