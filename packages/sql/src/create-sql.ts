@@ -9,7 +9,7 @@ import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
 import { withoutReadCalls } from "./read-calls.ts";
 import { SqlError } from "./sql-error.ts";
-import { isStatement, splitStatements } from "./statements.ts";
+import { statementsOf } from "./statements.ts";
 import { filePlaces } from "./pushdown.ts";
 import { BASE, TABLES } from "./tables/schema.ts";
 import { type FoundFiles, createTranscripts } from "./transcripts.ts";
@@ -280,11 +280,6 @@ function placeOfCopy(folder: string, library: LibraryConfig): CopyPlace | null {
     if (isDataNotFoundError(error)) return null;
     throw error;
   }
-}
-
-function statementsOf(sql: string): readonly string[] {
-  const { whole, rest } = splitStatements(sql);
-  return isStatement(rest) ? [...whole, rest] : whole;
 }
 
 /** The strict reader met what it cannot read, or a line that is longer than it expected. */

@@ -5,6 +5,6 @@ export { EXAMPLES, type Example } from "./examples.ts";
 export { initSql } from "./init-sql.ts";
 export { exportTables } from "./export-tables.ts";
 export { copyStatus, type CopyStatus, removeCopy } from "./copy/copy-status.ts";
-export { splitStatements, type Statements } from "./statements.ts";
+export { splitStatements, type Statements, statementsOf } from "./statements.ts";
 export { SqlError } from "./sql-error.ts";
 export type { Column, Row, Value } from "./values.ts";

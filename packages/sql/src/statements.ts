@@ -28,6 +28,12 @@ export function splitStatements(sql: string): Statements {
   }
 }
 
+/** Every statement of a text, whether the last one ends with a semicolon or not. */
+export function statementsOf(sql: string): readonly string[] {
+  const { whole, rest } = splitStatements(sql);
+  return isStatement(rest) ? [...whole, rest] : whole;
+}
+
 /** More than blanks and comments. */
 export function isStatement(sql: string): boolean {
   return sql.replaceAll(/--[^\n]*|\/\*[^]*?\*\//g, "").trim() !== "";

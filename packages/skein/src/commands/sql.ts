@@ -86,7 +86,7 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
   };
   if (word === "cache") return cache(name, { ...place, afresh: values.afresh === true, screen });
   if (word === "init") {
-    screen.out(initSql(values.root?.[0]));
+    screen.out(await initSql(values.root?.[0]));
     return EXIT.completed;
   }
   if (word === "examples" && name === undefined) {

@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { dataFolder, skein } from "../cli/skein.ts";
+import { dataFolder, lines, skein, start } from "../cli/skein.ts";
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
@@ -69,4 +69,61 @@ describe("skein sql", () => {
     expect(out).toContain("claude.responses.parquet");
     expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
   });
+});
+
+describe("skein sql cache", () => {
+  const age = (folder: string): void => {
+    const old = new Date(Date.now() - 60_000);
+    utimesSync(join(folder, ".claude", "projects", "p", `${SESSION}.jsonl`), old, old);
+  };
+
+  test("says where the copy is, makes it once although several are asked to, and removes it", async () => {
+    const folder = home("kept");
+    age(folder);
+    expect((await skein(folder, "sql", "cache")).out).toContain("There is none yet");
+    const built = await Promise.all([1, 2, 3].map(() => skein(folder, "sql", "cache", "build")));
+    expect(built.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(built.map(({ out }) => out).join("")).toContain("1 files added, 0 removed");
+    const [file = ""] = (await skein(folder, "sql", "cache")).out.split("\n");
+    expect(existsSync(file)).toBe(true);
+    expect(file.startsWith(join(folder, ".cache", "skein", "sql"))).toBe(true);
+    expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
+    expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl")).out)).toEqual([{ content: "kept", n: 1 }]);
+    expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl", "--no-cache")).out)).toEqual([
+      { content: "kept", n: 1 },
+    ]);
+    expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
+    expect(existsSync(file)).toBe(false);
+    expect(await skein(folder, "sql", "cache", "nothing")).toMatchObject({ code: 2 });
+  });
+});
+
+test("a chart is drawn for a series, and for nothing else", async () => {
+  const folder = home("x");
+  const chart = await skein(folder, "sql", "SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--plot");
+  expect(chart.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
+  expect(await skein(folder, "sql", "SELECT 'a' AS name", "--plot")).toMatchObject({ code: 2 });
+});
+
+test("an answer is written as Parquet, over nothing", async () => {
+  const folder = home("x");
+  const file = join(folder, "it's.parquet");
+  expect(await skein(folder, "sql", `${PROMPTS}; -- done`, "--parquet", file)).toMatchObject({ code: 0 });
+  const quoted = file.replaceAll("'", "''");
+  expect(lines((await skein(folder, "sql", `FROM '${quoted}'`, "--jsonl")).out)).toEqual([{ content: "x", n: 1 }]);
+  expect(await skein(folder, "sql", PROMPTS, "--parquet", file)).toMatchObject({ code: 4 });
+});
+
+test("an answer comes as it is made: a reader that has had enough ends it", async () => {
+  const { child, ended, says } = start(home("x"), ["sql", "SELECT range AS n FROM range(100000000000)", "--jsonl"]);
+  await says('{"n":5}');
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0 });
+});
+
+test("init prints what the stock shell can run", async () => {
+  const { code, out } = await skein(home("x"), "sql", "init");
+  expect(code).toBe(0);
+  expect(out).toContain("What differs here");
+  expect(out).toContain("CREATE OR REPLACE VIEW main.claude_conversations");
 });

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Row, Sql, SqlStream } from "@skein/sql";
+import { type Row, type Sql, type SqlStream, statementsOf } from "@skein/sql";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { type Format, createFormatter } from "./formats.ts";
 import type { Output } from "./output.ts";
@@ -42,7 +42,9 @@ async function writePlot({ columns, rows }: SqlStream, { output, columns: width 
 /** Writes the answer to a file of its own. A file that exists is never written over. */
 export async function writeParquet(database: Sql, statement: string, file: string): Promise<number> {
   if (existsSync(file)) return EXIT.io;
-  const one = statement.trim().replace(/;\s*$/, "");
+  const [one = "", ...others] = statementsOf(statement);
+  if (others.length > 0)
+    throw new UsageError(`A Parquet file has one answer, and these are ${others.length + 1} statements.`);
   await database.run(`COPY (${one}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet)`);
   return EXIT.completed;
 }

@@ -1,0 +1,61 @@
+/** The original extension's table functions as macros, for a DuckDB without Skein: its columns, in its words and types. */
+const READ = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 67108864, filename = true";
+
+const text = (json: string, path: string): string => `json_extract_string(${json}, '$.${path}')`;
+const number = (json: string, path: string): string => `TRY_CAST(${text(json, path)} AS BIGINT)`;
+
+export const READ_MACROS = `
+CREATE OR REPLACE MACRO read_conversations(path, source := 'claude') AS TABLE
+WITH lines AS (
+  SELECT filename, row_number() OVER () AS n, json,
+    split_part(filename, '/projects/', -1) AS rest, json_extract(json, '$.message') AS message
+  FROM read_ndjson_objects(path || '/projects/**/*.jsonl', ${READ})
+), placed AS (
+  SELECT *, n - min(n) OVER (PARTITION BY filename) + 1 AS line_number,
+    first_value(${text("json", "cwd")} IGNORE NULLS) OVER (PARTITION BY filename ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS project
+  FROM lines
+), tools AS (
+  SELECT *, list_filter(json_extract(message, '$.content[*]'), lambda b: json_extract_string(b, '$.type') = 'tool_use')[1] AS tool FROM placed
+)
+SELECT 'claude' AS source,
+  CASE WHEN len(string_split(rest, '/')) > 2 THEN string_split(rest, '/')[2] ELSE parse_filename(filename, true) END AS session_id,
+  coalesce(project, split_part(rest, '/', 1)) AS project_path, split_part(rest, '/', 1) AS project_dir,
+  parse_filename(filename) AS file_name, starts_with(parse_filename(filename), 'agent-') AS is_agent, line_number,
+  CASE WHEN json IS NULL THEN '_parse_error' ELSE ${text("json", "type")} END AS message_type, ${text("json", "uuid")} AS uuid,
+  ${text("json", "parentUuid")} AS parent_uuid, ${text("json", "timestamp")} AS timestamp, ${text("message", "role")} AS message_role,
+  CASE WHEN json_type(message, '$.content') = 'VARCHAR' THEN ${text("message", "content")}
+    WHEN json_type(message, '$.content') = 'ARRAY' THEN array_to_string(json_extract_string(message, '$.content[*].text'), chr(10))
+    ELSE coalesce(${text("json", "content")}, ${text("json", "summary")}) END AS message_content,
+  ${text("message", "model")} AS model, ${text("tool", "name")} AS tool_name, ${text("tool", "id")} AS tool_use_id,
+  json_extract(tool, '$.input')::VARCHAR AS tool_input, ${number("message", "usage.input_tokens")} AS input_tokens,
+  ${number("message", "usage.output_tokens")} AS output_tokens,
+  ${number("message", "usage.cache_creation_input_tokens")} AS cache_creation_tokens,
+  ${number("message", "usage.cache_read_input_tokens")} AS cache_read_tokens, NULL::BIGINT AS reasoning_tokens,
+  ${text("json", "slug")} AS slug, ${text("json", "gitBranch")} AS git_branch, ${text("json", "cwd")} AS cwd,
+  ${text("json", "version")} AS version, ${text("message", "stop_reason")} AS stop_reason, ${text("json", "effort")} AS reasoning_effort,
+  NULL::VARCHAR AS repository
+FROM tools;
+
+CREATE OR REPLACE MACRO read_plans(path, source := 'claude') AS TABLE
+SELECT 'claude' AS source, NULL::VARCHAR AS session_id, parse_filename(filename, true) AS plan_name,
+  parse_filename(filename) AS file_name, filename AS file_path, content, size AS file_size
+FROM read_text(path || '/plans/*.md');
+
+CREATE OR REPLACE MACRO read_todos(path, source := 'claude') AS TABLE
+SELECT 'claude' AS source, regexp_extract(parse_filename(filename, true), '^(.*)-agent-', 1) AS session_id,
+  regexp_extract(parse_filename(filename, true), '-agent-(.*)$', 1) AS agent_id, parse_filename(filename) AS file_name, item_index,
+  ${text("item", "content")} AS content, ${text("item", "status")} AS status, ${text("item", "activeForm")} AS active_form
+FROM (
+  SELECT filename, unnest(json_extract(content::JSON, '$[*]')) AS item, generate_subscripts(json_extract(content::JSON, '$[*]'), 1) - 1 AS item_index
+  FROM read_text(path || '/todos/*.json') WHERE json_valid(content)
+);
+
+CREATE OR REPLACE MACRO read_history(path, source := 'claude') AS TABLE
+SELECT 'claude' AS source, line_number, ${number("json", "timestamp")} AS timestamp_ms, ${text("json", "project")} AS project,
+  ${text("json", "sessionId")} AS session_id, ${text("json", "display")} AS display, json_extract(json, '$.pastedContents')::VARCHAR AS pasted_contents
+FROM (SELECT row_number() OVER () AS line_number, json FROM read_ndjson_objects(path || '/history.jsonl', ${READ}));
+
+CREATE OR REPLACE MACRO read_stats(path, source := 'claude') AS TABLE
+SELECT 'claude' AS source, ${text("day", "date")} AS date, ${number("day", "messageCount")} AS message_count,
+  ${number("day", "sessionCount")} AS session_count, ${number("day", "toolCallCount")} AS tool_call_count
+FROM (SELECT unnest(json_extract(content::JSON, '$.dailyActivity[*]')) AS day FROM read_text(path || '/stats-cache.json'));`;
