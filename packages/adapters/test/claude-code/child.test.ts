@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SpawnOptions, SpawnedProcess } from "@anthropic-ai/claude-agent-sdk";
+import { createSimulator, script } from "@skein/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type ChildTerms,
@@ -18,6 +19,7 @@ import { createStub } from "./stub.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 const SERVER = fileURLToPath(new URL("processes/server.ts", import.meta.url));
+const QUERY = fileURLToPath(new URL("processes/query.ts", import.meta.url));
 const onPath = (name: string): string | undefined => (name === "unshare" ? undefined : `/usr/bin/${name}`);
 
 let folder = "";
@@ -152,6 +154,38 @@ test("in a namespace not even a daemon survives, and the child sees no process b
   expect(await child.ended).toMatchObject({ cause: "exited" });
   await nothingLeft();
 });
+
+test("Claude Code itself does nothing more after SIGKILL of its server: no effect, no call of the model", async ({
+  skip,
+}) => {
+  if (best?.kind !== "namespace") skip(best?.says);
+  const simulator = await createSimulator();
+  const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
+  const step = { tools: [{ name: "Bash", input: { command: "printf . >>effects" } }], delayMs: 100 };
+  const prompt = `Count. ${script([...Array.from({ length: 100 }, () => step), { text: "Done." }], "effects")}`;
+  const server = spawn(process.execPath, ["--conditions=source", QUERY, "guarded", folder, prompt], {
+    env: {
+      PATH: process.env["PATH"],
+      MARK: folder,
+      ANTHROPIC_BASE_URL: simulator.url,
+      ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  try {
+    await vi.waitFor(() => expect(effects()).toBeGreaterThan(2), { timeout: 60_000, interval: 20 });
+    server.kill("SIGKILL");
+    await nothingLeft();
+    const [counted, calls] = [effects(), simulator.ledger.calls().length];
+    // Long enough for several more: one took about 0.15 s.
+    await new Promise((resolve) => void setTimeout(resolve, 1500));
+    expect([effects(), simulator.ledger.calls().length]).toEqual([counted, calls]);
+  } finally {
+    server.kill("SIGKILL");
+    await simulator.close();
+  }
+}, 120_000);
 
 test("a server that no longer holds its lease ends the child itself", async () => {
   let goodFor = 10_000;
