@@ -1,0 +1,55 @@
+import { writeCorpus } from "@skein/history/testing";
+import { discover } from "@skein/history";
+import { expect, test } from "vitest";
+import { ask, folder, open, write } from "./sql.ts";
+
+/** The transcripts that a question reads, as the reader is told; those that it need not read stand there as an empty file. */
+const READ = "list_filter(getvariable('skein_files'), lambda f: contains(f, '/projects/')) AS read";
+
+function corpus(): { root: string; sessionId: string; file: string } {
+  const root = folder();
+  writeCorpus({ folder: root, files: 10, bytes: 200_000, subagentEvery: 0 });
+  const [first] = discover({ dataPath: root }).files;
+  return { root, sessionId: first?.sessionId ?? "", file: first?.path ?? "" };
+}
+
+test.each([
+  ["conversations of a session", "claude_conversations", "session_id = 'SESSION'"],
+  ["calls of a session, and more conditions", "claude.tool_calls", "session_id = 'SESSION' AND name <> 'x'"],
+  ["messages of a file", "claude.messages", "file = 'FILE'"],
+])("%s are looked for in one file only", async (_, table, condition) => {
+  const { root, sessionId, file } = corpus();
+  const where = condition.replace("SESSION", sessionId).replace("FILE", file);
+  const sql = await open(root);
+  const [found] = await ask(sql, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
+  expect(found?.["read"]).toEqual([file]);
+  // The same question in a form that is not understood.
+  const loose = where.replace(/^(\w+) =/, "concat($1, '') =");
+  const [expected] = await ask(sql, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
+  expect({ n: found?.["n"], line: found?.["line"] }).toEqual(expected);
+  expect(Number(found?.["n"])).toBeGreaterThan(0);
+});
+
+test.each([
+  [
+    "another table is asked without the condition",
+    "SELECT READ FROM claude_conversations c, claude.messages WHERE c.session_id = 'SESSION'",
+  ],
+  ["one of two conditions is enough", "SELECT READ FROM claude_conversations WHERE session_id = 'SESSION' OR line = 1"],
+  ["calls are counted once over all files", "SELECT READ FROM claude.responses WHERE session_id = 'SESSION'"],
+  ["the condition is about a time", "SELECT READ FROM claude_conversations WHERE timestamp > '2000-01-01'"],
+])("all files are read where %s", async (_, question) => {
+  const { root, sessionId } = corpus();
+  const statement = question.replace("SESSION", sessionId).replace("READ", READ);
+  const [found] = await ask(await open(root), `${statement} LIMIT 1`);
+  expect(found?.["read"]).toHaveLength(10);
+});
+
+test("a session that does not exist has no rows, and a quote in a name does no harm", async () => {
+  const root = folder();
+  write(root, "projects/p/it's.jsonl", [{ type: "user", uuid: "u1", cwd: "/it's" }]);
+  const sql = await open(root);
+  expect(await ask(sql, "SELECT 1 AS n FROM claude_conversations WHERE session_id = 'nobody'")).toEqual([]);
+  expect(await ask(sql, "SELECT line FROM claude_conversations WHERE session_id = 'it''s'")).toEqual([{ line: 1 }]);
+  expect(await ask(sql, "SELECT line FROM claude_conversations WHERE project_path = '/it''s'")).toEqual([{ line: 1 }]);
+});
