@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** How the stub was started once. */
-export interface Start {
+interface Start {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;

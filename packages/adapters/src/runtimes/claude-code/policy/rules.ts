@@ -160,7 +160,7 @@ function isAddress(hostname: string): boolean {
   return isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
 }
 
-export function invalid(field: string, sentence: string): KnownError {
+function invalid(field: string, sentence: string): KnownError {
   return new KnownError("invalid", `${field}: ${sentence}`);
 }
 

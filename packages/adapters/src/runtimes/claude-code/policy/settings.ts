@@ -42,7 +42,7 @@ const Flag = z
 const Variables = z.record(z.string(), z.string());
 
 /** An MCP server of the operator: what is said here is used as it is, secrets included, and never shown. */
-export const RegisteredMcpServer = z.union([
+const RegisteredMcpServer = z.union([
   z.strictObject({
     type: z.literal("stdio").default("stdio"),
     command: z.string().min(1),
@@ -55,7 +55,6 @@ export const RegisteredMcpServer = z.union([
     headers: Variables.default({}),
   }),
 ]);
-export type RegisteredMcpServer = z.infer<typeof RegisteredMcpServer>;
 
 export const ClaudeSettings = z.strictObject({
   /** Folders in which requests may choose `cwd`, `add_dirs` and the sandbox's `allowed_paths` freely. */
