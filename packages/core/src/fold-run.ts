@@ -1,5 +1,5 @@
 import { type Content, type Event, type Failure, type Usage, addUsage, blocksOf, isToolUse } from "@skein/protocol";
-import type { CallState, RunState, SessionState } from "./state.ts";
+import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
 /** Events that only mean something inside a run. */
 export type RunEvent = Exclude<
@@ -156,8 +156,10 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "subagent.messaged":
       if (event.data.usage) countCall(state, run, { usage: event.data.usage, cost: event.data.cost });
       return;
-    case "runtime.started":
     case "runtime.noticed":
+      if (event.data.subtype === TOOLS_NOTICED) run.noticed.push(String(event.data.notice["text"]));
+      return;
+    case "runtime.started":
     case "hook.called":
     case "memory.saved":
     case "memory.restored":

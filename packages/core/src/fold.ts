@@ -179,6 +179,7 @@ function newRun(
     fence: 0,
     resumesWithoutProgress: 0,
     validationFailures: 0,
+    noticed: [],
     compactionChecked: false,
     memoryRetrieved: false,
     answerValid: false,

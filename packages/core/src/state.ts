@@ -82,6 +82,8 @@ export interface RunState {
   /** How often it was taken up again without getting any further. */
   resumesWithoutProgress: number;
   validationFailures: number;
+  /** What was noticed about the tools and is in the log. */
+  noticed: string[];
   /** The step that will follow has had its compaction check. */
   compactionChecked: boolean;
   memoryRetrieved: boolean;
@@ -144,6 +146,9 @@ export interface FileEntry {
   readonly last_updated_run: string;
   readonly last_updated_at: string;
 }
+
+/** The subtype of what the loop notices about its tools. */
+export const TOOLS_NOTICED = "tools";
 
 export function emptyState(sessionId: string): SessionState {
   return {

@@ -31,6 +31,8 @@ export interface Tool {
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
   /** The agent behind a subagent tool. */
   readonly subagent?: string;
+  /** What was noticed about where it comes from (a server that died, tools that were left out); grows while it is used. */
+  readonly notices?: readonly string[];
 }
 
 export interface ToolOptions<Input extends z.ZodType> {

@@ -20,7 +20,15 @@ const tools = new Map(
     tool("danger", { needsApproval: true }),
   ].map((made) => [made.name, made]),
 );
-const view: View = { fence: 1, startedHere: RUN, tools, validates: false, maxValidationFailures: 3, remembers: false };
+const view: View = {
+  fence: 1,
+  startedHere: RUN,
+  tools,
+  notices: [],
+  validates: false,
+  maxValidationFailures: 3,
+  remembers: false,
+};
 
 const created = (config: Partial<AgentConfig> = {}): Fact => ({
   event_type: "session.created",
@@ -52,6 +60,10 @@ const prompted = (mode: "queue" | "steer" | "interrupt" = "queue", n = 0): Fact 
 const started: Fact = {
   event_type: "session.started",
   data: { run_id: RUN, message_id: PROMPT, user_message: "hi", formatter: "json" },
+};
+const noticed: Fact = {
+  event_type: "runtime.noticed",
+  data: { run_id: RUN, message_id: REPLY, subtype: "tools", notice: { text: "It is gone." } },
 };
 const entered = (id: string, rows = 1): Fact => ({
   event_type: "message.created",
@@ -256,6 +268,8 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
     ],
     ["steps.exhausted"],
   ],
+  ["what was noticed about the tools is written down", begun, ["runtime.noticed"], { notices: ["It is gone."] }],
+  ["what was noticed is written down once", [...begun, noticed], ["step.started"], { notices: ["It is gone."] }],
   ["an agent that cannot work here fails its run", begun, ["session.failed"], { problem: "no such tool" }],
   [
     "a session that has spent its budget stops",

@@ -129,7 +129,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
 
   await session();
   const tools = [...(taken as unknown as Taken).tools].map(([tool, entry]) =>
-    asTool(entry, (input, context) => call(tool, input, context)),
+    asTool(entry, (input, context) => call(tool, input, context), notices),
   );
   return {
     name,

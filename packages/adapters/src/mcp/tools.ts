@@ -50,6 +50,7 @@ export function hashOf({ name, description, inputSchema, annotations }: McpTool)
 export function asTool(
   { definition, name }: { readonly definition: McpTool; readonly name: string },
   call: (input: JsonObject, context: ToolContext) => Promise<unknown>,
+  notices: readonly string[],
 ): Tool {
   const { description = "", inputSchema, annotations } = definition;
   const tool = defineTool({
@@ -60,5 +61,5 @@ export function asTool(
     policy: annotations?.readOnlyHint === true || annotations?.idempotentHint === true ? "repeatable" : "once",
     run: (input, context) => call(input, context),
   });
-  return { ...tool, inputSchema: { ...inputSchema, type: "object" } };
+  return { ...tool, inputSchema: { ...inputSchema, type: "object" }, notices };
 }

@@ -4,10 +4,13 @@ import { needsSummary, spentOut, startStep, stepToRun } from "./decide-step.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
 import { brokenPairs, hasResults } from "./doctor.ts";
-import { abandoned, completed, entered, failed } from "./facts.ts";
+import { abandoned, completed, entered, failed, noticed } from "./facts.ts";
 
 /** Five times taken up without getting any further: the run itself must be what kills its workers. */
 const POISON_AFTER = 5;
+
+/** A server that dies again and again must not fill the log. */
+const MAX_NOTICES = 100;
 
 /** What should happen now. Pure: the same state, time and view always give the same answer. */
 export function decide(state: SessionState, now: number, view: View): Decision {
@@ -40,6 +43,8 @@ function decideRun(state: SessionState, current: RunState, now: number, view: Vi
     return end(state, current, now, { stopReason: stopReasonOf(current.failure.code), ...current.failure });
   if (current.replyId) return write(entered(state, current.replyId));
   if (Object.hasOwn(state.pending, current.prompt.message_id)) return write(entered(state, current.prompt.message_id));
+  const news = view.notices.slice(0, MAX_NOTICES).filter((text) => !current.noticed.includes(text));
+  if (news.length > 0) return write(...news.map((text) => noticed(current, text)));
   if (view.problem !== undefined)
     return end(state, current, now, { stopReason: "error", code: "agent_unusable", message: view.problem });
   if (current.calls.length > 0) return decideCalls(state, current, now, view);

@@ -8,6 +8,8 @@ export interface View {
   /** The run that this driver started itself: it needs no resuming. */
   readonly startedHere: string | null;
   readonly tools: ReadonlyMap<string, Tool>;
+  /** What was noticed about the tools so far. */
+  readonly notices: readonly string[];
   /** Whether the agent's code checks final answers, and how often it may send one back. */
   readonly validates: boolean;
   readonly maxValidationFailures: number;

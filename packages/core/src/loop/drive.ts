@@ -88,10 +88,13 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   if (signal.aborted) stopping();
   signal.addEventListener("abort", stopping);
 
+  // Tools of one server share a list.
+  const sources = [...new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])))];
   const view = (): View => ({
     fence: lease.fence,
     startedHere,
     tools: code.tools,
+    notices: sources.flat(),
     validates: code.validate !== undefined,
     maxValidationFailures: MAX_VALIDATION_FAILURES,
     remembers: code.memory !== undefined,

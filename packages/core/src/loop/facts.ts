@@ -10,7 +10,8 @@ import {
 } from "@skein/protocol";
 import { estimateTokens } from "../estimate-tokens.ts";
 import { rowsOf } from "../message-rows.ts";
-import type { CallState, RunState, SessionState } from "../state.ts";
+import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "../state.ts";
+import { derivedId } from "../subagents.ts";
 import { modelOf } from "./request.ts";
 
 /** A message takes its place in the transcript. */
@@ -40,6 +41,14 @@ export function entered(state: SessionState, messageId: string): Fact {
       tokens_before: state.contextTokens,
       tokens_after: state.contextTokens + (measured ? 0 : estimateTokens(content)),
     },
+  };
+}
+
+/** Something about the tools that whoever reads the log should know. */
+export function noticed({ runId }: RunState, text: string): Fact {
+  return {
+    event_type: "runtime.noticed",
+    data: { run_id: runId, message_id: derivedId("notice", runId, text), subtype: TOOLS_NOTICED, notice: { text } },
   };
 }
 

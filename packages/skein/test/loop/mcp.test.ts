@@ -36,7 +36,10 @@ test("an agent uses the tools of an MCP server; one that dies in a call is a res
       ["giant", "failed"],
     ]),
   );
-  expect(server.notices.length).toBeGreaterThan(0);
+  const told = (await eventsOf(agent, result.sessionId, "runtime.noticed")).map(({ data }) => data.notice["text"]);
+  expect(told).toContainEqual(expect.stringMatching(/^The MCP server "test" is gone/));
+  expect(server.notices).toEqual(expect.arrayContaining(told));
+  expect(new Set(told).size).toBe(told.length);
   expect(simulator.ledger.totals().outcomes.rejected).toBe(0);
   await expectUsable(agent, result.sessionId);
 });
