@@ -1,10 +1,11 @@
 /** What becomes of a Claude Code session over several prompts, processes and machines. */
 import { spawn } from "node:child_process";
-import { existsSync as exists, readFileSync, readdirSync } from "node:fs";
+import { existsSync as exists, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Spawn } from "@skein/adapters/runtimes/claude-code";
 import { createMemoryStore } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
 import { claudeAgent, createWorld, only, play, until } from "./world.ts";
 
 test("a second prompt goes to the same process, and one after its end resumes the session", async () => {
@@ -138,6 +139,63 @@ test("a driver that lost its lease ends its child at once, and whoever has the s
   expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
   expect(readFileSync(`${world.cwd}/effects`, "utf8")).toBe("once\n");
   expect(pids).toHaveLength(2);
+}, 120_000);
+
+test("a run that was taken up and killed again goes on: what the process before had only begun does not count", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const { sessionId, runId } = await world.sessions.begin(
+    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
+    play(
+      { tools: [{ name: "Bash", input: { command: "touch begun; timeout 60 tail -f /dev/null" } }] },
+      { text: "It said: $LAST" },
+    ),
+  );
+  await until(() => exists(`${world.cwd}/begun`));
+  const [owner = ""] = await world.store.owners();
+  await world.store.free(owner);
+  const claim = await world.store.claim({ owner: "another", leaseMs: 60_000, sessionId });
+  if (claim.kind !== "leased") throw new Error("The session could not be taken.");
+  await until(() => !isAlive(pids[0]));
+  // What a second process has written when it dies at once: the result that was missing, and its word to go on.
+  const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
+    ({ data }) => data.entries,
+  );
+  const asking = entries.findLast(({ type }) => type === "assistant") as JsonObject;
+  const [call] = (asking["message"] as { content: { id: string }[] }).content;
+  const result = { type: "tool_result", tool_use_id: call?.id, content: "nobody knows", is_error: true };
+  const { message: _, ...common } = asking;
+  const after = (parentUuid: unknown, content: unknown, more: JsonObject = {}) => ({
+    ...common,
+    ...more,
+    type: "user",
+    parentUuid,
+    uuid: crypto.randomUUID(),
+    message: { role: "user", content },
+  });
+  const first = after(asking["uuid"], [result]);
+  const word = after(first.uuid, [{ type: "text", text: "Continue from where you left off." }], { isMeta: true });
+  const appended = { entries: [first, word], subpath: null };
+  await world.store.append(
+    sessionId,
+    [{ id: crypto.randomUUID(), event_type: "transcript.appended", data: appended }],
+    {
+      lease: claim.lease,
+    },
+  );
+  await world.store.release(claim.lease, { seen: claim.lastSequence + 1, dueAt: Date.now() });
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("It said: nobody knows");
+}, 120_000);
+
+test("a session whose process died before the log had a word of it begins again, over the file that was left", async () => {
+  const world = await createWorld();
+  const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
+  const project = join(world.home, "default", "projects", world.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"));
+  mkdirSync(project, { recursive: true });
+  writeFileSync(join(project, `${session.id}.jsonl`), `${JSON.stringify({ type: "mode", sessionId: session.id })}\n`);
+  const events = await world.again(session.id, play({ text: "Here." }));
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("Here.");
 }, 120_000);
 
 test("a cancel interrupts the turn, and the process lives on", async () => {

@@ -82,6 +82,8 @@ export interface ChildStart {
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
   /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
   readonly transcript: () => Promise<Transcript | null>;
+  /** The part of it that the process is shown; all of it without this. */
+  readonly shown?: (transcript: Transcript) => Transcript;
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -119,6 +121,7 @@ const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives thi
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, options } = start;
   const transcript = await start.transcript();
+  const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
   /** Bookkeeping of an idle child: the log is not ours to write then, so it waits for the next turn. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
@@ -128,6 +131,8 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let isOver = false;
   let killed = false;
 
+  // A process that was killed before the log had a word of it has left its file, and the SDK refuses an id that has one.
+  if (!transcript) removeTraces(configDir, sessionId);
   // Whoever drives changes from run to run; the hooks are the process's for all its life.
   const hooks = start.hooksOf({
     runId: () => driver?.runId() ?? null,
@@ -142,7 +147,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
         if (driver) return driver.append(entries, subpath);
         if (late.length < MAXIMUM_LATE) late.push({ entries, subpath });
       },
-      load: async ({ subpath }) => (transcript?.get(subpath ?? "") ?? null) as SessionStoreEntry[] | null,
+      load: async ({ subpath }) => (shown?.get(subpath ?? "") ?? null) as SessionStoreEntry[] | null,
       listSubkeys: async () => [...(transcript?.keys() ?? [])].filter((key) => key !== "" && !key.startsWith(BACKUPS)),
     },
     // The SDK does not allow both this and its own permission tool.

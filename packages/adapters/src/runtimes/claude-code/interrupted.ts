@@ -1,5 +1,6 @@
-import type { CallState } from "@skein/core";
+import type { CallState, SessionState } from "@skein/core";
 import type { Content } from "@skein/protocol";
+import { messageIdOf } from "./facts.ts";
 import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
 
 /**
@@ -59,6 +60,37 @@ export function resultIn(transcript: Transcript, toolUseId: string) {
 /** Whether the transcript has this message of the user. */
 export function hasMessage(transcript: Transcript, uuid: string): boolean {
   return (transcript.get("") ?? []).some((entry) => uuidOf(entry) === uuid);
+}
+
+/**
+ * The part of the transcript that a turn can go on from. What is left out is what a process that died had only begun: an
+ * answer that never became a fact, and the word with which a resumed process makes the model go on. After that word the SDK
+ * takes the turn for one that nobody broke off, and waits for a prompt.
+ */
+export function soundPart(transcript: Transcript, state: SessionState): Transcript {
+  const entries = transcript.get("") ?? [];
+  const prompt = entries.findIndex((entry) => uuidOf(entry) === state.run?.prompt.message_id);
+  const said = new Set(state.transcript.map(({ id }) => id));
+  const left = new Set<string>();
+  const isLeft = (entry: Entry): boolean =>
+    left.has(String(entry["parentUuid"])) || left.has(String(entry["leafUuid"]));
+  for (const [index, entry] of entries.entries()) {
+    const { id } = (entry["message"] ?? {}) as { readonly id?: string };
+    const isUnheard = index > prompt && entry.type === "assistant" && !said.has(messageIdOf(state.sessionId, id ?? ""));
+    if (isUnheard || isLeft(entry)) left.add(uuidOf(entry) ?? "");
+  }
+  for (const entry of entries.toReversed()) {
+    if (left.has(uuidOf(entry) ?? "") || (entry.type !== "user" && entry.type !== "assistant")) continue;
+    if (entry["isMeta"] !== true) break;
+    left.add(uuidOf(entry) ?? "");
+  }
+  const kept: Entry[] = [];
+  for (const entry of entries) {
+    if (isLeft(entry)) left.add(uuidOf(entry) ?? "");
+    const uuid = uuidOf(entry);
+    if (uuid === undefined ? !isLeft(entry) : !left.has(uuid)) kept.push(entry);
+  }
+  return new Map([...transcript, ["", kept]]);
 }
 
 function entryAsking(transcript: Transcript, toolUseId: string): Entry | undefined {

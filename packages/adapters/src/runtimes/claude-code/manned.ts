@@ -74,7 +74,11 @@ export interface Manned {
 export async function childFor(
   drive: Drive,
   prompt: QueuedPrompt,
-  { env = {}, fresh = false }: { env?: Record<string, string>; fresh?: boolean } = {},
+  {
+    env = {},
+    fresh = false,
+    shown,
+  }: Pick<ChildStart, "shown"> & { env?: Record<string, string>; fresh?: boolean } = {},
 ): Promise<Manned> {
   const { log, deps, lease } = drive;
   const { sessionId } = lease;
@@ -86,6 +90,7 @@ export async function childFor(
     {
       ...startOf({ sessionId, tenant, options, env }, deps),
       transcript: async () => (transcriptEntries > 0 ? readTranscript(deps.store, sessionId) : null),
+      ...(shown && { shown }),
     },
     (idle) => idle.entries === transcriptEntries,
   );

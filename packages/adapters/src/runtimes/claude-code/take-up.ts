@@ -2,7 +2,7 @@ import type { RunState, SessionState } from "@skein/core";
 import type { ContentBlock } from "@skein/protocol";
 import { GO_ON } from "./environment.ts";
 import { UNKNOWN, closeStrays, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
-import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn } from "./interrupted.ts";
+import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn, soundPart } from "./interrupted.ts";
 import type { Emit, Make } from "./log.ts";
 import { type Drive, cannotStart, childFor, turn, userMessage } from "./manned.ts";
 import type { Said } from "./said.ts";
@@ -40,7 +40,8 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   if (!run) return "ended";
   const isUnheard = !hasMessage(transcript, run.prompt.message_id);
   try {
-    const manned = await childFor(drive, run.prompt, { fresh: true, ...(!waits && { env: GO_ON }) });
+    const goOn = { env: GO_ON, shown: (all: Transcript) => soundPart(all, log.state) };
+    const manned = await childFor(drive, run.prompt, { fresh: true, ...(!waits && goOn) });
     const begin = (): void => {
       if (isUnheard) manned.child.send(userMessage(run.prompt.message_id, run.prompt.content));
     };
