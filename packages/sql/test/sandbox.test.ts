@@ -24,6 +24,7 @@ test.skipIf(!hasBubblewrap)("an Arrow stream keeps the types, and what Arrow has
     rows: 100,
     bytes: 100_000,
     timeMs: 30_000,
+    history: false,
   } as const;
   const pieces: Uint8Array[] = [];
   for await (const part of sql.ask(question, new AbortController().signal)) {

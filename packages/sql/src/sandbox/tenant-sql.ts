@@ -16,7 +16,7 @@ export interface TenantSql {
   close(): Promise<void>;
 }
 
-export interface TenantQuestion extends Omit<Question, "database"> {
+interface TenantQuestion extends Omit<Question, "database"> {
   readonly tenant: string;
   /** Whether Claude Code's files may be asked too, where they were opened. Without it their tables are empty. */
   readonly history: boolean;
