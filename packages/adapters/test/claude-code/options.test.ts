@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import type { Event, JsonObject } from "@skein/protocol";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { smallMcp } from "./small-mcp.ts";
 import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
 
@@ -248,7 +249,7 @@ test("max_turns ends a run, also one that only its own prompt has, and max_buffe
   expect(only(over.events, "session.failed")[0]?.data.error.code).toBe("buffer_exceeded");
 }, 120_000);
 
-test.skipIf(!existsSync("/usr/bin/bwrap") || !existsSync("/usr/bin/socat"))(
+test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   "a sandbox without network refuses a connection, and writes outside of its paths",
   async () => {
     const world = await createWorld();
@@ -266,13 +267,21 @@ test.skipIf(!existsSync("/usr/bin/bwrap") || !existsSync("/usr/bin/socat"))(
       `touch ${allowed}/in && echo WROTE-IN; touch ${outside}/out && echo WROTE-OUT; true`,
     ].join("; ");
     const prompt = play({ tools: [bash(tryAll)] }, { text: "$LAST" });
+    const byProxy = `curl -s -m 20 --noproxy '' http://127.0.0.1:${port}/ > /dev/null; true`;
     const boxed = await world.run(prompt, { allowed_tools: ["Bash"], sandbox: { allowed_paths: [allowed] } });
     expect(said(boxed.events)).toContain("REFUSED");
+    await world.again(boxed.sessionId, play({ tools: [bash(byProxy)] }, { text: "Ok." }));
     expect(connections).toBe(0);
     expect([existsSync(join(allowed, "in")), existsSync(join(outside, "out"))]).toEqual([true, false]);
     const free = await world.run(prompt, { allowed_tools: ["Bash"] });
     expect(said(free.events)).toContain("CONNECTED");
     expect(connections).toBe(1);
+    // A sandbox with network has it through the proxy of Claude Code.
+    await world.run(play({ tools: [bash(byProxy)] }, { text: "Ok." }), {
+      allowed_tools: ["Bash"],
+      sandbox: { network_access: true },
+    });
+    expect(connections).toBe(existsSync("/usr/bin/curl") ? 2 : 1);
   },
   120_000,
 );

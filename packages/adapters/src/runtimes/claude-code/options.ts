@@ -116,6 +116,7 @@ function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<
     failIfUnavailable: true,
     allowUnsandboxedCommands: false,
     filesystem: { allowWrite: allowed_paths },
-    network: { allowedDomains: network_access ? ["*"] : [] },
+    // Strict: nobody is asked about an address that is not allowed.
+    network: { allowedDomains: network_access ? ["*"] : [], strictAllowlist: true },
   };
 }
