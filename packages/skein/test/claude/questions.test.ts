@@ -154,8 +154,9 @@ test("a run that leaves fields out never has more rights: resume and fork keep t
   const modes = [
     await all(server, `${path(id)}/resume`, { prompt: scripted("rights-2", [{ text: "On." }]) }),
     await all(server, `${path(id)}/fork`, { prompt: scripted("rights-3", [{ text: "On." }]) }),
+    await all(server, "/api/v1/query", { prompt: scripted("rights-5", [{ text: "On." }]), session_id: id }),
   ].map((frames) => only(frames, "init").data["permission_mode"]);
-  expect(modes).toEqual(["plan", "plan"]);
+  expect(modes).toEqual(["plan", "plan", "plan"]);
   const socket = await talk(server);
   socket.send({ type: "prompt", prompt: scripted("rights-4", [{ text: "New." }]) });
   expect((await socket.until(({ event }) => event === "init")).data["permission_mode"]).toBe("default");

@@ -102,6 +102,32 @@ test.each([
   expect(await stub.starts()).toEqual([]);
 });
 
+test.each([
+  [{ env: { LD_PRELOAD: "/x" } }, "not_allowed"],
+  [{ extra_args: { "dangerously-skip-permissions": null } }, "arg_not_allowed"],
+  [{ permission_mode: "bypassPermissions", sandbox: { enabled: true } }, "not_allowed"],
+  [{ cwd: "/etc" }, "not_allowed"],
+])("a log that says %j is not believed", async (claude, code) => {
+  const agent = await server.call("POST", "/v1/agents", { name: "Weaver", runtime: "claude-code" });
+  const session = await server.call("POST", "/v1/sessions", { agent_id: agent.body.id });
+  const { body } = await server.call("GET", `/v1/sessions/${session.body.id}/export`);
+  await server.call("DELETE", `/v1/sessions/${session.body.id}`);
+  const forged = JSON.parse(JSON.stringify(body)) as { events: { data: { agent?: { extras: object } } }[] };
+  for (const { data } of forged.events) if (data.agent) data.agent.extras = { claude };
+  const { status, body: imported } = await server.call("POST", "/v1/sessions/import", forged);
+  expect(status).toBe(201);
+  const said = await server.call("POST", `/v1/sessions/${imported.id}/messages`, {
+    role: "user",
+    content: { text: "Hi." },
+  });
+  expect(said.status).toBe(202);
+  const path = `/v1/sessions/${imported.id}/events?limit=100`;
+  await expect
+    .poll(async () => JSON.stringify((await server.call("GET", path)).body), { timeout: 20_000 })
+    .toContain(`"code":"${code}"`);
+  expect(await stub.starts()).toEqual([]);
+});
+
 const CANARIES = {
   env: { MY_TOKEN: "canary-env-value" },
   hooks: {
@@ -175,6 +201,31 @@ test("a folder's own settings do nothing unless they are asked for", async () =>
     await real.close();
   }
 });
+
+test.skipIf(!existsSync("/usr/bin/bwrap") || !existsSync("/usr/bin/socat"))(
+  "permissions are bypassed where operator, key and sandbox allow it, and the sandbox holds",
+  async () => {
+    const real = await claudeServer({ claude: { bypassPermissions: true } });
+    try {
+      const outside = join(home, "outside");
+      const steps = [
+        { tools: [{ name: "Bash", input: { command: `touch inside; touch ${outside}; echo tried` } }] },
+        { text: "$LAST" },
+      ];
+      const frames = await all(real, "/api/v1/query", {
+        prompt: scripted("bypass", steps),
+        cwd: real.work,
+        permission_mode: "bypassPermissions",
+        sandbox: { enabled: true },
+      });
+      expect(only(frames, "result").data).toMatchObject({ is_error: false });
+      expect(frames.some(({ event }) => event === "question")).toBe(false);
+      expect([existsSync(join(real.work, "inside")), existsSync(outside)]).toEqual([true, false]);
+    } finally {
+      await real.close();
+    }
+  },
+);
 
 /** Of the processes that have to do with this test. */
 function commandLines(mark: string): readonly string[] {
