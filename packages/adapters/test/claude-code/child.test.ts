@@ -187,6 +187,11 @@ test("Claude Code itself does nothing more after SIGKILL of its server: no effec
   }
 }, 120_000);
 
+test("a child that crashes leaves no picture of its memory", async () => {
+  const child = start("ulimit -c");
+  expect(await textOf(child.stdout)).toBe("0\n");
+});
+
 test("a server that no longer holds its lease ends the child itself", async () => {
   let goodFor = 10_000;
   const child = start("echo up; sleep 1000", { terms: { goodForMs: () => goodFor } });

@@ -321,6 +321,8 @@ describe("permissions are bypassed", () => {
       env: { IS_SANDBOX: "1" },
     });
     await expect(opened.resolve(options, { tenant: "b", sessionId: "granted" })).rejects.toThrow();
+    await opened.inherit("granted", "its-fork", "a");
+    expect(await opened.resolve(options, { tenant: "a", sessionId: "its-fork" })).toMatchObject(bypass);
   });
 });
 

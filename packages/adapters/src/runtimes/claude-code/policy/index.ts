@@ -151,7 +151,11 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     },
     async inherit(parentId, forkId, tenant) {
       const [parent, fork] = await Promise.all([keptOf(tenant, parentId), keptOf(tenant, forkId)]);
-      const value: Kept = { ...parent, ...fork, secrets: { ...parent.secrets, ...fork.secrets } };
+      const value: Kept = {
+        secrets: { ...parent.secrets, ...fork.secrets },
+        bypass: parent.bypass || fork.bypass,
+        sandboxed: parent.sandboxed || fork.sandboxed,
+      };
       await records.put([{ tenant, kind: KIND, id: forkId, value }]);
     },
     async forget(sessionId, tenant) {
