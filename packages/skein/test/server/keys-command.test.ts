@@ -5,9 +5,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { caller, folder, testServer } from "./world.ts";
+
+// Every command is a process of its own, and a machine may be busy.
+vi.setConfig({ testTimeout: 90_000 });
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 const env = { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "" };

@@ -3,8 +3,11 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type Caller, caller, folder, frames, openFrames, say, scripted, session, settled } from "./world.ts";
+
+// Every server is a process of its own, and a machine may be busy.
+vi.setConfig({ testTimeout: 90_000 });
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 
