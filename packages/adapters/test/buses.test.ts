@@ -12,7 +12,7 @@ const SOON = { timeout: 15_000, interval: 10 };
 const hub = createMemoryHub();
 describeBus("memory", async () => hub.connect());
 
-describe.skipIf(noRedis)("on a real Redis server", () => {
+describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
   let redis: Redis;
   beforeAll(async () => {
     redis = await startRedis();

@@ -44,7 +44,8 @@ function folderFor({ shared, principal }: Call): (cwd: string, sessionId: string
     try {
       return (await gate.admit({ cwd }, { principal, sessionId })).cwd ?? null;
     } catch (error) {
-      if (error instanceof ApiError || isKnownError(error, "invalid", "not_found")) return null;
+      // Not open, not there, no path: whatever the reason, it is not a folder to work in here.
+      if (error instanceof ApiError || isKnownError(error, "invalid", "not_found", "not_allowed")) return null;
       throw error;
     }
   };

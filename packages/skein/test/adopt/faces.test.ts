@@ -30,7 +30,7 @@ function files(folder: string): readonly string[] {
     .map(({ parentPath, name }) => join(parentPath, name));
 }
 
-describe("skein adopt", () => {
+describe("skein adopt", { timeout: 120_000 }, () => {
   test("takes a session by its index or the beginning of its id, and sessions export sends it back as it was", async () => {
     const { home, ids } = atHome();
     const [first = "", second = ""] = ids;
@@ -82,7 +82,7 @@ describe("skein adopt", () => {
   });
 });
 
-describe("over HTTP", () => {
+describe("over HTTP", { timeout: 60_000 }, () => {
   /** The files of a session as a client would read them. */
   function uploadOf(home: string, id: string): { path: string; content: string }[] {
     const root = join(home, ".claude");

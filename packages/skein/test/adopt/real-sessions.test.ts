@@ -116,7 +116,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
-describe("a session that the real Claude Code wrote", () => {
+describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () => {
   test("has its conversation, its subagent, its cost and its checkpoints here", async () => {
     const { store, sessions } = await adopted();
     const session = await sessions.get(id);

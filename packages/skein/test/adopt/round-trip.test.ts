@@ -84,7 +84,7 @@ const result = (n: number, id: string, content: unknown = "done", more: JsonObje
 
 const types = (events: readonly Event[]): string[] => events.map(({ event_type }) => event_type);
 
-describe("a made-up data directory", () => {
+describe("a made-up data directory", { timeout: 120_000 }, () => {
   test("every session comes back as it was, costs what the history counts, and every call has its result", async () => {
     const root = folder();
     const { sessions } = writeCorpus({ folder: root, files: 24, bytes: 3_000_000, seed: 7, subagentEvery: 3 });

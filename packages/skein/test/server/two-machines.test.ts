@@ -17,7 +17,7 @@ interface Machine {
   readonly logged: Record<string, unknown>[];
 }
 
-describe.skipIf(noRedis)("two servers with Redis between them", () => {
+describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_000 }, () => {
   let redis: Redis;
   let database: Database;
   let model: Awaited<ReturnType<typeof createSimulator>>;
