@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { type HookedSession, type HooksDeps, createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
-import { type Event, HookWebhook, HooksConfig } from "@skein/protocol";
+import { type Event, HOOK_EVENTS, HookWebhook, HooksConfig } from "@skein/protocol";
+import { script } from "@skein/simulator";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createWorld, play, until } from "./world.ts";
 
@@ -313,5 +314,43 @@ describe("with Claude Code itself", () => {
     await until(() => received.length > 0);
     expect(existsSync(`${cwd}/it`)).toBe(false);
     expect(called(events)).toMatchObject([{ decision: "deny", error: { code: "hook_timeout" } }]);
+  });
+
+  test("every event that Claude Code has can be heard of", async () => {
+    const { url, bodies } = await receiver((response, { hook_event }) =>
+      says(hook_event === "PermissionRequest" ? { decision: "allow" } : {})(response),
+    );
+    const events = HOOK_EVENTS.filter((event) => event !== "WorktreeCreate");
+    const { run, again, cwd } = await world(Object.fromEntries(events.map((event) => [event, { url }])));
+    const helper = { description: "Helps", prompt: script([{ text: "Helped." }], "helper"), subagent_type: "helper" };
+    const { sessionId, events: first } = await run(
+      play(
+        { tools: [{ name: "Bash", input: { command: "exit 3" } }] },
+        { tools: [{ name: "Write", input: { file_path: `${cwd}/asked.txt`, content: "yes" } }] },
+        { tools: [{ name: "Agent", input: helper }] },
+        { text: "Done." },
+      ),
+      { allowed_tools: ["Bash", "Agent"], agents: { helper: { description: "Helps", prompt: "Help." } } },
+    );
+    expect(first.at(-1)?.event_type).toBe("session.completed");
+    expect(existsSync(`${cwd}/asked.txt`)).toBe(true);
+    await again(sessionId, "/compact");
+    const heard = new Set(bodies().map(({ hook_event }) => hook_event));
+    for (const event of [
+      "SessionStart",
+      "UserPromptSubmit",
+      "PreToolUse",
+      "PostToolUse",
+      "PostToolUseFailure",
+      "PostToolBatch",
+      "PermissionRequest",
+      "SubagentStart",
+      "SubagentStop",
+      "PreCompact",
+      "PostCompact",
+      "Stop",
+    ])
+      expect(heard).toContain(event);
+    for (const body of bodies()) expect(body).toMatchObject({ session_id: sessionId });
   });
 });
