@@ -128,13 +128,12 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
       }
       continue;
     }
-    if (!isOnThread) continue;
+    if (!isOnThread || !isTelling(message)) continue;
     writeLines(message.lineNumber);
     if (message.role === "user") said(message);
     else if (message.role === "assistant") answered(message);
-    else if (message.type === "attachment" && message.humanPrompt !== null)
-      current.run?.steered(message.humanPrompt, idOf(message));
-    else if (message.type === "system") {
+    else if (message.humanPrompt !== null) current.run?.steered(message.humanPrompt, idOf(message));
+    else {
       const { subtype } = message.raw;
       current.run?.noticed({
         messageId: idOf(message),
@@ -148,6 +147,15 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   for (const agent of subagents) tell(agent);
   current.run?.end(time);
   return facts;
+}
+
+/** Whether a line is more than itself: a message, or a notice. Others go into the log with the next one that is. */
+function isTelling({ role, type, ...message }: Message): boolean {
+  return (
+    role !== undefined ||
+    type === "system" ||
+    (type === "attachment" && "humanPrompt" in message && message.humanPrompt !== null)
+  );
 }
 
 /** A copy of a file, in the form in which the runtime keeps those that it makes itself. */
