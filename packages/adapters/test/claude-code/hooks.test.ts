@@ -8,7 +8,7 @@ import { type HookedSession, type HooksDeps, createHooks } from "@skein/adapters
 import { type Event, HOOK_EVENTS, HookWebhook, HooksConfig } from "@skein/protocol";
 import { script } from "@skein/simulator";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createWorld, play, until } from "./world.ts";
+import { claudeAgent, createWorld, play, until } from "./world.ts";
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
 
@@ -352,5 +352,37 @@ describe("with Claude Code itself", () => {
     ])
       expect(heard).toContain(event);
     for (const body of bodies()) expect(body).toMatchObject({ session_id: sessionId });
+  });
+
+  test("people are told that a session waits for them: for permission, or for an answer", async () => {
+    const { url, bodies } = await receiver();
+    const { sessions, cwd } = await world({ Notification: { url } });
+    const question = {
+      question: "Which?",
+      header: "W",
+      multiSelect: false,
+      options: [
+        { label: "A", description: "a" },
+        { label: "B", description: "b" },
+      ],
+    };
+    const tools = [
+      { name: "Write", input: { file_path: `${cwd}/asked.txt`, content: "yes" } },
+      { name: "AskUserQuestion", input: { questions: [question] } },
+    ];
+    for (const tool of tools) {
+      const { sessionId } = await sessions.begin(claudeAgent({ cwd }), {
+        content: play({ tools: [tool] }, { text: "Done." }),
+      });
+      const told = await until(() => bodies().find(({ session_id }) => session_id === sessionId));
+      expect(told).toMatchObject({
+        hook_event: "Notification",
+        result_data: { message: `Claude Code waits for you: ${tool.name}.` },
+      });
+      await until(async () =>
+        (await sessions.events(sessionId)).some(({ event_type }) => event_type === "await.opened"),
+      );
+      await sessions.cancel(sessionId, {});
+    }
   });
 });

@@ -33,7 +33,21 @@ export function createHooks(session: HookedSession, deps: HooksDeps): NonNullabl
   const [start] = hooks.SessionStart ?? [];
   if (start)
     hooks.UserPromptSubmit = [{ ...start, hooks: start.hooks.map(atFirst) }, ...(hooks.UserPromptSubmit ?? [])];
+  const [notice] = hooks.Notification ?? [];
+  if (notice) hooks.PermissionRequest ??= [{ ...notice, hooks: notice.hooks.map(whenAsked) }];
   return hooks;
+}
+
+/** Without a terminal Claude Code does not say that it waits for people. Nothing waits for those who are told. */
+function whenAsked(told: HookCallback): HookCallback {
+  return async (input, toolUseId) => {
+    if (input.hook_event_name !== "PermissionRequest") return {};
+    const { session_id, transcript_path, cwd, tool_name } = input;
+    const message = `Claude Code waits for you: ${tool_name}.`;
+    const notice = { message, notification_type: "permission_prompt", hook_event_name: "Notification" } as const;
+    void told({ session_id, transcript_path, cwd, ...notice }, toolUseId, { signal: new AbortController().signal });
+    return {};
+  };
 }
 
 /** Claude Code does not tell callbacks that a process starts: its first prompt does. */
