@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
+import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
@@ -11,6 +11,7 @@ import { withoutReadCalls } from "./read-calls.ts";
 import { SqlError } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
 import { filePlaces } from "./pushdown.ts";
+import { beginStream } from "./stream-end.ts";
 import { BASE, TABLES } from "./tables/schema.ts";
 import { type FoundFiles, createTranscripts } from "./transcripts.ts";
 import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
@@ -134,7 +135,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async *stream(given) {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
-    prepare: async (sql) => (await prepare(sql)).prepared,
+    prepare: async (sql) => (await prepareCounted(sql)).prepared,
     interrupt() {
       isStopped = true;
       if (isRunning) connection.interrupt();
@@ -191,10 +192,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   /** The answer row by row. What was handed out cannot be taken back, so everything is known before the first row. */
   async function started(given: string): Promise<SqlStream> {
     isStopped = false;
-    await refresh();
-    await transcripts.count();
-    const { sql, prepared, isQuestion } = await prepare(given);
-    const result = await working(sql, () => prepared.stream()).catch((error: unknown) => {
+    const { sql, prepared, isQuestion } = await prepareCounted(given);
+    const transaction = isQuestion ? await beginStream(connection) : undefined;
+    const result = await working(sql, () => prepared.stream()).catch(async (error: unknown) => {
+      await transaction?.end();
       throw failure(sql, error);
     });
     const columns = columnsOf(result);
@@ -208,12 +209,22 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
           if (done === true) break;
           yield value.map((row) => plainRow(row, columns));
         }
+        await working(sql, async () => transaction?.check(prepared));
       } catch (error) {
         throw failure(sql, error);
+      } finally {
+        await transaction?.end();
       }
       if (isQuestion && isNumbered && transcripts.scannedBytes() > 0 && (await refresh()))
         throw new SqlError(sql, "A file changed while it was read, so line numbers may be wrong. Ask again.");
     }
+  }
+
+  /** The same for an answer of which nothing can be taken back: no line is left that the reader could stumble over. */
+  async function prepareCounted(given: string) {
+    await refresh();
+    await transcripts.count();
+    return prepare(given);
   }
 
   /** The statement, with everything that it may ask in its tables. */
@@ -237,7 +248,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     if (/branches/i.test(sql)) await transcripts.readBranches();
     await transcripts.number(false);
     await transcripts.restrict(null);
-    const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(sql) : "";
+    const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(connection, sql) : "";
     // A statement without a plan may read anything.
     isNumbered = plan === undefined || /first_row|first_line/.test(plan);
     if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();
@@ -251,15 +262,15 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       });
     return { sql, prepared, isQuestion: prepared.statementType === StatementType.SELECT };
   }
+}
 
-  /** How DuckDB would answer a question; undefined where the statement is none. */
-  async function planOf(sql: string): Promise<string | undefined> {
-    try {
-      const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT JSON) ${sql}`);
-      return String(reader.getRows()[0]?.[1]);
-    } catch {
-      return undefined;
-    }
+/** How DuckDB would answer a question; undefined where the statement is none. */
+async function planOf(connection: DuckDBConnection, sql: string): Promise<string | undefined> {
+  try {
+    const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT JSON) ${sql}`);
+    return String(reader.getRows()[0]?.[1]);
+  } catch {
+    return undefined;
   }
 }
 

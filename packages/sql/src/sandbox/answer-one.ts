@@ -7,6 +7,7 @@ import { readdirSync, writeSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
 import { type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
+import { checkEnd } from "../stream-end.ts";
 import { columnsOf } from "../values.ts";
 import { type Frame, type Job, encoded } from "./frames.ts";
 import { writeLines } from "./lines.ts";
@@ -63,20 +64,6 @@ async function answer({ format, rows, bytes }: Job, { prepared, run }: Ready): P
   send({ kind: "columns", columns });
   sendData(stream);
   send({ kind: "end", ...end });
-}
-
-/**
- * A stream that fails on its way ends like one that is at its end, and DuckDB's driver does not tell them apart. The
- * transaction does: it is broken after a failure. What failed is learnt by running the statement again.
- */
-async function checkEnd(prepared: DuckDBPreparedStatement, run: Ready["run"]): Promise<void> {
-  try {
-    await run("SELECT 1");
-  } catch {
-    await run("ROLLBACK");
-    await prepared.run();
-    throw new Error("The statement failed after its first rows.");
-  }
 }
 
 /** Nothing that is read can be written in any case; a refusal that says so is better than one that DuckDB words. */

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import type { Sql } from "@skein/sql";
+import { ask, folder, open } from "./sql.ts";
+
+async function count(sql: Sql, statement: string, most = Infinity): Promise<number> {
+  let rows = 0;
+  for await (const answer of sql.stream(statement))
+    for await (const piece of answer.rows) {
+      rows += piece.length;
+      if (rows >= most) break;
+    }
+  return rows;
+}
+
+const LATE = "SELECT if(range = 250000, error('enough'), repeat('x', 100)) AS x FROM range(300000)";
+
+test("a stream that fails on its way fails, and does not end as if that were all", async () => {
+  const sql = await open(folder());
+  await expect(count(sql, LATE)).rejects.toThrow("enough");
+  expect(await count(sql, "SELECT range FROM range(300000)")).toBe(300_000);
+});
+
+test("after an answer that was not read to its end, and inside a transaction of one's own, the next one is whole", async () => {
+  const sql = await open(folder());
+  await count(sql, "SELECT range FROM range(300000)", 10);
+  expect(await count(sql, "SELECT range FROM range(300000)")).toBe(300_000);
+  await sql.run("BEGIN; CREATE TABLE mine AS SELECT 7 AS n");
+  expect(await count(sql, "FROM mine")).toBe(1);
+  await sql.run("COMMIT");
+  expect(await ask(sql, "FROM mine")).toEqual([{ n: 7 }]);
+});
