@@ -74,7 +74,7 @@ async function followed() {
       event: { type: "content_block_stop", index: 0 },
     });
   const order = (): readonly string[] =>
-    frames.map(({ event, data }) => ("type" in data ? `${event} ${data.type}` : event));
+    frames.map(({ event, data }) => ("type" in data ? `${event} ${String(data.type)}` : event));
   const result: Fact = {
     event_type: "tool.completed",
     data: {
