@@ -98,6 +98,7 @@ test.each([
   ["an engine that is none", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
   ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
   ["an origin that is none", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
+  ["a history that is not there", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],
   ["a word too much", ["now"], {}, /Expected/],
 ])("%s is a sentence, and nothing is started", (_, args, env, sentence) => {
