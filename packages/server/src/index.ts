@@ -5,4 +5,3 @@ export { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "./key
 export { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 export { type Server, createServer } from "./server.ts";
 export type { WebhookSender } from "./webhook-deliveries.ts";
-export { withoutSecrets } from "./without-secrets.ts";

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
-import { createIds } from "@skein/protocol";
+import { createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -30,7 +30,6 @@ import { createTracing } from "./tracing.ts";
 import type { WebhookSender } from "./webhook-deliveries.ts";
 import { createWebhooks } from "./webhooks.ts";
 import { answerBadAddress, createUnreadableAnswer } from "./unreadable-request.ts";
-import { withoutSecrets } from "./without-secrets.ts";
 
 /** The platform API over a store. */
 export interface Server {

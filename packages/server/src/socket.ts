@@ -1,6 +1,6 @@
 import type { WebSocket } from "@fastify/websocket";
 import { parsed } from "@skein/core";
-import { type Draft, type Event, SocketCommand } from "@skein/protocol";
+import { type Draft, type Event, SocketCommand, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance } from "fastify";
 import { ApiError, errorAnswer } from "./api-error.ts";
 import { type Caller, type Shared, sessionIn } from "./call.ts";
@@ -14,7 +14,6 @@ import { allows } from "./keys.ts";
 import type { Limits } from "./limits.ts";
 import { type FrameSink, streamSession } from "./session-stream.ts";
 import { type Connection, acceptSockets, createSender, say } from "./socket-connection.ts";
-import { withoutSecrets } from "./without-secrets.ts";
 
 /** Sessions that one connection may follow. */
 const SUBSCRIPTIONS = 100;

@@ -1,13 +1,12 @@
 import type { WebSocket } from "@fastify/websocket";
 import { parsed } from "@skein/core";
-import { ClaudeSocketMessage, QueryRequest, type StreamEvent } from "@skein/protocol";
+import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../api-error.ts";
 import type { Caller } from "../call.ts";
 import { jsonOf } from "../json-body.ts";
 import { BODY_SHAPE } from "../json-shape.ts";
 import { allows } from "../keys.ts";
 import { type Connection, createSender, say } from "../socket-connection.ts";
-import { withoutSecrets } from "../without-secrets.ts";
 import { type AskedRun, acceptQuery } from "./accept.ts";
 import { answer, control, interrupt } from "./handlers.ts";
 import { sendRun } from "./run-frames.ts";
