@@ -5,10 +5,14 @@ import { type Redis, noRedis, startRedis } from "../../../../scripts/redis.ts";
 import { type Step, createSimulator, script } from "@skein/simulator";
 import { codeOf } from "../../src/serve/config-file.ts";
 import { startServer } from "../../src/serve/server.ts";
+import { claudeServer } from "../claude/server.ts";
+import { all, only, open } from "../claude/world.ts";
 import { type Caller, type Frame, caller, folder, frames, say, session, settled } from "./world.ts";
 
 const postgres = inject("postgres");
 const SOON = { timeout: 20_000, interval: 20 };
+
+type Asked = Parameters<typeof open>[0];
 
 interface Machine {
   readonly url: string;
@@ -97,6 +101,32 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     for (const seen of [one, other]) {
       expect(drafts(seen)).not.toBe("");
       expect(text.startsWith(drafts(seen))).toBe(true);
+    }
+  });
+
+  test("a reader on one sees the real Claude Code write on the other, and a session goes on where it never was", async () => {
+    const shared = { storeUrl: database.url, redisUrl: redis.url, apiKey: KEY, anthropicBaseUrl: model.url };
+    const machines = [await claudeServer(shared), await claudeServer(shared)];
+    const [a, b] = machines.map(({ url }) => ({ url, key: KEY })) as [Asked, Asked];
+    onTestFinished(async () => {
+      await Promise.all(machines.map((server) => server.close()));
+    });
+    const first = await all(a, "/api/v1/query", { prompt: playing({ text: "Hi." }), include_partial_messages: true });
+    const { session_id } = only(first, "init").data;
+    const text = words(60);
+    const asked = await open(b, `/api/v1/sessions/${session_id}/resume`, {
+      prompt: playing({ text, chunk: 10, chunkDelayMs: 120 }),
+    });
+    await asked.until(({ event }) => event === "init");
+    const followed = await open(a, `/api/v1/sessions/${session_id}/stream`);
+    for (const seen of await Promise.all([asked.end(), followed.end()])) {
+      const partial = seen.flatMap(({ event, data }) => {
+        const delta = event === "partial" ? (data["delta"] as { text?: string } | undefined) : undefined;
+        return delta?.text === undefined ? [] : [delta.text];
+      });
+      expect(partial).not.toEqual([]);
+      expect(text.startsWith(partial.join(""))).toBe(true);
+      expect(only(seen, "result").data).toMatchObject({ is_error: false, result: text });
     }
   });
 
