@@ -5,6 +5,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, St
 import type { Store } from "@skein/core";
 import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { TABLE_DOCS, columnDoc } from "./catalog.ts";
+import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
 import { withoutReadCalls } from "./read-calls.ts";
@@ -64,6 +65,9 @@ export interface Table {
   readonly columns: readonly (Column & { readonly about: string })[];
 }
 
+/** What DuckDB may use before it writes to its temporary folder, if nobody says it. */
+const MEGABYTES = 300;
+
 /** How often a statement is run again because a file changed while it was read. */
 const ATTEMPTS = 3;
 
@@ -72,7 +76,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   const emptyFile = join(folder, "empty.jsonl");
   writeFileSync(emptyFile, "");
   const instance = await DuckDBInstance.create(":memory:", {
-    memory_limit: options.memoryLimit ?? "400MB",
+    memory_limit: options.memoryLimit ?? `${MEGABYTES}MB`,
     temp_directory: join(folder, "spill"),
     // Extensions would be fetched from the network in the middle of a statement.
     autoinstall_known_extensions: "false",
@@ -92,8 +96,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
     copy: cacheFolder === null ? null : placeOfCopy(join(cacheFolder, "sql"), library),
     emptyFile,
+    ...(options.memoryLimit === undefined && { megabytes: MEGABYTES }),
   });
 
+  const caller = createCallerWork(connection, options.memoryLimit === undefined ? MEGABYTES : undefined);
   let opened: Promise<Store | undefined> | undefined;
   const openStore = async (): Promise<Store | undefined> => {
     const { store } = options;
@@ -102,21 +108,6 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     return opened;
   };
   let isReady = false;
-  /** Whether DuckDB works on the caller's statement, and not on what it needs: that must not end halfway. */
-  let isRunning = false;
-  let isStopped = false;
-  /** Runs a piece of the caller's own work. What is stopped a moment before it begins is stopped again. */
-  const working = async <Result>(sql: string, work: () => Promise<Result>): Promise<Result> => {
-    if (isStopped) throw new SqlError(sql, "INTERRUPT Error: Interrupted!");
-    isRunning = true;
-    const again = setInterval(() => isStopped && connection.interrupt(), 20);
-    try {
-      return await work();
-    } finally {
-      clearInterval(again);
-      isRunning = false;
-    }
-  };
   /** Whether the statement that was prepared last asks for the numbers of lines. */
   let isNumbered = false;
   const refresh = async (): Promise<boolean> => {
@@ -136,10 +127,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
     prepare: async (sql) => (await prepareCounted(sql)).prepared,
-    interrupt() {
-      isStopped = true;
-      if (isRunning) connection.interrupt();
-    },
+    interrupt: () => caller.stop(),
     async tables() {
       await refresh();
       const reader = await connection.runAndReadAll(
@@ -171,18 +159,18 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
    * repeated, never what changes something.
    */
   async function runSteady(given: string): Promise<SqlResult> {
-    isStopped = false;
+    await caller.begin();
     for (let attempt = 1; ; attempt += 1) {
       const { sql, prepared, isQuestion } = await prepare(given);
       const repeats = isQuestion && attempt < ATTEMPTS;
-      const reader = await working(sql, () => prepared.runAndReadAll()).catch(
-        async (error: unknown): Promise<undefined> => {
-          const isUnexpected = !transcripts.isCounted() && isBadLine(error);
+      const reader = await caller
+        .run(sql, () => prepared.runAndReadAll())
+        .catch(async (error: unknown): Promise<undefined> => {
+          const isUnexpected = (!transcripts.isCounted() && isBadLine(error)) || (await caller.gotRoom(error));
           if (isUnexpected) await transcripts.count();
           if (repeats && (isUnexpected || (await refresh()))) return;
           throw failure(sql, error);
-        },
-      );
+        });
       if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;
       const columns = columnsOf(reader);
       return { columns, rows: rowsOf(reader, columns) };
@@ -190,14 +178,19 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   }
 
   /** The answer row by row. What was handed out cannot be taken back, so everything is known before the first row. */
-  async function started(given: string): Promise<SqlStream> {
-    isStopped = false;
+  async function started(given: string, { again } = { again: false }): Promise<SqlStream> {
+    if (!again) await caller.begin();
     const { sql, prepared, isQuestion } = await prepareCounted(given);
     const transaction = isQuestion ? await beginStream(connection) : undefined;
-    const result = await working(sql, () => prepared.stream()).catch(async (error: unknown) => {
-      await transaction?.end();
-      throw failure(sql, error);
-    });
+    const begun = await caller
+      .run(sql, () => prepared.stream())
+      .catch(async (error: unknown) => {
+        await transaction?.end();
+        if (await caller.gotRoom(error)) return undefined;
+        throw failure(sql, error);
+      });
+    if (!begun) return started(given, { again: true });
+    const result = begun;
     const columns = columnsOf(result);
     return { columns, rows: rows() };
 
@@ -205,11 +198,11 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       try {
         const chunks = result.yieldRowsJson();
         for (;;) {
-          const { done, value } = await working(sql, () => chunks.next());
+          const { done, value } = await caller.run(sql, () => chunks.next());
           if (done === true) break;
           yield value.map((row) => plainRow(row, columns));
         }
-        await working(sql, async () => transaction?.check(prepared));
+        await caller.run(sql, async () => transaction?.check(prepared));
       } catch (error) {
         throw failure(sql, error);
       } finally {

@@ -45,6 +45,12 @@ FROM claude.messages WHERE contains(lower(human_prompt), 'test') ORDER BY timest
 FROM claude.sessions ORDER BY minutes DESC LIMIT 20`,
   },
   {
+    name: "longest-runs",
+    question: "Which runs on the platform took longest?",
+    sql: `SELECT left(user_message, 60) AS prompt, date_diff('second', started_at, completed_at) AS seconds, total_steps AS steps, run_id
+FROM agent.conversation_history WHERE completed_at IS NOT NULL ORDER BY seconds DESC LIMIT 20`,
+  },
+  {
     name: "cache-efficiency",
     question: "How much of the input came from the cache?",
     sql: `SELECT project_path, round(100.0 * sum(cache_read_input_tokens) /

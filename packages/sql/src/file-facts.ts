@@ -22,7 +22,9 @@ export interface FileHead {
 export interface RowCount {
   readonly rows: number;
   readonly isDamaged: boolean;
-  /** Bytes of its longest line, or of all of it if DuckDB cannot read every line. */
+  /** It has a line that is too long for DuckDB's buffers, so that it is left to the history library: it has no rows here. */
+  readonly isLong: boolean;
+  /** Bytes of its longest line, or as many as the reader must expect if it cannot read every line. */
   readonly longest: number;
 }
 
@@ -56,7 +58,7 @@ function firstText(text: string, key: string): string | null {
 }
 
 /** Raised when what is kept of a file changes. */
-const VERSION = 1;
+const VERSION = 2;
 
 export interface FactsCache {
   get(path: string): FileFacts | undefined;

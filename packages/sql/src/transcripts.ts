@@ -27,6 +27,8 @@ export interface TranscriptsDeps {
   readonly copy: CopyPlace | null;
   /** An empty file: a reader of no files at all is an error. */
   readonly emptyFile: string;
+  /** How many megabytes DuckDB may have; very long lines need more. Undefined: somebody else said it. */
+  readonly megabytes?: number;
 }
 
 export interface Transcripts {
@@ -47,9 +49,13 @@ export interface Transcripts {
   known(): readonly KnownFile[];
 }
 
-/** Smaller buffers only make the reader slower. */
+/** Smaller buffers only make the reader slower; larger ones are taken for each scan and thread, twice. */
 const LEAST_LINE_BYTES = 4 * 2 ** 20;
-const MOST_LINE_BYTES = 256 * 2 ** 20;
+const MOST_LINE_BYTES = 32 * 2 ** 20;
+
+const USUAL_LINE_BYTES = 8 * 2 ** 20;
+/** Where the history library gives up. */
+const LONGEST_LINE_BYTES = 256 * 2 ** 20;
 
 const FILE_COLUMNS = {
   file_id: "BIGINT",
@@ -128,7 +134,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     async count() {
       const fresh = known.filter(({ count }) => !count).map(({ file }) => file);
       if (fresh.length === 0) return;
-      const counts = await countRows(connection, fresh);
+      const counts = await countRows(deps, fresh);
       known = known.map((each) => ({ ...each, count: each.count ?? counts.get(each.file) }));
       for (const { file, head, count } of known)
         if (count && counts.has(file)) {
@@ -179,21 +185,24 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     areBranchesRead = false;
     wanted = null;
     await showFiles();
-    const all = known.length === 0 ? [emptyFile] : known.map(({ file }) => file.path);
+    const all =
+      known.length === 0 ? [emptyFile] : known.map(({ file, count }) => (count?.isLong ? emptyFile : file.path));
     await connection.run(`SET VARIABLE skein_all_files = ${literals(all.map(plainPath))}`);
     await connection.run(`SET VARIABLE skein_tolerant = ${known.every(({ count }) => count)}`);
     await expectLines(
-      connection,
-      known.map(({ count }) => count?.longest ?? 0),
+      deps,
+      known.map(({ file, count }) => lineBytes(file, count)),
     );
     const files = scanned();
     await loadRows(connection, "skein.skipped", { file: "VARCHAR", kind: "VARCHAR", message: "VARCHAR" }, skipped);
     // What few need is loaded by those who do: a question starts in a third of a second.
-    const { damagedLines } = files.some(({ count }) => count?.isDamaged === true)
+    const { damagedLines } = files.some(({ count }) => count?.isDamaged === true || count?.isLong === true)
       ? await import("./damaged-lines.ts")
       : { damagedLines: () => [] };
     const damaged = files.flatMap(({ file, count }, place) =>
-      count?.isDamaged === true ? damagedLines(file.path).map((line) => ({ place, ...line })) : [],
+      count?.isDamaged === true || count?.isLong === true
+        ? damagedLines(file.path, { all: count.isLong }).map((line) => ({ place, ...line }))
+        : [],
     );
     await load(
       "mended",
@@ -201,14 +210,16 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     );
     await load(
       "damage",
-      damaged.map(({ place, line, kind, message }) => ({ place, line, kind, message })),
+      damaged.flatMap(({ place, line, kind, message }) => (kind === "" ? [] : [{ place, line, kind, message }])),
     );
     await load("branch", []);
   }
 
   async function showFiles(): Promise<void> {
     // A file that is not wanted is read as an empty one, so that the others keep their places.
-    const paths = scanned().map(({ file }, at) => (wanted?.has(at) === false ? emptyFile : file.path));
+    const paths = scanned().map(({ file, count }, at) =>
+      wanted?.has(at) === false || count?.isLong === true ? emptyFile : file.path,
+    );
     const list = paths.length === 0 ? [emptyFile] : paths;
     await connection.run(`SET VARIABLE skein_files = ${literals(list.map(plainPath))}`);
     await loadRows(connection, "skein.files", FILE_COLUMNS, fileRows(known, wanted));
@@ -263,30 +274,60 @@ function branchRows(place: number, branches: readonly FileBranch[]): readonly Re
   }));
 }
 
-async function countRows(
-  connection: DuckDBConnection,
-  files: readonly DataFile[],
-): Promise<ReadonlyMap<DataFile, RowCount>> {
-  await connection.run(`SET VARIABLE skein_new_files = ${literals(files.map(({ path }) => plainPath(path)))}`);
-  await expectLines(
-    connection,
-    files.map(({ size }) => size),
-  );
-  const reader = await connection.runAndReadAll(COUNT_ROWS);
-  const counts = new Map(files.map((file) => [file, { rows: 0, isDamaged: false, longest: 0 }]));
-  for (const row of reader.getRows()) {
-    const [at = 0, rows = 0, longest = 0, bad = 0] = row.map(Number);
-    const file = files[at];
-    if (file) counts.set(file, { rows, isDamaged: bad > 0, longest: bad > 0 ? file.size : longest });
+async function countRows(deps: TranscriptsDeps, files: readonly DataFile[]): Promise<ReadonlyMap<DataFile, RowCount>> {
+  for (const bytes of [LEAST_LINE_BYTES, MOST_LINE_BYTES]) {
+    const counts = await countWith(deps, files, bytes);
+    if (counts) return counts;
+  }
+  // Somewhere a line is longer than that: the files that can have it are tried one by one.
+  const counts = new Map<DataFile, RowCount>();
+  const rest = files.filter(({ size }) => size <= MOST_LINE_BYTES);
+  for (const some of [rest, ...files.filter((file) => !rest.includes(file)).map((file) => [file])]) {
+    const counted = await countWith(deps, some, MOST_LINE_BYTES);
+    for (const file of some) counts.set(file, counted?.get(file) ?? { ...NO_ROWS, isLong: true });
   }
   return counts;
 }
 
-async function expectLines(connection: DuckDBConnection, sizes: readonly number[]): Promise<void> {
+const NO_ROWS: RowCount = { rows: 0, isDamaged: false, isLong: false, longest: 0 };
+
+function lineBytes(file: DataFile, count: RowCount | undefined): number {
+  return count?.isLong === true ? Math.min(file.size, LONGEST_LINE_BYTES) : (count?.longest ?? 0);
+}
+
+/** Undefined if a line has more bytes. */
+async function countWith(
+  deps: TranscriptsDeps,
+  files: readonly DataFile[],
+  bytes: number,
+): Promise<ReadonlyMap<DataFile, RowCount> | undefined> {
+  if (files.length === 0) return new Map();
+  const { connection } = deps;
+  await connection.run(`SET VARIABLE skein_new_files = ${literals(files.map(({ path }) => plainPath(path)))}`);
+  await expectLines(deps, [bytes]);
+  const counts = new Map(files.map((file) => [file, NO_ROWS]));
+  try {
+    for (const row of (await connection.runAndReadAll(COUNT_ROWS)).getRows()) {
+      const [at = 0, rows = 0, longest = 0, bad = 0] = row.map(Number);
+      const file = files[at];
+      if (file) counts.set(file, { rows, isDamaged: bad > 0, isLong: false, longest: bad > 0 ? bytes : longest });
+    }
+    return counts;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("maximum_object_size")) return undefined;
+    throw error;
+  }
+}
+
+/** Makes room for lines of these sizes. One that DuckDB's reader does not see is still held in memory. */
+async function expectLines({ connection, megabytes }: TranscriptsDeps, sizes: readonly number[]): Promise<void> {
   const longest = sizes.reduce((most, size) => Math.max(most, size), LEAST_LINE_BYTES);
   // The byte order mark, the line feed and what else the reader looks at beyond the line.
-  const bytes = Math.min(MOST_LINE_BYTES, longest + 1024);
+  const bytes = Math.min(MOST_LINE_BYTES, longest) + 1024;
   await connection.run(`SET VARIABLE skein_line_bytes = ${bytes}`);
+  // A line is held several times while it is walked, and each scan has its buffers.
+  const more = longest > USUAL_LINE_BYTES ? Math.ceil((longest * 16) / 2 ** 20) : 0;
+  if (megabytes !== undefined) await connection.run(`SET memory_limit = '${megabytes + more}MB'`);
 }
 
 function reasonOf(error: unknown): string {

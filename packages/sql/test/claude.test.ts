@@ -108,7 +108,7 @@ describe("damage", () => {
     lines.flatMap((line, index) => [Buffer.from(index === 0 ? "" : "\n"), Buffer.from(line as string)]),
   );
 
-  test("fails no query and hides no good row", async () => {
+  test("fails no query and hides no good row", { timeout: 120_000 }, async () => {
     const root = folder("skein [odd] *?-");
     write(root, "projects/p/damaged.jsonl", file);
     write(root, "projects/p/empty.jsonl", "");
@@ -151,6 +151,32 @@ describe("damage", () => {
     ])
       await expect(ask(sql, `SELECT * FROM claude.${table}`)).resolves.toBeInstanceOf(Array);
   });
+
+  test(
+    "a line that is longer than the reader's buffers is read all the same, and hides no other",
+    { timeout: 120_000 },
+    async () => {
+      const root = folder();
+      const length = 33 * 2 ** 20;
+      write(
+        root,
+        "projects/p/a.jsonl",
+        `${good("one")}\n{"type":"long","content":"${"x".repeat(length)}"}\n\n${good("two")}\n{"tor`,
+      );
+      write(root, "projects/p/b.jsonl", `${good("three")}\n`);
+      const sql = await open(root);
+      const question =
+        "SELECT message_type AS t, line, strlen(content) AS n FROM claude_conversations ORDER BY file, line";
+      expect(await ask(sql, question)).toEqual([
+        { t: "one", line: 1, n: null },
+        { t: "long", line: 2, n: length },
+        { t: "two", line: 3, n: null },
+        { t: "three", line: 1, n: null },
+      ]);
+      expect(await ask(sql, "SELECT line, kind FROM claude.damage")).toEqual([{ line: 4, kind: "torn" }]);
+      expect(await ask(sql, "SELECT count(*) AS n FROM claude.lines")).toEqual([{ n: 4 }]);
+    },
+  );
 
   test("a file that grows is seen at the next question, with its lines numbered right", async () => {
     const root = folder();

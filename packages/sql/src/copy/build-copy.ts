@@ -47,6 +47,8 @@ export type BuildCopyResult =
   /** Somebody else is at it. */
   | { readonly outcome: "busy" };
 
+/** What DuckDB may have while it builds. */
+const MEGABYTES = 200;
 /** Bytes of transcripts that are read at once. */
 const BATCH_BYTES = 24 * 2 ** 20;
 /** A file that changed so shortly ago may change again without its time telling it. */
@@ -107,7 +109,7 @@ interface Work {
 
 async function build({ library, place, work, draft, options }: Work): Promise<BuildCopyResult> {
   const instance = await DuckDBInstance.create(":memory:", {
-    memory_limit: "200MB",
+    memory_limit: `${MEGABYTES}MB`,
     temp_directory: join(work, "spill"),
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
@@ -144,6 +146,7 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
       cacheFolder: null,
       copy: null,
       emptyFile: emptyIn(work),
+      megabytes: MEGABYTES,
     });
     let last = [...copied.values()].reduce((least, each) => Math.min(least, each.place), 0);
     await transcripts.refresh();
@@ -204,7 +207,7 @@ async function attachNew(connection: DuckDBConnection, draft: string): Promise<v
   await connection.run(`ATTACH ${literal(draft)} AS ${DRAFT} (${ATTACH})`);
   chmodSync(draft, 0o600);
   await connection.run(`CREATE TABLE ${DRAFT}.files (path VARCHAR, place BIGINT, size BIGINT, mtime DOUBLE, inode BIGINT,
-    rows BIGINT, is_damaged BOOLEAN, longest BIGINT, cwd VARCHAR, session_id VARCHAR);
+    rows BIGINT, is_damaged BOOLEAN, is_long BOOLEAN, longest BIGINT, cwd VARCHAR, session_id VARCHAR);
     CREATE TABLE ${DRAFT}.waste (rows BIGINT); INSERT INTO ${DRAFT}.waste VALUES (0)`);
 }
 
@@ -248,6 +251,7 @@ async function add(connection: DuckDBConnection, last: number, known: readonly K
     inode: "BIGINT",
     rows: "BIGINT",
     is_damaged: "BOOLEAN",
+    is_long: "BOOLEAN",
     longest: "BIGINT",
     cwd: "VARCHAR",
     session_id: "VARCHAR",
@@ -260,6 +264,7 @@ async function add(connection: DuckDBConnection, last: number, known: readonly K
     inode: file.inode,
     rows: count?.rows ?? 0,
     is_damaged: count?.isDamaged ?? false,
+    is_long: count?.isLong ?? false,
     longest: count?.longest ?? 0,
     cwd: head.cwd,
     session_id: head.sessionId,

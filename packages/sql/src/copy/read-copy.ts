@@ -61,10 +61,10 @@ export async function readFiles(
   database: string,
 ): Promise<ReadonlyMap<string, CopiedFile>> {
   const reader = await connection.runAndReadAll(
-    `SELECT path, place, size, mtime, inode, rows, is_damaged, longest, cwd, session_id FROM ${database}.files`,
+    `SELECT path, place, size, mtime, inode, rows, is_damaged, is_long, longest, cwd, session_id FROM ${database}.files`,
   );
   return new Map(
-    reader.getRows().map(([path, place, size, mtime, inode, rows, isDamaged, longest, cwd, sessionId]) => [
+    reader.getRows().map(([path, place, size, mtime, inode, rows, isDamaged, isLong, longest, cwd, sessionId]) => [
       String(path),
       {
         place: Number(place),
@@ -73,6 +73,7 @@ export async function readFiles(
         inode: Number(inode),
         rows: Number(rows),
         isDamaged: isDamaged === true,
+        isLong: isLong === true,
         longest: Number(longest),
         cwd: typeof cwd === "string" ? cwd : null,
         sessionId: typeof sessionId === "string" ? sessionId : null,

@@ -78,22 +78,27 @@ FROM parts WHERE message_id IS NOT NULL GROUP BY place, message_id`;
  */
 const toolCall = (order: string): string => `
 WITH calls AS (
-  SELECT place, line, b.id AS tool_use_id, b.name AS name, b.input AS input,
-    skein.time(timestamp_text) AS started_at, message_id, model, line_agent_id, skein.is_true(is_sidechain_text) AS is_sidechain
+  SELECT place, line, tool_use_id, name, input, skein.time(timestamp_text) AS started_at, message_id, model, line_agent_id,
+    skein.is_true(is_sidechain_text) AS is_sidechain
+  -- Fields by themselves, because a window holds what it is given, the whole block too.
   FROM (
-    SELECT * EXCLUDE (message), message.id AS message_id, message.model AS model, unnest(message.content) AS b
-    FROM (SELECT * REPLACE (json_transform(message, '${CALLS}') AS message) FROM scan.rows
-      WHERE CASE type WHEN 'assistant' THEN contains(message::VARCHAR, '_use"') END)
-  ) WHERE b.type = 'tool_use'
-  QUALIFY row_number() OVER (PARTITION BY place, b.id ORDER BY ${order}) = 1
+    SELECT place, line, b.id AS tool_use_id, b.name AS name, b.input AS input, timestamp_text, uuid, message_id, model,
+      line_agent_id, is_sidechain_text
+    FROM (
+      SELECT * EXCLUDE (message), message.id AS message_id, message.model AS model, unnest(message.content) AS b
+      FROM (SELECT * REPLACE (json_transform(message, '${CALLS}') AS message) FROM scan.rows
+        WHERE CASE type WHEN 'assistant' THEN contains(message::VARCHAR, '_use"') END)
+    ) WHERE b.type = 'tool_use'
+  ) QUALIFY row_number() OVER (PARTITION BY place, tool_use_id ORDER BY ${order}) = 1
 ), results AS (
-  SELECT place, line, b.tool_use_id AS tool_use_id, b.content AS content,
-    skein.is_true(b.is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
+  SELECT place, line, tool_use_id, content, skein.is_true(is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
   FROM (
-    SELECT * EXCLUDE (message), unnest(json_transform(message, '${RESULTS}').content) AS b
-    FROM scan.rows WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END
-  ) WHERE b.type = 'tool_result'
-  QUALIFY row_number() OVER (PARTITION BY place, b.tool_use_id ORDER BY ${order}) = 1
+    SELECT place, line, b.tool_use_id AS tool_use_id, b.content AS content, b.is_error AS is_error, timestamp_text, uuid, tool_use_result
+    FROM (
+      SELECT * EXCLUDE (message), unnest(json_transform(message, '${RESULTS}').content) AS b
+      FROM scan.rows WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END
+    ) WHERE b.type = 'tool_result'
+  ) QUALIFY row_number() OVER (PARTITION BY place, tool_use_id ORDER BY ${order}) = 1
 )
 SELECT c.place, c.line, c.tool_use_id, c.name, c.input, c.started_at, r.finished_at,
   skein.result_text(r.content) AS result, r.is_error, r.place IS NOT NULL AS is_answered, r.tool_use_result, c.message_id,
