@@ -124,7 +124,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
     if (containment()?.kind !== kind) skip(containment()?.says);
     const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
     // A stopped server is silent; after this long its child is killed.
-    const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "1000" : "60000", stub.executable];
+    const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
     const server = spawn(process.execPath, ["--conditions=source", SERVER, ...args], {
       env: { PATH: process.env["PATH"], MARK: folder },
       stdio: ["ignore", "pipe", "inherit"],
@@ -231,7 +231,7 @@ test("a child that says nothing, or owes an answer for too long, is ended", asyn
   const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run"), startMs: 200 });
   const mute = spawnChild({ command: "/bin/sleep", args: ["1000"], env: { MARK: folder }, signal: stop.signal });
   expect(await mute.ended).toMatchObject({ cause: "start_timeout" });
-  const quiet = start("echo up; sleep 1000", { terms: { goodForMs: () => 400, quietMs: 500, isBusy: () => true } });
+  const quiet = start("echo up; sleep 1000", { terms: { goodForMs: () => 8000, quietMs: 500, isBusy: () => true } });
   quiet.stdout.resume();
   expect(await quiet.ended).toMatchObject({ cause: "quiet" });
   await nothingLeft();

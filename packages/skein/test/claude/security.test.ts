@@ -9,6 +9,8 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -23,7 +25,7 @@ let server: ClaudeServer;
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-security-")));
   process.env["CANARY_OF_THE_SERVER"] = "canary-server-environment";
-  stub = await createStub(home, "sleep 0.2; exit 3");
+  stub = await createStub(home, "sleep 1; exit 3");
   server = await claudeServer({
     claude: {
       executable: stub.executable,
@@ -147,7 +149,7 @@ const CANARY = /canary|Y2FuYXJ5/;
 
 test("no secret is in arguments, logs, errors or events; the child has an environment of its own", async () => {
   const seen: string[] = [];
-  const watching = setInterval(() => seen.push(...commandLines(home)), 5);
+  const watching = setInterval(() => seen.push(...commandLines(home)), 20);
   const frames = await all(server, "/api/v1/query", { prompt: "Hello.", ...CANARIES });
   clearInterval(watching);
   expect(only(frames, "error").data).toMatchObject({ code: "AGENT_ERROR" });
@@ -173,6 +175,51 @@ test("no secret is in arguments, logs, errors or events; the child has an enviro
   const events = (await server.call("GET", `/v1/sessions/${id}/events?limit=1000`)).body;
   for (const told of [frames, events, ...answers, server.logged]) expect(JSON.stringify(told)).not.toMatch(CANARY);
   expect(JSON.stringify(events)).toContain("secret:");
+});
+
+test("nor is one after a real session with hooks and MCP servers, in what is stored or in what a transcript keeps", async () => {
+  const sink = createServer(
+    (request, response) => void request.resume().on("end", () => response.writeHead(404).end()),
+  );
+  await new Promise<void>((resolve) => void sink.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  const real = await claudeServer({
+    allowedWebhookAddresses: ["127.0.0.1"],
+    claude: {
+      env: ["MY_TOKEN"],
+      mcpServers: {
+        wiki: { type: "http", url: `${url}/canary-url`, headers: { authorization: "canary-registered-header" } },
+      },
+    },
+  });
+  try {
+    const frames = await all(real, "/api/v1/query", {
+      prompt: scripted("secrets", [{ tools: [{ name: "Bash", input: { command: "echo done" } }] }, { text: "Hi." }]),
+      allowed_tools: ["Bash"],
+      include_partial_messages: true,
+      env: CANARIES.env,
+      hooks: { PostToolUse: { ...CANARIES.hooks.Stop, url: `${url}/canary-path?token=canary-query` } },
+      mcp_servers: {
+        wiki: { command: "wiki" },
+        own: { type: "http", url: `${url}/canary-mcp-path`, headers: { "x-key": "canary-mcp-header" } },
+      },
+    });
+    expect(only(frames, "result").data).toMatchObject({ is_error: false });
+    const id = only(frames, "init").data.session_id;
+    const paths = [
+      `/v1/sessions/${id}/events?limit=1000`,
+      `/v1/sessions/${id}/export`,
+      `/api/v1/sessions/${id}/export`,
+    ];
+    const answers = await Promise.all(paths.map(async (path) => (await real.call("GET", path)).body));
+    expect(JSON.stringify(answers)).toContain("hook.called");
+    for (const told of [frames, ...answers, real.logged]) expect(JSON.stringify(told)).not.toMatch(CANARY);
+    expect(JSON.stringify(real.simulator.ledger.calls())).not.toMatch(CANARY);
+  } finally {
+    await real.close();
+    sink.closeAllConnections();
+    sink.close();
+  }
 });
 
 test("a folder's own settings do nothing unless they are asked for", async () => {
