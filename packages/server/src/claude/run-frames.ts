@@ -40,7 +40,8 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
     if (frame) sink.partial(frame);
   };
   const listen = (): void => {
-    stopListening ??= live.subscribe(sessionId, (piece) => piece.run_id === runId && show(piece));
+    // Also for a reader that wants no partials: it is shown on the bus that somebody follows the session.
+    stopListening ??= live.subscribe(sessionId, (piece) => partials && piece.run_id === runId && show(piece));
   };
   const goOn = (next: number): void => {
     step = next;
@@ -49,7 +50,7 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
     for (const piece of waiting) show(piece);
   };
   try {
-    if (partials && from >= sequence) listen();
+    if (from >= sequence) listen();
     for await (const event of sessions.follow(sessionId, { after: from }, sink.signal)) {
       const { run_id } = event.data as { run_id?: unknown };
       if (typeof run_id === "string" && run_id !== runId) continue;
@@ -64,7 +65,7 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
       if (event.event_type === "message.created" && event.data.message_id === (results ?? generated))
         goOn(event.data.step + 1);
       // Pieces of what is being made come after what is there.
-      if (partials && event.sequence >= sequence) listen();
+      if (event.sequence >= sequence) listen();
       // A run that was cancelled while it waited its turn never begins.
       if (event.event_type === "cancel.requested" && !started)
         return await sink.frame({ event: "done", data: { reason: "interrupted" } });

@@ -118,6 +118,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
       prompt: playing({ text, chunk: 10, chunkDelayMs: 120 }),
     });
     await asked.until(({ event }) => event === "init");
+    await expect.poll(() => redis.ask("SISMEMBER", "active_connections", session_id), SOON).toBe("1");
     const followed = await open(a, `/api/v1/sessions/${session_id}/stream`);
     for (const seen of await Promise.all([asked.end(), followed.end()])) {
       const partial = seen.flatMap(({ event, data }) => {
