@@ -119,7 +119,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   registerSocket(app, shared);
   acceptSockets(app, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
   await app.ready();
-  const sweep = (): void => void idempotency.sweep().catch((error: unknown) => closing || report(error));
+  const sweep = (): void =>
+    void Promise.all([idempotency.sweep(), webhooks.sweep()]).catch((error: unknown) => closing || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   sweep();
 

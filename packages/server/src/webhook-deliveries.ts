@@ -32,6 +32,8 @@ export interface Deliveries {
   ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
   /** Takes up every notice that waits: it may have been kept by a process that is gone. */
   resume(): Promise<void>;
+  /** Removes notices that are older than 30 days. */
+  sweep(): Promise<void>;
   stop(): void;
 }
 
@@ -46,6 +48,7 @@ export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
 /** Longer than an attempt takes: after that, another process may try. */
 const CLAIM_MS = 60_000;
+const KEPT_MS = 30 * 24 * 3600 * 1000;
 
 export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, report }: DeliveriesDeps): Deliveries {
   const { records } = store;
@@ -147,6 +150,15 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
         cursor = page.cursor;
       }
     },
+    async sweep() {
+      // Ids begin with the time of their event: what comes after this one in the list is older.
+      const cursor = `${timePart(now() - KEPT_MS)}-0000-0000-000000000000`;
+      for (;;) {
+        const { items } = await records.list({ tenant: TENANT, kind: "delivery", cursor, limit: 200 });
+        if (items.length === 0) return;
+        await Promise.all(items.map(({ id }) => records.delete(TENANT, "delivery", id)));
+      }
+    },
     stop() {
       stopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
@@ -159,9 +171,14 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
  * in the order of ids.
  */
 function deliveryId(webhookId: string, { session_id, sequence, created_at }: ToldEvent): string {
-  const time = Date.parse(created_at).toString(16).padStart(12, "0");
   const rest = createHash("sha256").update(`${webhookId} ${session_id} ${sequence}`).digest("hex");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 18)}`;
+  return `${timePart(Date.parse(created_at))}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 18)}`;
+}
+
+/** How a UUID v7 of that time begins. */
+function timePart(ms: number): string {
+  const time = ms.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 function instant(ms: number): string {

@@ -21,6 +21,8 @@ export interface Webhooks {
     id: string,
     page: { limit?: number; cursor?: string },
   ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
+  /** Removes old notices. */
+  sweep(): Promise<void>;
   stop(): void;
 }
 
@@ -70,6 +72,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       await get(tenant, id);
       return deliveries.list(id, page);
     },
+    sweep: deliveries.sweep,
     stop() {
       stopped = true;
       notices.stop();
