@@ -1,5 +1,5 @@
 import { type Content, type Event, type FactData, type Ids, isKnownError } from "@skein/protocol";
-import type { Store } from "./store.ts";
+import type { AppendOptions, Store } from "./store.ts";
 
 /**
  * What became of an answer to an await:
@@ -26,6 +26,8 @@ interface AnswersDeps {
   readonly tenant: string;
   readonly now: () => number;
   readonly ids: Ids;
+  /** Makes an answer that is sent again recognisable. */
+  readonly key?: AppendOptions["key"];
 }
 
 /** Appends an answer if the session waits for it, and says what became of it. Of several at once exactly one is accepted. */
@@ -34,7 +36,7 @@ export async function answerAwait(
   sessionId: string,
   data: { readonly tool_use_id: string; readonly content: Content; readonly is_error: boolean },
 ): Promise<Answered> {
-  const { store, tenant, now, ids } = deps;
+  const { store, tenant, now, ids, key } = deps;
   for (;;) {
     const found = await dispositionOf(deps, sessionId, data.tool_use_id);
     if (found.disposition !== "accepted") return found;
@@ -46,7 +48,7 @@ export async function answerAwait(
     try {
       // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".
       const expect = found.sequence ?? 0;
-      const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect });
+      const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect, ...(key && { key }) });
       return { ...found, sequence: events[0]?.sequence ?? null };
     } catch (error) {
       if (!isKnownError(error, "conflict")) throw error;

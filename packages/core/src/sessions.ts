@@ -104,7 +104,12 @@ export interface Sessions {
   ): Promise<Accepted>;
   prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
   /** Answers an await, and says what became of the answer: accepted, a duplicate, stale or refused. */
-  answer(sessionId: string, toolUseId: string, answer: { content: Content; isError?: boolean }): Promise<Answered>;
+  answer(
+    sessionId: string,
+    toolUseId: string,
+    answer: { content: Content; isError?: boolean },
+    key?: Key,
+  ): Promise<Answered>;
   /** Asks for the end of a run: the one that is under way, or the named one, which may still be queued. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Event>;
   /** From here on the session works with another model or another permission mode, a run that is under way included. */
@@ -297,9 +302,9 @@ export function createSessions({
     create,
     begin,
     prompt,
-    async answer(sessionId, toolUseId, { content, isError = false }) {
+    async answer(sessionId, toolUseId, { content, isError = false }, key) {
       const data = { tool_use_id: toolUseId, content: parsed(Content, content), is_error: isError };
-      return answerAwait({ store, tenant, now, ids }, sessionId, data);
+      return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);
     },
     cancel,
     control,
@@ -327,7 +332,9 @@ export function createSessions({
 function acceptedOf({ events, repeated }: Appended): Accepted {
   const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
   if (stored?.event_type !== "prompt.accepted")
-    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.");
+    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.", {
+      details: { event_type: events[0]?.event_type, sequence: events[0]?.sequence },
+    });
   const { message_id: messageId, run_id: runId } = stored.data;
   const { session_id: sessionId, sequence, created_at: acceptedAt } = stored;
   return { sessionId, messageId, runId, sequence, acceptedAt, repeated };

@@ -1,34 +1,27 @@
 import { type SessionState, claudeAgent, derivedId } from "@skein/core";
 import {
   type AgentConfig,
-  type Await,
   ClaudeOptions,
-  type Content,
   type ForkRequest,
-  KnownError,
   type QueryRequest,
   type Session,
   isKnownError,
 } from "@skein/protocol";
 import { ApiError } from "../api-error.ts";
 import type { Caller } from "../call.ts";
+import {
+  afterAnswer,
+  answerSentAgain,
+  answeredRun,
+  checkNothingElse,
+  locked,
+  onlyQuestion,
+} from "./answer-by-prompt.ts";
+import type { AskedRun } from "./asked-run.ts";
 import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { promptContent } from "./prompt-content.ts";
 import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
-
-/** A run that somebody asked for, and where it stands. */
-export interface AskedRun {
-  readonly sessionId: string;
-  readonly runId: string;
-  /** Its events come after this one. */
-  readonly from: number;
-  /** Frames up to this event are not for whoever asked. */
-  readonly after: number;
-  readonly partials: boolean;
-  /** The session just before the run was asked for, if somebody has looked. */
-  readonly state?: SessionState;
-}
 
 /** What is said, and what is said about the session itself. */
 type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>;
@@ -68,21 +61,21 @@ export async function acceptResume(
     return answeredRun(call, question, { content, partials });
   }
   const options = (await gate?.admit(given, { principal: call.principal, sessionId })) ?? given;
-  if (busy === "replaced" && session.run_id !== null)
-    // It may have ended by itself meanwhile.
-    await call.sessions.cancel(sessionId, { reason: "Another prompt took its place." }).catch(() => {});
+  if (busy === "replaced") await makeWay(call, state);
   const prompt = {
     content,
     whenIdle: busy === "locked" && (isIdle(state) ? { seenAt: state.sequence } : true),
     ...(Object.keys(options).length > 0 && { options }),
   };
-  const { runId, sequence } = await call.sessions
-    .prompt(sessionId, prompt, call.idempotency)
-    .catch((error: unknown) => {
-      throw isKnownError(error, "conflict") ? locked(sessionId) : error;
-    });
-  await keep(call, session, body);
-  return { sessionId, runId, from: sequence - 1, after: 0, partials, state };
+  try {
+    const { runId, sequence } = await call.sessions.prompt(sessionId, prompt, call.idempotency);
+    await keep(call, session, body);
+    return { sessionId, runId, from: sequence - 1, after: 0, partials, state };
+  } catch (error) {
+    const answered = answerSentAgain(error);
+    if (answered !== undefined) return afterAnswer(call, sessionId, { sequence: answered, partials });
+    throw isKnownError(error, "conflict") ? locked(sessionId) : error;
+  }
 }
 
 /** More in a copy of a session. What is not given is the parent's. */
@@ -174,47 +167,17 @@ export async function openGate({ shared }: Caller): Promise<ClaudeGate> {
   return gate;
 }
 
-/** What a session waits for from its callers. */
-export async function openAwaits({ shared, principal }: Caller, sessionId: string): Promise<readonly Await[]> {
-  const open = await shared.deps.store.awaits(sessionId, { tenant: principal.tenant });
-  return open.filter(({ kind }) => kind !== "subagent");
-}
-
-async function onlyQuestion(call: Caller, sessionId: string): Promise<Await | undefined> {
-  const questions = (await openAwaits(call, sessionId)).filter(({ kind }) => kind === "question");
-  return questions.length === 1 ? questions[0] : undefined;
-}
-
-/** A prompt that is an answer changes nothing else: the run that asked goes on as it is. */
-function checkNothingElse({ include_partial_messages: _, ...others }: Partial<ClaudeOptions>): void {
-  const [name] = Object.keys(others);
-  if (name !== undefined)
-    throw new KnownError(
-      "invalid",
-      `${name}: This prompt answers a question, and the run that asked goes on as it is. Use control to change it.`,
-    );
-}
-
-async function answeredRun(
-  call: Caller,
-  { session_id: sessionId, tool_use_id, run_id: runId }: Await,
-  { content, partials }: { readonly content: Content; readonly partials: boolean },
-): Promise<AskedRun> {
-  const { disposition, sequence } = await call.sessions.answer(sessionId, tool_use_id, { content });
-  if (disposition !== "accepted" || sequence === null) throw locked(sessionId);
-  const run = (await call.sessions.runs(sessionId, { limit: 1 })).items.find(({ id }) => id === runId);
-  return { sessionId, runId, from: run ? run.first_sequence - 1 : 0, after: sequence, partials };
+/** Asks for the end of everything that is under way or waits its turn. What ended by itself meanwhile needs no asking. */
+async function makeWay({ sessions }: Caller, { sessionId, run, queue }: SessionState): Promise<void> {
+  const reason = "Another prompt took its place.";
+  for (const runId of [...(run ? [run.runId] : []), ...queue.map(({ run_id }) => run_id)])
+    await sessions.cancel(sessionId, { runId, reason }).catch((error: unknown) => {
+      if (!isKnownError(error, "not_running")) throw error;
+    });
 }
 
 function isIdle({ run, queue }: SessionState): boolean {
   return run === null && queue.length === 0;
-}
-
-function locked(sessionId: string): ApiError {
-  return new ApiError(
-    "SESSION_LOCKED",
-    `Session ${sessionId} has a run that is not over. Interrupt it, or wait for its end.`,
-  );
 }
 
 /** The same id for a request that is sent again, so that nothing is begun twice. */

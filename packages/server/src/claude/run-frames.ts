@@ -1,6 +1,6 @@
 import type { Live, LiveFrame, Sessions } from "@skein/core";
 import { type Content, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
-import type { AskedRun } from "./accept.ts";
+import type { AskedRun } from "./asked-run.ts";
 
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
 export interface RunSink {

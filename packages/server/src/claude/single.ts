@@ -1,7 +1,7 @@
 import type { SingleResponse, StreamEvent } from "@skein/protocol";
 import { ApiError } from "../api-error.ts";
 import type { Call } from "../call.ts";
-import type { AskedRun } from "./accept.ts";
+import type { AskedRun } from "./asked-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 

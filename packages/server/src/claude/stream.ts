@@ -3,7 +3,8 @@ import { ApiError } from "../api-error.ts";
 import { type Call, type Caller, TAKEN_OVER } from "../call.ts";
 import { openSse } from "../sse.ts";
 import type { StreamEnd } from "../streams.ts";
-import { type AskedRun, claudeSession } from "./accept.ts";
+import { claudeSession } from "./accept.ts";
+import { type AskedRun, runAt } from "./asked-run.ts";
 import { sendRun } from "./run-frames.ts";
 
 /** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
@@ -59,7 +60,7 @@ export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun 
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId))
     throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
   await claudeSession(call, id);
-  const run = await runAt(call, id, place.sequence);
+  const run = await runAt(call.sessions, id, place.sequence);
   if (!run) throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
   return {
     sessionId: id,
@@ -80,16 +81,6 @@ export async function currentRun(call: Call, sessionId: string): Promise<AskedRu
   const [latest] = (await call.sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
   return { sessionId, runId: latest.id, from: latest.first_sequence - 1, after: 0, partials };
-}
-
-async function runAt({ sessions }: Call, sessionId: string, sequence: number) {
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await sessions.runs(sessionId, { limit: 200, ...(cursor !== undefined && { cursor }) });
-    const run = page.items.find(({ first_sequence }) => first_sequence <= sequence);
-    if (run) return run.last_sequence !== null && sequence > run.last_sequence ? undefined : run;
-    cursor = page.cursor;
-  }
-  return undefined;
 }
 
 async function partialsOf({ sessions }: Call, sessionId: string): Promise<boolean> {

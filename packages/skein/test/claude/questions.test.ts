@@ -71,6 +71,15 @@ test("a resume while a question is open is its answer: the same run goes on, in 
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
+test("a resume that answered is sent again with its key, and is no new prompt", async () => {
+  const { stream, id } = await asking("answer-again");
+  const key = { "idempotency-key": "answer-again" };
+  const first = await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" }, key);
+  expect(await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" }, key)).toEqual(first);
+  await stream.end();
+  expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
+});
+
 test("over the socket a question is answered by a prompt, in its own words too", async () => {
   const socket = await talk(server);
   socket.send({ type: "prompt", content: asks("socket-answers") });
