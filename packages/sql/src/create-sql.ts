@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history/discover";
-import { TABLE_DOCS, columnDoc } from "./catalog.ts";
 import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
 import { withoutReadCalls } from "./read-calls.ts";
 import { SqlError } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
+import { type Table, listTables } from "./list-tables.ts";
 import { filePlaces } from "./pushdown.ts";
 import { beginStream } from "./stream-end.ts";
 import { BASE, TABLES } from "./tables/schema.ts";
@@ -58,15 +58,11 @@ export interface Sql {
   close(): void;
 }
 
-export interface Table {
-  /** With its schema: `claude.responses`; the seed's five stand without one. */
-  readonly name: string;
-  readonly about: string;
-  readonly columns: readonly (Column & { readonly about: string })[];
-}
-
 /** What DuckDB may use before it writes to its temporary folder, if nobody says it. */
 const MEGABYTES = 300;
+
+/** As many rows are held while it is not known yet whether the files are whole. */
+const SHORT_ROWS = 10_000;
 
 /** How often a statement is run again because a file changed while it was read. */
 const ATTEMPTS = 3;
@@ -130,21 +126,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     interrupt: () => caller.stop(),
     async tables() {
       await refresh();
-      const reader = await connection.runAndReadAll(
-        "SELECT schema_name || '.' || table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name = 'memory' ORDER BY table_oid, column_index",
-      );
-      const columns = (reader.getRows() as [string, string, string][]).map(([table, name, type]) => ({
-        table,
-        name,
-        type,
-      }));
-      return Object.entries(TABLE_DOCS).map(([table, about]) => ({
-        name: table.replace(/^main\./, ""),
-        about,
-        columns: columns
-          .filter((column) => column.table === table)
-          .map(({ name, type }) => ({ name, type, about: columnDoc(table, name) ?? "" })),
-      }));
+      return listTables(connection);
     },
     scannedBytes: () => transcripts.scannedBytes(),
     close() {
@@ -180,6 +162,9 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   /** The answer row by row. What was handed out cannot be taken back, so everything is known before the first row. */
   async function started(given: string, { again } = { again: false }): Promise<SqlStream> {
     if (!again) await caller.begin();
+    await refresh();
+    const short = transcripts.isCounted() || again ? undefined : await shortAnswer(given);
+    if (short) return short;
     const { sql, prepared, isQuestion } = await prepareCounted(given);
     const transaction = isQuestion ? await beginStream(connection) : undefined;
     const begun = await caller
@@ -210,6 +195,28 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       }
       if (isQuestion && isNumbered && transcripts.scannedBytes() > 0 && (await refresh()))
         throw new SqlError(sql, "A file changed while it was read, so line numbers may be wrong. Ask again.");
+    }
+  }
+
+  /**
+   * An answer that is held before it is handed out needs no look at the files beforehand, and most are short. Undefined if it is
+   * longer, or if anything happened: then the files are looked at.
+   */
+  async function shortAnswer(given: string): Promise<SqlStream | undefined> {
+    const { sql, prepared, isQuestion } = await prepare(given);
+    if (!isQuestion) return undefined;
+    const transaction = await beginStream(connection);
+    try {
+      const reader = await caller.run(sql, () => prepared.streamAndReadUntil(SHORT_ROWS));
+      if (!reader.done) return undefined;
+      await caller.run(sql, () => transaction.check(prepared));
+      const columns = columnsOf(reader);
+      const rows = rowsOf(reader, columns);
+      return (await refresh()) ? undefined : { columns, rows: once(rows) };
+    } catch {
+      return undefined;
+    } finally {
+      await transaction.end();
     }
   }
 
@@ -265,6 +272,10 @@ async function planOf(connection: DuckDBConnection, sql: string): Promise<string
   } catch {
     return undefined;
   }
+}
+
+async function* once(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
+  yield await Promise.resolve(rows);
 }
 
 function foundFiles(library: LibraryConfig): FoundFiles {
