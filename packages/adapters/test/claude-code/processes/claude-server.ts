@@ -1,10 +1,10 @@
-/** A process that drives Claude Code sessions, until it is killed: `claude-server.ts STORE HOME API`. */
+/** A process that drives Claude Code sessions, until it is killed: `claude-server.ts STORE HOME API [LEASE]`. */
 import { join } from "node:path";
 import { createClaudeCode } from "@skein/adapters/runtimes/claude-code";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createHost } from "../../../../skein/src/host.ts";
 
-const [file = "", home = "", api = ""] = process.argv.slice(2);
+const [file = "", home = "", api = "", lease = "30000"] = process.argv.slice(2);
 const notUsed = (): Promise<never> => Promise.reject(new Error("Not used."));
 
 createHost({
@@ -19,6 +19,7 @@ createHost({
         createClaudeCode({
           ...parts,
           children: { maxAhead: 0 },
+          leaseMs: Number(lease),
           configDirOf: (tenant) => join(home, tenant),
           apiEnv: { ANTHROPIC_BASE_URL: api, ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key" },
         }),

@@ -1,0 +1,62 @@
+/** A server is stopped in mid-turn and another takes over: what the first had started is over before that. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { createSessions } from "@skein/core";
+import { createSimulator } from "@skein/simulator";
+import { expect, onTestFinished, test } from "vitest";
+import { claudeAgent, folder, only, play, until } from "./world.ts";
+
+const SERVER = fileURLToPath(new URL("processes/claude-server.ts", import.meta.url));
+const LEASE = "6000";
+
+async function startServer(...args: readonly string[]) {
+  const server = spawn(
+    process.execPath,
+    ["--conditions=source", "--disable-warning=ExperimentalWarning", SERVER, ...args],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  onTestFinished(() => void server.kill("SIGKILL"));
+  await once(server.stdout, "data");
+  return server;
+}
+
+test("no effect of a stopped server's child comes after another server took the session up", async ({ skip }) => {
+  const containment = await findContainment();
+  if (containment?.kind !== "namespace") skip(containment?.says);
+  const simulator = await createSimulator();
+  onTestFinished(() => simulator.close());
+  const [home, cwd] = [folder(), folder()];
+  const file = join(home, "skein.db");
+  const store = await createSqliteStore({ file });
+  onTestFinished(() => store.close());
+  const sessions = createSessions({ store });
+  const first = await startServer(file, home, simulator.url, LEASE);
+
+  const command = "while :; do date +%s%3N >>effects; sleep 0.05; done";
+  const { sessionId } = await sessions.begin(
+    claudeAgent({ cwd, allowed_tools: ["Bash"] }),
+    play({ tools: [{ name: "Bash", input: { command } }] }, { text: "It said: $LAST" }),
+  );
+  await until(() => existsSync(join(cwd, "effects")));
+  first.kill("SIGSTOP");
+  await startServer(file, home, simulator.url, LEASE);
+  await until(async () => (await sessions.get(sessionId)).status === "idle", 90_000);
+  first.kill("SIGCONT");
+
+  const events = await sessions.events(sessionId);
+  const [resumed] = only(events, "run.resumed");
+  const effects = readFileSync(join(cwd, "effects"), "utf8").trim().split("\n").map(Number);
+  expect(Math.max(...effects)).toBeLessThan(Date.parse(resumed?.created_at ?? ""));
+  expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
+  expect(only(events, "tool.completed")).toHaveLength(1);
+  // Whoever wakes up late is refused: nothing of it is kept.
+  await until(async () => (await sessions.get(sessionId)).status === "idle");
+  expect(await sessions.events(sessionId)).toHaveLength(events.length);
+}, 180_000);
