@@ -35,12 +35,13 @@ const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call(
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();
+  /** Connections that are broken: it is away from the first of them on, and back with the last. */
+  const down = new Set<unknown>();
   const talker = connect({ disableOfflineQueue: true });
   // Subscriptions outlive a connection: the client makes them again on the next one.
   const hearer = connect({});
   const connected = new Set<string>();
   const locked = new Set<string>();
-  let isDown = false;
   let closed = false;
 
   function connect(more: { disableOfflineQueue?: boolean }) {
@@ -57,12 +58,11 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
       ...more,
     });
     client.on("error", (error: Error) => {
-      if (!isDown && !closed) report(new Error(`Redis cannot be reached: ${error.message}`));
-      isDown = true;
+      if (down.size === 0 && !closed) report(new Error(`Redis cannot be reached: ${error.message}`));
+      down.add(client);
     });
     client.on("ready", () => {
-      if (isDown) report(new Error("Redis can be reached again."));
-      isDown = false;
+      if (down.delete(client) && down.size === 0) report(new Error("Redis can be reached again."));
     });
     return client;
   }
