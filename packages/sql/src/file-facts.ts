@@ -28,7 +28,7 @@ export interface RowCount {
   readonly longest: number;
 }
 
-export interface FileFacts extends FileStamp, FileHead, RowCount {}
+interface FileFacts extends FileStamp, FileHead, RowCount {}
 
 export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: DataFile): boolean {
   return known?.size === size && known.mtimeMs === mtimeMs && known.inode === inode;

@@ -178,6 +178,18 @@ describe("damage", () => {
     },
   );
 
+  test.each([5, 15_000])("an answer in pieces has every good row of a damaged file, of %i rows too", async (count) => {
+    const root = folder();
+    const lines = Array.from({ length: count }, (_, number) => good(`t${number}`));
+    write(root, "projects/p/a.jsonl", [...lines, `${good("left")}${good("right")}`, "no JSON", ""].join("\n"));
+    const sql = await open(root);
+    const seen: unknown[] = [];
+    for await (const { rows } of sql.stream("SELECT message_type FROM claude_conversations"))
+      for await (const some of rows) seen.push(...some.map(([type]) => type));
+    expect(seen).toHaveLength(count + 2);
+    expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
+  });
+
   test("a file that grows is seen at the next question, with its lines numbered right", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);

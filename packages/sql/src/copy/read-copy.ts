@@ -13,7 +13,7 @@ export interface CopiedFile extends FileStamp, FileHead, RowCount {
   readonly place: number;
 }
 
-export interface Copy {
+interface Copy {
   readonly stamp: string;
   readonly files: ReadonlyMap<string, CopiedFile>;
 }

@@ -139,7 +139,7 @@ SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.v
 FROM versions GROUP BY place, path, version, backup_file_name`;
 
 /** By name: `scan.<name>` reads the files, the copy has a table of that name, `skein.<name>` is both. */
-export function pieces({ numbered }: { readonly numbered: boolean }) {
+function pieces({ numbered }: { readonly numbered: boolean }) {
   return {
     conversation: CONVERSATION,
     message: MESSAGE,
