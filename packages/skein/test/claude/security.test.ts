@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Stub, createStub } from "../../../adapters/test/claude-code/stub.ts";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { scripted } from "../server/world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, only } from "./world.ts";
@@ -249,7 +250,7 @@ test("a folder's own settings do nothing unless they are asked for", async () =>
   }
 });
 
-test.skipIf(!existsSync("/usr/bin/bwrap") || !existsSync("/usr/bin/socat"))(
+test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   "permissions are bypassed where operator, key and sandbox allow it, and the sandbox holds",
   async () => {
     const real = await claudeServer({ claude: { bypassPermissions: true } });
