@@ -2,14 +2,16 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createMemoryStore, createSessions, foldAll } from "@skein/core";
+import { type Store, createMemoryStore, createSessions, foldAll } from "@skein/core";
 import { getUsage } from "@skein/history";
 import { writeCorpus } from "@skein/history/testing";
 import { Event, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { createDatabase } from "../../../../scripts/postgres.ts";
 import { adopt } from "../../src/adopt/adopt.ts";
 import { claudeFiles } from "../../src/adopt/claude-files.ts";
 import { readClaudeSession } from "../../src/adopt/claude-session.ts";
+import { openStore } from "../../src/open-store.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "skein-adopt-"));
@@ -27,8 +29,7 @@ function filesIn(root: string): ReadonlyMap<string, string> {
   );
 }
 
-async function adopted(dataPath: string, session: string | number) {
-  const store = createMemoryStore();
+async function adopted(dataPath: string, session: string | number, store: Store = createMemoryStore()) {
   const claude = await readClaudeSession(session, { dataPath, cacheFolder: null });
   const row = await adopt(claude, { store, tenant: "default" });
   const events = await store.read(row.id);
@@ -115,17 +116,38 @@ describe("a made-up data directory", { timeout: 120_000 }, () => {
 });
 
 describe("lines that JSON would not write as they stand there", () => {
-  test("come back byte for byte: other spacing, torn, empty, numbers that JavaScript rounds, a carriage return", async () => {
-    const odd = [
-      `{ "type": "mode", "mode": "normal" }`,
-      ``,
-      `{"type":"tag","tag":"x","big":12345678901234567890}`,
-      `{"type":"mode","mode":"a"}\r`,
-      `["no","object"]`,
-      `{"type":"user","message":{"role":"us`,
-    ];
-    const root = dataWith([typed(1, "hello"), ...odd.slice(0, 5), spoke(2, "m1", text("hi")), ...odd.slice(5)]);
-    const { events, claude } = await adopted(root, 0);
+  const ODD = [
+    `{ "type": "mode", "mode": "normal" }`,
+    ``,
+    `{"type":"tag","tag":"x","big":12345678901234567890}`,
+    `{"type":"mode","mode":"a"}\r`,
+    `["no","object"]`,
+    `{"type":"mode","twice":1,"twice":2}`,
+    `{"type":"mode","b":1,"10":2,"__proto__":{"x":1}}`,
+    `{"type":"mode","text":"\\u0000 \\uD800 \\u00e9 \\/ ü 日本"}`,
+    `{"type":"user","message":{"role":"us`,
+  ];
+
+  const STORES: readonly (readonly [string, (place: string) => Promise<Store>])[] = [
+    ["memory", async () => createMemoryStore()],
+    ["sqlite", (place) => openStore(`sqlite:${join(place, "skein.db")}`)],
+    ["files", (place) => openStore(`file:${join(place, "store")}`)],
+    [
+      "PostgreSQL",
+      async () => {
+        const server = inject("postgres");
+        const database = await createDatabase(server.url, { template: server.template });
+        onTestFinished(() => database.drop());
+        return openStore(database.url);
+      },
+    ],
+  ];
+
+  test.each(STORES)("come back byte for byte from %s", async (_, open) => {
+    const root = dataWith([typed(1, "hello"), ...ODD.slice(0, -1), spoke(2, "m1", text("hi")), ...ODD.slice(-1)]);
+    const store = await open(folder());
+    onTestFinished(() => store.close());
+    const { events, claude } = await adopted(root, 0, store);
     const [file] = claudeFiles(ID, events);
     expect(file?.content).toBe(readFileSync(join(root, file?.path ?? ""), "utf8"));
     expect(claude.lines.filter(({ entry }) => entry === null)).toHaveLength(3);
