@@ -5,9 +5,7 @@ import { type Options, type SDKUserMessage, query } from "@anthropic-ai/claude-a
 /** The Claude Agent SDK as it is, in this process, with the options that the server gives it. */
 export interface BareSession {
   /** Sends a prompt and waits for its end. Answers when the first message of the turn and its result came. */
-  turn(prompt: string): Promise<{ readonly first: number; readonly end: number }>;
-  /** Sends a prompt and does not wait. */
-  begin(prompt: string): void;
+  turn(prompt: string, onFirst?: () => void): Promise<{ readonly first: number; readonly end: number }>;
   close(): void;
 }
 
@@ -57,15 +55,17 @@ export function bareSession(folder: string, apiUrl: string, more: Options = {}):
     wake();
   }
   return {
-    begin,
-    async turn(prompt) {
+    async turn(prompt, onFirst = () => {}) {
       const started = performance.now();
       let first = 0;
       begin(prompt);
       for (;;) {
         const { value, done } = await iterator.next();
         if (done) throw new Error("The bare session ended before its turn did.");
-        if (value.type === "system" && value.subtype === "init") first ||= performance.now() - started;
+        if (value.type === "system" && value.subtype === "init" && first === 0) {
+          first = performance.now() - started;
+          onFirst();
+        }
         if (value.type === "result") return { first, end: performance.now() - started };
       }
     },

@@ -87,6 +87,21 @@ export function descendants(pid: number): readonly number[] {
   return below(pid);
 }
 
+/** Seconds of a processor that a process has used. */
+export function cpuOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [user = 0, system = 0] = stat
+      .slice(stat.lastIndexOf(")") + 2)
+      .split(" ")
+      .slice(11, 13)
+      .map(Number);
+    return (user + system) / 100;
+  } catch {
+    return 0;
+  }
+}
+
 function parentOf(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

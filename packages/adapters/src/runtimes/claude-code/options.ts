@@ -34,12 +34,11 @@ export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOpti
 
 /** Seed 000's options in the words of the SDK. What the driver needs for itself is added by it. */
 export function sdkOptions(options: ResolvedOptions): Options {
-  const { permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
+  const { allowed_tools, permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
   const settings = settingsOf(options);
   return {
     cwd: options.cwd,
     additionalDirectories: add_dirs,
-    allowedTools: options.allowed_tools,
     disallowedTools: options.disallowed_tools,
     permissionMode: permission_mode,
     ...(permission_mode === "bypassPermissions" && { allowDangerouslySkipPermissions: true }),
@@ -57,7 +56,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
       .map(({ path }) => ({ type: "local", path: path as string })),
     ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
     ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
-    extraArgs: options.extra_args,
+    // Not by the option of that name: the SDK then warns at every start that nobody is asked about these tools.
+    extraArgs: { ...options.extra_args, ...(allowed_tools.length > 0 && { allowedTools: allowed_tools.join(",") }) },
     includePartialMessages: true,
     forwardSubagentText: true,
   };
