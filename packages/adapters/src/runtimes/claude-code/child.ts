@@ -29,7 +29,7 @@ export interface HookBridge {
 }
 
 /** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */
-export interface Driver extends HookBridge {
+interface Driver extends HookBridge {
   /** What holds for the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
@@ -41,7 +41,7 @@ export interface Driver extends HookBridge {
 }
 
 /** Why a child is gone: a code, and a sentence. */
-export interface ChildGone {
+interface ChildGone {
   readonly code: "runtime_died" | "buffer_exceeded" | "runtime_silent";
   readonly message: string;
 }

@@ -17,7 +17,7 @@ import type { CallResult, Said } from "./said.ts";
 
 export const UNKNOWN =
   "The outcome of this call is unknown: the process that ran it ended before the result was recorded. It may or may not have taken effect. Check before you try again.";
-export const CANCELLED = "The run was cancelled before this call finished.";
+const CANCELLED = "The run was cancelled before this call finished.";
 
 /** Our id of an answer: derived from the API's, so that entries of the transcript lead to their message and back. */
 export function messageIdOf(sessionId: string, apiMessageId: string): string {
@@ -134,7 +134,7 @@ export function emitResult(
 }
 
 /** Every open call gets a result that says why there is none. */
-export function closeCalls(state: SessionState, emit: Emit, outcome: "failed" | "unknown", content: string): void {
+function closeCalls(state: SessionState, emit: Emit, outcome: "failed" | "unknown", content: string): void {
   const open = (state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   for (const { toolUseId } of open) emitResult({ toolUseId, content, isError: true }, state, emit, outcome);
 }

@@ -69,7 +69,8 @@ async function putAside({ log }: Drive, transcript: Transcript): Promise<TurnEnd
 /** Marks the call that waits, and answers those that will never run. */
 function emitDeferral(state: SessionState, emit: Emit, transcript: Transcript): void {
   const calls = state.run?.calls ?? [];
-  const waiting = calls.find(({ phase }) => phase === "waiting");
+  // Only one can be taken up: of several, the one that has its answer.
+  const waiting = calls.find(isAnswered) ?? calls.find(({ phase }) => phase === "waiting");
   const entries: Entry[] = [];
   for (const call of calls) {
     if (call.phase === "done" || call === waiting) continue;
