@@ -42,36 +42,36 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const built = build(place, work);
     const rows: string[][] = [];
     let isMet = true;
-    const row = (what: string, figure: string, goal: string, met: boolean | undefined, processor = ""): void => {
-      rows.push([what, figure, processor, goal, met === undefined ? "" : met ? "met" : "missed"]);
+    const row = (what: string, [figure, processor = ""]: readonly string[], goal = "", met?: boolean): void => {
+      rows.push([what, figure ?? "", processor, goal, met === undefined ? "" : met ? "met" : "missed"]);
       isMet &&= met !== false;
     };
     let most = 0;
     for (const [at, { what }] of QUESTIONS.entries()) {
       const { bare, cold, warm, megabytes } = measure(at, place);
       most = Math.max(most, megabytes);
-      row(`${what}, by hand`, ms(bare.ms), "", undefined, ms(bare.processorMs));
+      row(`${what}, by hand`, [ms(bare.ms), ms(bare.processorMs)]);
       const ratio = cold.ms / bare.ms;
       const goal = isLarge ? undefined : ratio <= GOALS.coldRatio;
       const processor = `${ms(cold.processorMs)}, ${(cold.processorMs / bare.processorMs).toFixed(2)} times`;
-      row(`${what}, cold`, `${ms(cold.ms)}, ${ratio.toFixed(2)} times`, `${GOALS.coldRatio} times`, goal, processor);
+      row(`${what}, cold`, [`${ms(cold.ms)}, ${ratio.toFixed(2)} times`, processor], `${GOALS.coldRatio} times`, goal);
       const isQuick = isLarge ? undefined : warm.ms <= GOALS.warmMs;
-      row(`${what}, warm`, ms(warm.ms), `${GOALS.warmMs} ms`, isQuick, ms(warm.processorMs));
+      row(`${what}, warm`, [ms(warm.ms), ms(warm.processorMs)], `${GOALS.warmMs} ms`, isQuick);
     }
     row(
       "memory of a question, cold or warm",
-      `${Math.round(most)} MB`,
+      [`${Math.round(most)} MB`],
       `${GOALS.megabytes} MB`,
       most <= GOALS.megabytes,
     );
     const start = await startOf(place, work);
     row(
       "start of skein sql to the first row",
-      ms(start),
+      [ms(start)],
       `${GOALS.startMs} ms`,
       isLarge ? undefined : start <= GOALS.startMs,
     );
-    row("making the copy", `${(built.ms / 1000).toFixed(1)} s, ${Math.round(built.megabytes)} MB`, "", undefined);
+    row("making the copy", [`${(built.ms / 1000).toFixed(1)} s, ${Math.round(built.megabytes)} MB`]);
     console.log(
       `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.\n`,
     );
