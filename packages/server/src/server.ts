@@ -113,11 +113,14 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   acceptOnlyJson(app);
   addErrors(app, { log, routes });
   addGuards(app, shared);
-  await app.register(websocket, { options: socketOptions(limits) });
   const idempotency = createIdempotency({ records: deps.store.records, now });
   registerRoutes(app, { handlers, shared, idempotency });
-  registerSocket(app, shared);
-  acceptSockets(app, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
+  // In a room of their own: what sockets need would otherwise run for every request.
+  await app.register(async (sockets) => {
+    await sockets.register(websocket, { options: socketOptions(limits) });
+    registerSocket(sockets, shared);
+    acceptSockets(sockets, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
+  });
   await app.ready();
   const sweep = (): void =>
     void Promise.all([idempotency.sweep(), webhooks.sweep()]).catch((error: unknown) => closing || report(error));

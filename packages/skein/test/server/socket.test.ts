@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { createKeys } from "@skein/server";
 import { WebSocket } from "ws";
 import { expect, onTestFinished, test } from "vitest";
@@ -93,6 +94,21 @@ test("without a key it is 401, from another origin 403, both before the upgrade"
   expect(await refusal(url, {})).toBe(401);
   expect(await refusal(url, { "x-api-key": `${key}x` })).toBe(401);
   expect(await refusal(url, { "x-api-key": key, origin: "https://evil.example" })).toBe(403);
+});
+
+test.each([
+  ["/health", 200],
+  ["/v1/agents", 200],
+  ["/v1/nothing", 404],
+])("a socket at %s is answered as any request, and the connection is over", async (path, status) => {
+  const { url, key } = await testServer();
+  const ws = new WebSocket(`${url.replace("http", "ws")}${path}`, { headers: { "x-api-key": key } });
+  ws.on("error", () => {});
+  const [, response] = (await once(ws, "unexpected-response")) as [unknown, IncomingMessage];
+  expect(response.statusCode).toBe(status);
+  const closed = once(response.socket, "close");
+  response.resume();
+  await closed;
 });
 
 test("what does not fit is an error with its reference, and the socket lives on", async () => {
