@@ -1,0 +1,37 @@
+/** What an operator hears about the Redis between servers. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Redis, noRedis, startRedis } from "../../../../scripts/redis.ts";
+import { dataFolder, start } from "../cli/skein.ts";
+
+describe.skipIf(noRedis)("skein doctor", { timeout: 120_000 }, () => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
+  async function doctor(address: string): Promise<string> {
+    const { child, ended } = start(dataFolder(), ["doctor"], { SKEIN_REDIS_URL: address, SKEIN_PORT: "0" });
+    child.stdin?.end();
+    return (await ended).out;
+  }
+
+  test("says that Redis answers, or that it does not, and nothing of a password", async () => {
+    expect(await doctor(redis.url)).toMatch(/^ok +redis +Answers/m);
+    const away = await doctor("redis://:walnut@127.0.0.1:1");
+    expect(away).toMatch(/^wrong +redis +Redis does not answer/m);
+    expect(away).not.toContain("walnut");
+  });
+
+  test("and skein serve refuse an address that is none, without repeating it", async () => {
+    expect(await doctor("http://walnut@example.com")).toMatch(/^wrong +settings +SKEIN_REDIS_URL is no address/m);
+    const { child, ended } = start(dataFolder(), ["serve", "--port", "0"], { SKEIN_REDIS_URL: "walnut" });
+    child.stdin?.end();
+    const { code, out, err } = await ended;
+    expect([code, `${out}${err}`.includes("SKEIN_REDIS_URL"), `${out}${err}`.includes("walnut")]).toEqual([
+      2,
+      true,
+      false,
+    ]);
+  });
+});
