@@ -195,6 +195,18 @@ export function emitCompletion(state: SessionState, emit: Emit, now: number): vo
   emit(completed(state.run, { stopReason, finalResponse: lastText(state), now }));
 }
 
+/** Why the run may not go on spending; undefined while it may. Claude Code's own limit counts a process, not a run. */
+export function spentOut({ run, agent, costMicros }: SessionState): string | undefined {
+  const limits = [
+    ["run", run?.costMicros ?? 0, run?.prompt.max_cost_micros ?? null],
+    ["session", costMicros, agent?.max_cost_micros ?? null],
+  ] as const;
+  const over = limits.find(([, spent, limit]) => limit !== null && spent >= limit);
+  if (!over) return undefined;
+  const [what, spent, limit] = over;
+  return `The ${what} may cost ${limit ?? 0} millionths of a dollar, and ${spent} are spent.`;
+}
+
 function failureOf(
   result: SDKResultMessage,
   run: RunState,
@@ -206,6 +218,8 @@ function failureOf(
       stopReason: "cancelled",
       error: { code: "cancelled", message: run.cancelReason ?? "The run was cancelled." },
     };
+  const spent = spentOut(state);
+  if (spent !== undefined) return { stopReason: "budget", error: { code: "budget", message: spent } };
   const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
   switch (result.subtype) {
     case "error_max_turns":

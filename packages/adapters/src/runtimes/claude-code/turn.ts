@@ -3,6 +3,7 @@ import { type Ids, isKnownError } from "@skein/protocol";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
 import type { Child, HookBridge } from "./child.ts";
 import { createDrafts } from "./drafts.ts";
+import { spentOut } from "./facts.ts";
 import type { Log } from "./log.ts";
 import { createQuestions } from "./questions.ts";
 import { createRecorder } from "./recorder.ts";
@@ -118,10 +119,14 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     recorder.openGates();
     questions.wake();
     const { run, queue } = log.state;
-    if ((run?.cancelRequested || queue.some(({ mode }) => mode === "interrupt")) && !interrupted) {
+    const isCancelled = run?.cancelRequested || queue.some(({ mode }) => mode === "interrupt");
+    // A run that has said its last word ends by itself.
+    const spent = run && run.calls.length > 0 ? spentOut(log.state) : undefined;
+    if ((isCancelled || spent !== undefined) && !interrupted) {
       interrupted = true;
       child.query.interrupt().catch(() => undefined);
-      later(INTERRUPT_MS, () => void fail("cancelled", "The run was cancelled.").catch(abandon));
+      const [code, sentence] = isCancelled ? ["cancelled", "The run was cancelled."] : ["budget", spent ?? ""];
+      later(INTERRUPT_MS, () => void fail(code, sentence).catch(abandon));
     }
     const { permissionMode, model } = log.state.control;
     if (permissionMode !== null && permissionMode !== control.permissionMode) {
