@@ -2,6 +2,7 @@ import {
   appendFileSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -146,7 +147,8 @@ test("the copy and the files give the same rows, whatever happens to the files",
   // The same size at the same time: another file all the same.
   const { size, mtimeMs } = statSync(fourth?.path ?? "");
   const line = '{"type":"user","uuid":"rewritten"}\n';
-  rmSync(fourth?.path ?? "");
+  // The old one stays elsewhere, so that the new one cannot get its inode.
+  renameSync(fourth?.path ?? "", join(root, "old.jsonl"));
   write(root, "projects/p/between.jsonl", line);
   writeFileSync(fourth?.path ?? "", line.padStart(size, " "));
   utimesSync(fourth?.path ?? "", mtimeMs / 1000, mtimeMs / 1000);
@@ -161,30 +163,34 @@ test("the copy and the files give the same rows, whatever happens to the files",
   expect(mixed.scannedBytes()).toBe(0);
 });
 
-test("a copy is for its owner alone, and one that is broken, or of other directories, is not used", async () => {
-  const root = folder();
-  const other = folder();
-  const cache = folder();
-  write(root, `projects/p/${SESSION}.jsonl`, [{ type: "user", uuid: "u1" }]);
-  write(other, `projects/p/${SESSION}.jsonl`, [{ type: "user", uuid: "other" }]);
-  const built = await build(root, cache);
-  const file = built.outcome === "built" ? built.file : "";
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(join(cache, "sql")).mode & 0o777).toBe(0o700);
-  expect(readdirSync(join(cache, "sql")).filter((name) => name.includes("draft"))).toEqual([]);
-  const question = "SELECT message_uuid FROM claude_conversations";
-  const elsewhere = await open(other, cache);
-  expect((await elsewhere.run(question))[0]?.rows).toEqual([["other"]]);
-  writeFileSync(file, "no database");
-  const sql = await open(root, cache);
-  expect((await sql.run(question))[0]?.rows).toEqual([["u1"]]);
-  expect(sql.scannedBytes()).toBeGreaterThan(0);
-  expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 1 });
-  await sql.run(question);
-  expect(sql.scannedBytes()).toBe(0);
-});
+test(
+  "a copy is for its owner alone, and one that is broken, or of other directories, is not used",
+  { timeout: 120_000 },
+  async () => {
+    const root = folder();
+    const other = folder();
+    const cache = folder();
+    write(root, `projects/p/${SESSION}.jsonl`, [{ type: "user", uuid: "u1" }]);
+    write(other, `projects/p/${SESSION}.jsonl`, [{ type: "user", uuid: "other" }]);
+    const built = await build(root, cache);
+    const file = built.outcome === "built" ? built.file : "";
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(cache, "sql")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(cache, "sql")).filter((name) => name.includes("draft"))).toEqual([]);
+    const question = "SELECT message_uuid FROM claude_conversations";
+    const elsewhere = await open(other, cache);
+    expect((await elsewhere.run(question))[0]?.rows).toEqual([["other"]]);
+    writeFileSync(file, "no database");
+    const sql = await open(root, cache);
+    expect((await sql.run(question))[0]?.rows).toEqual([["u1"]]);
+    expect(sql.scannedBytes()).toBeGreaterThan(0);
+    expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 1 });
+    await sql.run(question);
+    expect(sql.scannedBytes()).toBe(0);
+  },
+);
 
-test("several builders and readers at once: one builds, and nobody sees half of it", { timeout: 60_000 }, async () => {
+test("several builders and readers at once: one builds, and nobody sees half of it", { timeout: 120_000 }, async () => {
   const root = folder();
   const cache = folder();
   writeCorpus({ folder: root, files: 8, bytes: 400_000 });

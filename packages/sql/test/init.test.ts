@@ -75,21 +75,25 @@ const SAME = [
   "SELECT session_id, project_path, agent_count FROM claude.sessions ORDER BY ALL",
 ];
 
-test("the file of skein sql init makes the same tables in a DuckDB that knows nothing of Skein, as often as it is run", async () => {
-  const root = writeRoot();
-  const connection = await stock(root);
-  const sql = await open(root);
-  for (const question of SAME) {
-    const [expected] = await sql.run(question);
-    const reader = await connection.runAndReadAll(question);
-    const plain = reader.getRowsJson().map((row) => row.map(loose));
-    expect(expected?.rows.length, question).toBeGreaterThan(0);
-    expect(plain, question).toEqual(expected?.rows.map((row) => row.map(loose)));
-  }
-  await connection.run(await initSql(root));
-});
+test(
+  "the file of skein sql init makes the same tables in a DuckDB that knows nothing of Skein, as often as it is run",
+  { timeout: 120_000 },
+  async () => {
+    const root = writeRoot();
+    const connection = await stock(root);
+    const sql = await open(root);
+    for (const question of SAME) {
+      const [expected] = await sql.run(question);
+      const reader = await connection.runAndReadAll(question);
+      const plain = reader.getRowsJson().map((row) => row.map(loose));
+      expect(expected?.rows.length, question).toBeGreaterThan(0);
+      expect(plain, question).toEqual(expected?.rows.map((row) => row.map(loose)));
+    }
+    await connection.run(await initSql(root));
+  },
+);
 
-test("the original's functions are macros there", async () => {
+test("the original's functions are macros there", { timeout: 120_000 }, async () => {
   const root = writeRoot();
   const connection = await stock(root);
   const path = root.replaceAll("'", "''");

@@ -51,6 +51,7 @@ async function atPrompt(folder: string, replies: Replies, env: Readonly<Record<s
 
 test.skipIf(!hasScript)(
   "statements of several lines are answered with their time, and what was typed is kept",
+  { timeout: 120_000 },
   async () => {
     const folder = dataFolder();
     const seen = await atPrompt(folder, [
@@ -79,34 +80,42 @@ test.skipIf(!hasScript)(
   },
 );
 
-test.skipIf(!hasScript)("Ctrl-C stops the statement, or what was typed, and not the program", async () => {
-  const seen = await atPrompt(dataFolder(), [
-    // Far longer than a test may take, if nobody stops it. The echo of the line itself is seen first.
-    ["skein> ", "SELECT count(*) FROM range(1000000000) a, range(1000000) b;\r"],
-    ["b;", "\u0003"],
-    ["Stopped.", ""],
-    ["skein> ", "SELECT unfinished\r"],
-    ["...> ", "\u0003"],
-    ["skein> ", "SELECT 'still' || ' here';\r"],
-    ["still here", ""],
-    ["skein> ", "\u0004"],
-  ]);
-  expect(seen).not.toContain("SqlError");
-});
-
-test.skipIf(!hasScript)("Tab completes tables and columns, and a long answer goes to the pager", async () => {
-  const seen = await atPrompt(
-    dataFolder(),
-    [
-      ["skein> ", "SELECT count(*) FROM claude_conv\t"],
-      ["claude_conversations", " WHERE message_u\t"],
-      ["message_uuid", " = 'u1';\r"],
-      ["1 row in ", ""],
-      ["skein> ", "SELECT range FROM range(100);\r"],
-      ["paged:99", ""],
+test.skipIf(!hasScript)(
+  "Ctrl-C stops the statement, or what was typed, and not the program",
+  { timeout: 120_000 },
+  async () => {
+    const seen = await atPrompt(dataFolder(), [
+      // Far longer than a test may take, if nobody stops it. The echo of the line itself is seen first.
+      ["skein> ", "SELECT count(*) FROM range(1000000000) a, range(1000000) b;\r"],
+      ["b;", "\u0003"],
+      ["Stopped.", ""],
+      ["skein> ", "SELECT unfinished\r"],
+      ["...> ", "\u0003"],
+      ["skein> ", "SELECT 'still' || ' here';\r"],
+      ["still here", ""],
       ["skein> ", "\u0004"],
-    ],
-    { PAGER: "sed s/^/paged:/ | tr -d ' '" },
-  );
-  expect(seen).toContain("paged:range");
-});
+    ]);
+    expect(seen).not.toContain("SqlError");
+  },
+);
+
+test.skipIf(!hasScript)(
+  "Tab completes tables and columns, and a long answer goes to the pager",
+  { timeout: 120_000 },
+  async () => {
+    const seen = await atPrompt(
+      dataFolder(),
+      [
+        ["skein> ", "SELECT count(*) FROM claude_conv\t"],
+        ["claude_conversations", " WHERE message_u\t"],
+        ["message_uuid", " = 'u1';\r"],
+        ["1 row in ", ""],
+        ["skein> ", "SELECT range FROM range(100);\r"],
+        ["paged:99", ""],
+        ["skein> ", "\u0004"],
+      ],
+      { PAGER: "sed s/^/paged:/ | tr -d ' '" },
+    );
+    expect(seen).toContain("paged:range");
+  },
+);

@@ -39,30 +39,38 @@ describe("skein sql", () => {
     expect(out).toBe("content,n\r\n'=1+1\\x1b[2J,1\r\n");
   });
 
-  test("an error marks the place and ends with 1; a wrong call with 2; a directory that is not there with 3", async () => {
-    const folder = home("x");
-    const wrong = await skein(folder, "sql", "SELECT contnt FROM claude_conversations");
-    expect(wrong).toMatchObject({ code: 1, out: "" });
-    expect(wrong.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
-    expect(await skein(folder, "sql", "SELECT", "1")).toMatchObject({ code: 2 });
-    expect(await skein(folder, "sql", "SELECT 1", "--json", "--csv")).toMatchObject({ code: 2 });
-    expect(await skein(folder, "sql", "SELECT 1", "--root", join(folder, "missing"))).toMatchObject({ code: 3 });
-  });
+  test(
+    "an error marks the place and ends with 1; a wrong call with 2; a directory that is not there with 3",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("x");
+      const wrong = await skein(folder, "sql", "SELECT contnt FROM claude_conversations");
+      expect(wrong).toMatchObject({ code: 1, out: "" });
+      expect(wrong.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
+      expect(await skein(folder, "sql", "SELECT", "1")).toMatchObject({ code: 2 });
+      expect(await skein(folder, "sql", "SELECT 1", "--json", "--csv")).toMatchObject({ code: 2 });
+      expect(await skein(folder, "sql", "SELECT 1", "--root", join(folder, "missing"))).toMatchObject({ code: 3 });
+    },
+  );
 
-  test("statements come from a file, examples by their names, the schema with what it means", async () => {
-    const folder = home("about a test");
-    const file = join(folder, "q.sql");
-    writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
-    expect(await skein(folder, "sql", "-f", file, "--jsonl")).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
-    expect((await skein(folder, "sql", "examples")).out).toContain("failing-tools");
-    expect((await skein(folder, "sql", "examples", "asked-about")).out).toContain("about a test");
-    expect(await skein(folder, "sql", "examples", "nothing")).toMatchObject({ code: 2 });
-    expect((await skein(folder, "sql", "--schema")).out).toMatch(
-      /token_usage +JSON +The usage as written\. Not summable/,
-    );
-  });
+  test(
+    "statements come from a file, examples by their names, the schema with what it means",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("about a test");
+      const file = join(folder, "q.sql");
+      writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
+      expect(await skein(folder, "sql", "-f", file, "--jsonl")).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
+      expect((await skein(folder, "sql", "examples")).out).toContain("failing-tools");
+      expect((await skein(folder, "sql", "examples", "asked-about")).out).toContain("about a test");
+      expect(await skein(folder, "sql", "examples", "nothing")).toMatchObject({ code: 2 });
+      expect((await skein(folder, "sql", "--schema")).out).toMatch(
+        /token_usage +JSON +The usage as written\. Not summable/,
+      );
+    },
+  );
 
-  test("every table is exported as Parquet", async () => {
+  test("every table is exported as Parquet", { timeout: 120_000 }, async () => {
     const folder = home("x");
     const { code, out } = await skein(folder, "sql", "export", join(folder, "out"));
     expect(code).toBe(0);
@@ -77,35 +85,39 @@ describe("skein sql cache", () => {
     utimesSync(join(folder, ".claude", "projects", "p", `${SESSION}.jsonl`), old, old);
   };
 
-  test("says where the copy is, makes it once although several are asked to, and removes it", async () => {
-    const folder = home("kept");
-    age(folder);
-    expect((await skein(folder, "sql", "cache")).out).toContain("There is none yet");
-    const built = await Promise.all([1, 2, 3].map(() => skein(folder, "sql", "cache", "build")));
-    expect(built.map(({ code }) => code)).toEqual([0, 0, 0]);
-    expect(built.map(({ out }) => out).join("")).toContain("1 files added, 0 removed");
-    const [file = ""] = (await skein(folder, "sql", "cache")).out.split("\n");
-    expect(existsSync(file)).toBe(true);
-    expect(file.startsWith(join(folder, ".cache", "skein", "sql"))).toBe(true);
-    expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
-    expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl")).out)).toEqual([{ content: "kept", n: 1 }]);
-    expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl", "--no-cache")).out)).toEqual([
-      { content: "kept", n: 1 },
-    ]);
-    expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
-    expect(existsSync(file)).toBe(false);
-    expect(await skein(folder, "sql", "cache", "nothing")).toMatchObject({ code: 2 });
-  });
+  test(
+    "says where the copy is, makes it once although several are asked to, and removes it",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("kept");
+      age(folder);
+      expect((await skein(folder, "sql", "cache")).out).toContain("There is none yet");
+      const built = await Promise.all([1, 2, 3].map(() => skein(folder, "sql", "cache", "build")));
+      expect(built.map(({ code }) => code)).toEqual([0, 0, 0]);
+      expect(built.map(({ out }) => out).join("")).toContain("1 files added, 0 removed");
+      const [file = ""] = (await skein(folder, "sql", "cache")).out.split("\n");
+      expect(existsSync(file)).toBe(true);
+      expect(file.startsWith(join(folder, ".cache", "skein", "sql"))).toBe(true);
+      expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
+      expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl")).out)).toEqual([{ content: "kept", n: 1 }]);
+      expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl", "--no-cache")).out)).toEqual([
+        { content: "kept", n: 1 },
+      ]);
+      expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
+      expect(existsSync(file)).toBe(false);
+      expect(await skein(folder, "sql", "cache", "nothing")).toMatchObject({ code: 2 });
+    },
+  );
 });
 
-test("a chart is drawn for a series, and for nothing else", async () => {
+test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }, async () => {
   const folder = home("x");
   const chart = await skein(folder, "sql", "SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--plot");
   expect(chart.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
   expect(await skein(folder, "sql", "SELECT 'a' AS name", "--plot")).toMatchObject({ code: 2 });
 });
 
-test("an answer is written as Parquet, over nothing", async () => {
+test("an answer is written as Parquet, over nothing", { timeout: 120_000 }, async () => {
   const folder = home("x");
   const file = join(folder, "it's.parquet");
   expect(await skein(folder, "sql", `${PROMPTS}; -- done`, "--parquet", file)).toMatchObject({ code: 0 });
@@ -114,7 +126,7 @@ test("an answer is written as Parquet, over nothing", async () => {
   expect(await skein(folder, "sql", PROMPTS, "--parquet", file)).toMatchObject({ code: 4 });
 });
 
-test("an answer comes as it is made: a reader that has had enough ends it", async () => {
+test("an answer comes as it is made: a reader that has had enough ends it", { timeout: 120_000 }, async () => {
   const { child, ended, says } = start(home("x"), ["sql", "SELECT range AS n FROM range(100000000000)", "--jsonl"]);
   await says('{"n":5}');
   child.stdout?.destroy();
