@@ -148,7 +148,8 @@ test("MCP servers over stdio, HTTP and SSE are connected, with their environment
 }, 120_000);
 
 test("permission modes: edits are accepted or refused as the mode says, changed by the run, and changed while it runs", async () => {
-  const world = await createWorld();
+  // As root it takes this for a machine on which nobody has to be asked.
+  const world = await createWorld({ environment: { IS_SANDBOX: "1" } });
   const write = (name: string) => ({ name: "Write", input: { file_path: join(world.cwd, name), content: "x" } });
   const { sessionId, events } = await world.run(play({ tools: [write("accepted")] }, { text: "Ok." }), {
     permission_mode: "acceptEdits",
@@ -167,6 +168,11 @@ test("permission modes: edits are accepted or refused as the mode says, changed 
   // The run's own mode is over: the session's holds again.
   await world.again(sessionId, play({ tools: [write("again")] }, { text: "Ok." }));
   expect(existsSync(join(world.cwd, "again"))).toBe(true);
+
+  await world.again(sessionId, play({ tools: [bash("touch bypassed")] }, { text: "Ok." }), {
+    permission_mode: "bypassPermissions",
+  });
+  expect(existsSync(join(world.cwd, "bypassed"))).toBe(true);
 
   const asked = await world.sessions.prompt(sessionId, {
     content: play({ tools: [bash("touch one")] }, { tools: [write("two")] }, { text: "On $MODEL." }),

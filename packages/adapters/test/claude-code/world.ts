@@ -50,8 +50,9 @@ export type World = Awaited<ReturnType<typeof createWorld>>;
 /** A host that drives Claude Code sessions with the real binary, against a simulator of its own. */
 export async function createWorld({
   store = createMemoryStore(),
+  environment = {},
   ...deps
-}: { store?: Store } & Partial<Omit<ClaudeCodeDeps, "store" | "states">> = {}) {
+}: { store?: Store; environment?: Record<string, string> } & Partial<Omit<ClaudeCodeDeps, "store" | "states">> = {}) {
   const simulator = await createSimulator();
   const home = folder();
   const cwd = folder();
@@ -72,6 +73,7 @@ export async function createWorld({
           ANTHROPIC_BASE_URL: simulator.url,
           ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key",
           CLAUDE_CODE_MAX_RETRIES: "1",
+          ...environment,
         },
         ...parts,
         ...deps,

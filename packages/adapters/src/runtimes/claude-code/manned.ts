@@ -122,11 +122,12 @@ function startOf(
   deps: DriveDeps,
 ): Omit<ChildStart, "transcript"> {
   const { sessionId, tenant, options, env } = session;
-  // What can be changed while a process runs is no reason for another one.
-  const { model: _model, permission_mode: _mode, include_partial_messages: _partial, ...fixed } = options;
+  // What can be changed while a process runs is no reason for another one; it cannot be told later to ask nobody.
+  const { model: _model, permission_mode, include_partial_messages: _partial, ...fixed } = options;
+  const asksNobody = permission_mode === "bypassPermissions";
   return {
     sessionId,
-    key: JSON.stringify(fixed),
+    key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
     options: {
       ...sdkOptions(options),
