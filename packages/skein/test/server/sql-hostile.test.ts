@@ -20,6 +20,7 @@ const secretFile = join(data, "secret.txt");
 const target = join(data, "written");
 
 let server: ChildProcess;
+const started: ChildProcess[] = [];
 let url = "";
 let key = "";
 /** Connections to a port of this machine that no statement may reach. */
@@ -60,6 +61,7 @@ async function start(): Promise<void> {
     env: { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "", CANARY: SECRET },
     cwd: data,
   });
+  started.push(server);
   let text = "";
   for await (const chunk of server.stdout ?? []) {
     text += String(chunk);
@@ -80,17 +82,17 @@ beforeAll(async () => {
 
 afterAll(async () => {
   port.close();
-  if (server?.exitCode === null) {
-    server.kill("SIGKILL");
-    await once(server, "exit");
+  for (const each of started.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+    each.kill("SIGKILL");
+    await once(each, "exit");
   }
   rmSync(data, { recursive: true, force: true });
 });
 
-/** Processes of this machine that have the server's folder in their arguments, the server itself left out. */
+/** Processes of this machine that have the server's folder in their arguments, the servers themselves left out. */
 function processesLeft(): readonly string[] {
   return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== server.pid && Number(name) !== process.pid)
+    .filter((name) => /^\d+$/.test(name) && ![process, ...started].some(({ pid }) => pid === Number(name)))
     .map((pid) => {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
@@ -252,7 +254,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
 
   test("a server that is killed takes its statements with it, and the next one removes its copies", async () => {
     await start();
-    await answered("SELECT 1");
+    expect(await answered("SELECT 1")).toMatchObject({ status: 200 });
     void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});
     await expect.poll(() => processesLeft().length, { timeout: 20_000 }).toBeGreaterThan(1);
     server.kill("SIGKILL");
