@@ -109,6 +109,11 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     },
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
+  let isFollowing = false;
+  /** Has the copy follow the files, once, after the first answer that had to read them. */
+  const follow = (): void => {
+    if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), values.root);
+  };
   try {
     if (values.schema === true) {
       printSchema(await database.tables(), screen);
@@ -118,12 +123,12 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     if (statement === undefined) {
       const { ask } = await import("./sql/prompt.ts");
       const historyFile = join(readConfig().dataDir, "sql-history");
-      await ask({ database, screen, historyFile: values.cache ? historyFile : null, format });
+      await ask({ database, screen, historyFile: values.cache ? historyFile : null, format, answered: follow });
       return EXIT.completed;
     }
     return await answered(database, statement, { values, format, screen });
   } finally {
-    if (values.cache) startBuilder(database.scannedBytes(), values.root);
+    follow();
     database.close();
     await store?.close();
   }

@@ -43,10 +43,10 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
   }
 }
 
-/** Has the copy made, or brought up to date, by a process of its own: the answer does not wait for it. */
-export function startBuilder(scannedBytes: number, roots: readonly string[] | undefined): void {
+/** Has the copy made, or brought up to date, by a process of its own, if that is worth it: the answer does not wait for it. */
+export function startBuilder(scannedBytes: number, roots: readonly string[] | undefined): boolean {
   const [, bin] = process.argv;
-  if (scannedBytes < WORTH_BYTES || bin === undefined) return;
+  if (scannedBytes < WORTH_BYTES || bin === undefined) return false;
   const args = [
     ...process.execArgv,
     bin,
@@ -56,4 +56,5 @@ export function startBuilder(scannedBytes: number, roots: readonly string[] | un
     ...(roots ?? []).flatMap((root) => ["--root", root]),
   ];
   spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
+  return true;
 }

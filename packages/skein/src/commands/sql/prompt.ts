@@ -30,6 +30,8 @@ export interface PromptDeps {
   /** Where what was typed is kept; null keeps nothing. */
   readonly historyFile: string | null;
   readonly format: Format;
+  /** Called when a statement is over. */
+  answered(): void;
 }
 
 const HISTORY_LINES = 1000;
@@ -87,6 +89,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
       screen.note(isStopped ? paint.yellow("Stopped.\n") : `${paint.red(visible(error.message))}\n`);
     } finally {
       isRunning = false;
+      deps.answered();
     }
   }
 
