@@ -122,7 +122,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async *stream(given) {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
-    prepare: async (sql) => (await prepareCounted(sql)).prepared,
+    prepare: async (sql) => (await prepare(sql, { counted: true })).prepared,
     interrupt: () => caller.stop(),
     async tables() {
       await refresh();
@@ -165,7 +165,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     await refresh();
     const short = transcripts.isCounted() || again ? undefined : await shortAnswer(given);
     if (short) return short;
-    const { sql, prepared, isQuestion } = await prepareCounted(given);
+    const { sql, prepared, isQuestion } = await prepare(given, { counted: true });
     const transaction = isQuestion ? await beginStream(connection) : undefined;
     const begun = await caller
       .run(sql, () => prepared.stream())
@@ -220,16 +220,13 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     }
   }
 
-  /** The same for an answer of which nothing can be taken back: no line is left that the reader could stumble over. */
-  async function prepareCounted(given: string) {
+  /**
+   * The statement, with everything that it may ask in its tables. Counted: for an answer of which nothing can be taken back; no line is
+   * left that the reader could stumble over.
+   */
+  async function prepare(given: string, { counted } = { counted: false }) {
     await refresh();
-    await transcripts.count();
-    return prepare(given);
-  }
-
-  /** The statement, with everything that it may ask in its tables. */
-  async function prepare(given: string) {
-    await refresh();
+    if (counted) await transcripts.count();
     const { sql, calls } = withoutReadCalls(given);
     // Each is loaded only by a statement that may need it: most need none of them.
     if (namesPlatform(sql)) {
