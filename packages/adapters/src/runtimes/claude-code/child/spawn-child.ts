@@ -159,6 +159,7 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
     grace ??= setTimeout(() => killAll(child, words), graceMs);
   }
   function beat(): void {
+    clearTimeout(beats);
     const ms = goodForMs();
     goodUntil = Date.now() + ms;
     if (ms === 0) return stop("guard");
@@ -217,6 +218,8 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
     },
     agree(next) {
       terms = { ...terms, ...next };
+      // The guard is told at once: until its next word it would hold to the terms before.
+      if (!end) beat();
     },
     on: (event, listener) => void events.on(event, listener as () => void),
     once: (event, listener) => void events.once(event, listener as () => void),
