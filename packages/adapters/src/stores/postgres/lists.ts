@@ -10,30 +10,43 @@ export async function listSessions(connections: Connections, query: SessionQuery
   const limit = query.limit ?? DEFAULT_LIMIT;
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const where = [`s.tenant = ${bind(query.tenant)}`];
-  const filter = (name: string, value: unknown, condition: (parameter: string) => string): void => {
-    if (value === undefined) return;
-    used.push(name);
-    where.push(condition(bind(value)));
-  };
-  const used: string[] = [];
   // With a tag, the table of tags leads: it has what never changes about a session, in the order of the list.
   const isTagged = query.tag !== undefined;
   const [lead, id] = isTagged ? ["t", "t.session_id"] : ["s", "s.id"];
-  filter("tag", query.tag, (value) => `t.tenant = $1 and t.tag = ${value}`);
+  const where = [`${lead}.tenant = ${bind(query.tenant)}`];
+  const whereSession: string[] = isTagged ? [] : where;
+  const used: string[] = [];
+  const filter = (
+    name: string,
+    value: unknown,
+    condition: (parameter: string) => string,
+    conditions: string[] = where,
+  ): void => {
+    if (value === undefined) return;
+    used.push(name);
+    conditions.push(condition(bind(value)));
+  };
+  filter("tag", query.tag, (value) => `t.tag = ${value}`);
   filter("agent", query.agentId, (value) => `${lead}.agent_id = ${value}::uuid`);
-  filter("status", query.status, (value) => `s.platform_status = ${value}`);
+  filter("status", query.status, (value) => `s.platform_status = ${value}`, whereSession);
   filter("after", query.createdAfter, (value) => `${lead}.created_at > ${value}::timestamptz`);
   filter("before", query.createdBefore, (value) => `${lead}.created_at < ${value}::timestamptz`);
-  filter("parent", query.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);
-  filter("caller", query.subagentOfSessionId, (value) => `s.subagent_of_session_id = ${value}::uuid`);
+  filter("parent", query.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`, whereSession);
+  filter("caller", query.subagentOfSessionId, (value) => `s.subagent_of_session_id = ${value}::uuid`, whereSession);
   if (query.cursor !== undefined) {
     const [createdAt, after] = sessionCursor(query.cursor);
     used.push("cursor");
     where.push(`(${lead}.created_at, ${id}) < (${bind(createdAt)}::timestamptz, ${bind(after)}::uuid)`);
   }
-  const tagged = isTagged ? "join skein.session_tags t on t.session_id = s.id" : "";
-  const text = `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id ${tagged}
+  // Row by row from the tags, whatever the planner believes: on a table that was just filled it knew nothing, joined the
+  // other way round, and took half a minute. `offset 0` is what keeps it from doing so.
+  const tables = isTagged
+    ? `skein.session_tags t
+      cross join lateral (select * from skein.sessions s
+        where ${["s.id = t.session_id", ...whereSession].join(" and ")} offset 0) s
+      cross join lateral (select * from skein.heads h where h.session_id = t.session_id offset 0) h`
+    : "skein.sessions s join skein.heads h on h.session_id = s.id";
+  const text = `select ${SESSION_COLUMNS} from ${tables}
     where ${where.join(" and ")} order by ${lead}.created_at desc, ${id} desc limit ${bind(limit + 1)}`;
   // How many sessions have a tag differs too much for one plan: a prepared statement settles on one that sorts them all.
   const name = isTagged ? {} : { name: `skein-list-${used.join("-")}` };
