@@ -44,6 +44,7 @@ const BEGINNING_LENGTH = 4;
 export function createFollowers({ read }: FollowersDeps): Followers {
   const bySession = new Map<string, Set<Follower>>();
   const listeners = new Set<NewsListener>();
+  const reading = new Map<string, Promise<readonly Event[]>>();
   /** Whole logs, as far as they are known here: forgotten when they grow or when anybody else writes to them. */
   const beginnings = new Map<string, readonly Event[]>();
 
@@ -116,9 +117,21 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     }
   }
 
+  /** Whoever asks for the same stretch in the same moment shares one answer: news of a session wakes all its followers. */
+  function shared(sessionId: string, after: number): Promise<readonly Event[]> {
+    const key = `${sessionId} ${after}`;
+    const found = reading.get(key);
+    if (found) return found;
+    const page = read(sessionId, after, PAGE);
+    reading.set(key, page);
+    // Only for this moment: a read that began before the news that woke somebody later might not have it.
+    queueMicrotask(() => reading.delete(key));
+    return page;
+  }
+
   async function readOrEnd(sessionId: string, after: number, follower: Follower): Promise<readonly Event[]> {
     try {
-      return await read(sessionId, after, PAGE);
+      return await shared(sessionId, after);
     } catch (error) {
       if (after === 0 || !isKnownError(error, "not_found")) throw error;
       follower.ended = true;

@@ -201,3 +201,37 @@ test("a log that began here is followed without reading it, until somebody else 
   expect(await take(followers.follow(session, 0, never), 4)).toEqual(numbers(1, 4));
   expect(reads()).toBe(1);
 });
+
+test("news from elsewhere wakes a hundred followers and is read once; a read that began before it does not count", async () => {
+  const at = (sequence: number): Event => ({ sequence }) as Event;
+  const log = [at(1)];
+  const asked: number[] = [];
+  const answers: (() => void)[] = [];
+  const followers = createFollowers({
+    read: (_, after) => {
+      asked.push(after);
+      const page = log.filter(({ sequence }) => sequence > after);
+      return new Promise((resolve) => void answers.push(() => resolve(page)));
+    },
+  });
+  const stop = new AbortController();
+  const seen = Array.from({ length: 100 }, (): number[] => []);
+  const following = seen.map(async (mine) => {
+    for await (const { sequence } of followers.follow("s", 0, stop.signal)) mine.push(sequence);
+  });
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  await turn();
+  expect(asked).toEqual([0]);
+
+  // Another process appends while that read is under way: what it answers does not have it.
+  log.push(at(2));
+  followers.poke("s");
+  answers.shift()?.();
+  await turn();
+  expect(asked).toEqual([0, 1]);
+  answers.shift()?.();
+  await turn();
+  expect(seen.every((mine) => mine.join() === "1,2")).toBe(true);
+  stop.abort();
+  await Promise.all(following);
+});
