@@ -116,8 +116,6 @@ export const departure = (what: string, note: string, check?: Check): Entry => (
   ...(check && { check }),
 });
 
-export const open = (what: string, note: string): Entry => ({ what, status: "open", note });
-
 /** Entries with their place in the seed. */
 export const section = (at: string, entries: readonly Entry[]): readonly Line[] =>
   entries.map((entry) => ({ at, ...entry }));

@@ -1,6 +1,9 @@
-import { type Entry, type LibraryType, type Seed, departure, open, section, there } from "./line.ts";
+import { type Entry, type LibraryType, type Seed, departure, section, there } from "./line.ts";
 
-const HISTORY = "history";
+const COPIED = "a copy leaves the source as it is, and the session is found in both places";
+const WHOLE = "a workspace takes its memory, all prompts and its settings along, and undo brings back every byte";
+const FULL =
+  "a disk that is full is an error of that session: no partial file, the source untouched, and later it works";
 
 /** Fields of an entity: `name` is the seed's text for it, the value the type of what the library answers. */
 function fields(
@@ -200,20 +203,17 @@ export const seed001: Seed = {
         lineNumber: ["number", "number"],
       }),
     ),
-    ...section(
-      "MigrateConfig",
-      [
-        "sessions: number | string | (number | string)[]",
-        "destination: string",
-        "mode: 'copy' | 'move', copy by default",
-        "MigrateWorkspaceConfig.source: string",
-        "MigrateWorkspaceConfig.destination: string",
-        "MigrateWorkspaceConfig.mode: 'copy' | 'move', copy by default",
-        "MigrateResult.successCount: number",
-        "MigrateResult.failedCount: number",
-        "MigrateResult.errors: MigrateError[]",
-      ].map((what) => open(what, HISTORY)),
-    ),
+    ...section("MigrateConfig", [
+      tested("sessions: number | string | (number | string)[]", "migrate.test.ts", COPIED),
+      tested("destination: string", "migrate.test.ts", COPIED),
+      tested("mode: 'copy' | 'move', copy by default", "migrate.test.ts", COPIED),
+      tested("MigrateWorkspaceConfig.source: string", "migrate.test.ts", WHOLE),
+      tested("MigrateWorkspaceConfig.destination: string", "migrate.test.ts", WHOLE),
+      tested("MigrateWorkspaceConfig.mode: 'copy' | 'move', copy by default", "migrate.test.ts", WHOLE),
+      tested("MigrateResult.successCount: number", "migrate-disk.test.ts", FULL),
+      tested("MigrateResult.failedCount: number", "migrate-disk.test.ts", FULL),
+      tested("MigrateResult.errors: MigrateError[]", "migrate-disk.test.ts", FULL),
+    ]),
     ...section("Error types", [
       ...fields("SessionNotFoundError", {
         name: ["'SessionNotFoundError'", "string"],
