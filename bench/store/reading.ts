@@ -78,12 +78,12 @@ async function lists(
     ["status pending", { status: "pending" }],
     ["status completed", { status: "completed" }],
     ["status failed (none)", { status: "failed" }],
-    ["tag (1 in 10)", { tag: "often" }],
-    ["tag (1 in 1,000)", { tag: "rare" }],
+    ["tag (1 in 10)", { tags: ["often"] }],
+    ["tag (1 in 1,000)", { tags: ["rare"] }],
     ["agent (1 in 10)", { agentId: AGENTS[3] ?? "" }],
     ["date (the older half)", { createdBefore: half }],
     ["parent (1 in 100)", { parentSessionId: parent }],
-    ["status and agent and tag", { status: "completed", agentId: AGENTS[3] ?? "", tag: "often" }],
+    ["status and agent and tag", { status: "completed", agentId: AGENTS[3] ?? "", tags: ["often"] }],
     ["the 20th page", { cursor: (await deepCursor(store)) ?? "" }],
   ];
   const results: Result[] = [];

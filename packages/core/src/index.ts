@@ -29,6 +29,7 @@ export * from "./ports.ts";
 export * from "./projection.ts";
 export * from "./records.ts";
 export * from "./runtime.ts";
+export * from "./session-list.ts";
 export * from "./sessions.ts";
 export * from "./state-cache.ts";
 export * from "./state.ts";

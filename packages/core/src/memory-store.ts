@@ -2,15 +2,9 @@ import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { checkAppend, keyReused, leaseLost, logMoved, placed, sessionNotFound } from "./append-rules.ts";
 import { type Followers, createFollowers } from "./followers.ts";
 import { createMemoryRecords } from "./memory-records.ts";
-import {
-  type SessionTables,
-  applyChanges,
-  checkChanges,
-  listSessions,
-  pageOfMessages,
-  pageOfRuns,
-} from "./memory-tables.ts";
+import { type SessionTables, applyChanges, checkChanges, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
 import { project } from "./projection.ts";
+import { countSessions, listSessions, sortKey } from "./session-list.ts";
 import type { AppendOptions, Appended, Claim, ClaimOptions, Lease, Snapshot, Store } from "./store.ts";
 
 interface Head {
@@ -180,11 +174,19 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       const session = heads.get(sessionId)?.tables.session;
       return session && (tenant === undefined || session.tenant === tenant) ? session : undefined;
     },
-    list: async (query) =>
-      listSessions(
-        [...heads.values()].map(({ tables }) => tables),
+    async list(query) {
+      const all = [...heads.values()].map(({ tables }) => tables.session);
+      return listSessions(
+        all.sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1)),
         query,
-      ),
+      );
+    },
+    async count(filter) {
+      return countSessions(
+        [...heads.values()].map(({ tables }) => tables.session),
+        filter,
+      );
+    },
     messages: async (sessionId, options = {}) => pageOfMessages(headOf(sessionId, options.tenant).tables, options),
     runs: async (sessionId, options = {}) => pageOfRuns(headOf(sessionId, options.tenant).tables, options),
     async awaits(sessionId, { tenant } = {}) {

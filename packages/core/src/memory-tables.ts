@@ -17,9 +17,8 @@ import {
   type RunUpdate,
   messageRow,
   noRunCounters,
-  platformStatus,
 } from "./projection.ts";
-import type { Page, PageOptions, SessionQuery } from "./store.ts";
+import type { Page, PageOptions } from "./store.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -108,17 +107,6 @@ function applyMessages(target: SessionTables, changes: Changes): void {
   target.messageCount += changes.messagesEntered;
 }
 
-export function listSessions(all: Iterable<Pick<SessionTables, "session">>, query: SessionQuery): Page<Session> {
-  const matching: Session[] = [];
-  for (const { session } of all) if (matches(session, query)) matching.push(session);
-  matching.sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
-  const after = query.cursor;
-  const rest = after === undefined ? matching : matching.filter((session) => sortKey(session) < after);
-  const items = rest.slice(0, query.limit ?? DEFAULT_LIMIT);
-  const last = items.at(-1);
-  return { items, cursor: last && items.length < rest.length ? sortKey(last) : null };
-}
-
 export function pageOfMessages(
   tables: SessionTables,
   { cursor, limit = DEFAULT_LIMIT }: PageOptions,
@@ -139,22 +127,6 @@ export function pageOfRuns(tables: SessionTables, { cursor, limit = DEFAULT_LIMI
     .toReversed();
   const items = runs.slice(0, limit);
   return { items, cursor: items.length < runs.length ? String(items.at(-1)?.number) : null };
-}
-
-/** Newest first; the id decides between sessions of one instant. */
-function sortKey({ created_at, id }: Session): string {
-  return `${created_at} ${id}`;
-}
-
-function matches(session: Session, query: SessionQuery): boolean {
-  if (session.tenant !== query.tenant) return false;
-  if (query.agentId !== undefined && session.agent_id !== query.agentId) return false;
-  if (query.status !== undefined && platformStatus(session) !== query.status) return false;
-  if (query.tag !== undefined && !session.tags.includes(query.tag)) return false;
-  if (query.createdAfter !== undefined && session.created_at <= query.createdAfter) return false;
-  if (query.createdBefore !== undefined && session.created_at >= query.createdBefore) return false;
-  if (query.parentSessionId !== undefined && session.parent_session_id !== query.parentSessionId) return false;
-  return query.subagentOfSessionId === undefined || session.subagent_of_session_id === query.subagentOfSessionId;
 }
 
 function newTables({ sessionInsert }: Changes): SessionTables {

@@ -421,9 +421,9 @@ function noCounters(): Counters {
 }
 
 /** Seed 004's status of a session. */
-export function platformStatus(
-  session: Pick<Session, "status" | "outcome">,
-): "pending" | "running" | "completed" | "failed" {
+export type PlatformStatus = "pending" | "running" | "completed" | "failed";
+
+export function platformStatus(session: Pick<Session, "status" | "outcome">): PlatformStatus {
   if (session.status !== "idle") return "running";
   if (session.outcome === null) return "pending";
   return session.outcome === "completed" ? "completed" : "failed";

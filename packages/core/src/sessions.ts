@@ -28,7 +28,7 @@ import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
 import { type SessionState, emptyState } from "./state.ts";
-import type { AppendOptions, Appended, Page, PageOptions, SessionQuery, Store } from "./store.ts";
+import type { AppendOptions, Appended, Page, PageOptions, SessionFilter, SessionQuery, Store } from "./store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;
@@ -128,6 +128,7 @@ export interface Sessions {
 
   get(sessionId: string): Promise<Session>;
   list(query?: Omit<SessionQuery, "tenant">): Promise<Page<Session>>;
+  count(filter?: Omit<SessionFilter, "tenant">): Promise<number>;
   messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
   /** The messages with their blocks, as the model and people see them. */
   transcript(sessionId: string): Promise<readonly Message[]>;
@@ -319,6 +320,7 @@ export function createSessions({
     delete: (sessionId) => store.delete(sessionId, { tenant }),
     get,
     list: (query = {}) => store.list({ ...query, tenant }),
+    count: (filter = {}) => store.count({ ...filter, tenant }),
     messages: (sessionId, options = {}) => store.messages(sessionId, { ...options, tenant }),
     transcript: async (sessionId) => (await state(sessionId)).transcript,
     runs: (sessionId, options = {}) => store.runs(sessionId, { ...options, tenant }),

@@ -1,5 +1,6 @@
 import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session } from "@skein/protocol";
 import type { NewsListener } from "./followers.ts";
+import type { PlatformStatus } from "./projection.ts";
 import type { Records } from "./records.ts";
 
 /** The right to drive one session for a while. Nobody else writes driver's facts to it meanwhile. */
@@ -67,19 +68,34 @@ export interface Snapshot {
   readonly state: string;
 }
 
-export interface SessionQuery {
+/** Which sessions: those that fit everything that is given. */
+export interface SessionFilter {
   readonly tenant: string;
   readonly agentId?: string;
-  /** In seed 004's words. */
-  readonly status?: "pending" | "running" | "completed" | "failed";
-  readonly tag?: string;
+  /** In seed 004's words; one of them, where several are given. */
+  readonly status?: PlatformStatus | readonly PlatformStatus[];
+  /** All of them. */
+  readonly tags?: readonly string[];
+  /** Keys of the metadata and what they have there, as `metadataPairs` gives it. All of them. */
+  readonly metadata?: readonly (readonly [key: string, value: string])[];
+  /** In the title, in large or small letters. */
+  readonly title?: string;
+  /** Null: those that were given none. */
+  readonly workingDirectory?: string | null;
   readonly createdAfter?: string;
   readonly createdBefore?: string;
   readonly parentSessionId?: string;
   readonly subagentOfSessionId?: string;
+}
+
+export interface SessionQuery extends SessionFilter {
+  /** What is newest: the session that began last, or the one that ran last. Unless told, the one that began. */
+  readonly order?: "begun" | "used";
   readonly limit?: number;
   /** From the page before. */
   readonly cursor?: string;
+  /** How many to leave out first. */
+  readonly offset?: number;
 }
 
 /** A page of a list, newest first unless said otherwise. */
@@ -145,6 +161,7 @@ export interface Store {
 
   get(sessionId: string, options?: { readonly tenant?: string }): Promise<Session | undefined>;
   list(query: SessionQuery): Promise<Page<Session>>;
+  count(filter: SessionFilter): Promise<number>;
   /** Seed 004's rows, oldest first. */
   messages(sessionId: string, options?: PageOptions): Promise<Page<MessageRow>>;
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;

@@ -218,7 +218,7 @@ describe("edit", () => {
     const { id } = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { k: 1 } });
     expect(await sessions.edit(id, { tags: ["b"] })).toMatchObject({ title: "T", tags: ["b"], metadata: { k: 1 } });
     expect(await sessions.edit(id, { title: null, modelId: nobody })).toMatchObject({ title: null, model_id: nobody });
-    expect((await sessions.list({ tag: "a" })).items).toEqual([]);
+    expect((await sessions.list({ tags: ["a"] })).items).toEqual([]);
   });
 
   test("does not wake the driver", async () => {

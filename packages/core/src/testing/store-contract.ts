@@ -5,6 +5,7 @@ import { type Bench, type Exceptions, type StoreUnderTest, withReason } from "./
 import { describeFollowing } from "./following-contract.ts";
 import { describeLeases } from "./lease-contract.ts";
 import { naughtyText } from "./naughty-text.ts";
+import { describeLists } from "./list-contract.ts";
 import { describeProjections } from "./projection-contract.ts";
 import { describeRecords } from "./records-contract.ts";
 import { createScript } from "./script.ts";
@@ -56,6 +57,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
     describeLeases(() => bench, cannot);
     describeFollowing(() => bench, cannot);
     describeProjections(() => bench);
+    describeLists(() => bench);
     describeRecords(name, () => bench.store.records);
   });
 }

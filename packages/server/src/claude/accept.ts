@@ -212,17 +212,6 @@ async function latestIn(call: Caller, folder: string | null | undefined): Promis
   const gate = await openGate(call);
   const request = { principal: call.principal, sessionId: call.shared.ids() };
   const { cwd = null } = await gate.admit(folder ? { cwd: folder } : {}, request);
-  let latest: Session | undefined;
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const query = { limit: 200, agentId: CLAUDE_AGENT_ID, ...(cursor !== undefined && { cursor }) };
-    const page = await call.sessions.list(query);
-    for (const session of page.items)
-      if (session.working_directory === cwd && lastUse(session) > (latest ? lastUse(latest) : "")) latest = session;
-    cursor = page.cursor;
-  }
-  return latest?.id;
-}
-
-function lastUse({ last_run_at, created_at }: Session): string {
-  return last_run_at ?? created_at;
+  const query = { agentId: CLAUDE_AGENT_ID, workingDirectory: cwd, order: "used", limit: 1 } as const;
+  return (await call.sessions.list(query)).items[0]?.id;
 }

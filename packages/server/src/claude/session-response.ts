@@ -4,6 +4,9 @@ import type { Caller } from "../call.ts";
 
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 
+/** And back: which of ours the seed's words mean. */
+const PLATFORM = { active: ["pending", "running"], completed: ["completed"], error: ["failed"] } as const;
+
 /** A session in the seed's words. */
 export function sessionResponse(session: Session): SessionResponse {
   const { metadata, cost_micros, unpriced_calls } = session;
@@ -32,42 +35,24 @@ export function sessionResponse(session: Session): SessionResponse {
 /** One page of the sessions that fit, newest first, and how many there are. */
 export async function listSessions(
   { sessions }: Caller,
-  query: SessionListQuery,
+  { page, page_size, status, tags, search, user, metadata, parent_session_id }: SessionListQuery,
 ): Promise<{ sessions: SessionResponse[]; total: number; page: number; page_size: number }> {
-  const { page, page_size, parent_session_id, tags } = query;
-  const first = (page - 1) * page_size;
-  const found: SessionResponse[] = [];
-  let total = 0;
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const stored = await sessions.list({
-      limit: 200,
-      ...(cursor !== undefined && { cursor }),
-      ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
-      ...(tags?.[0] !== undefined && { tag: tags[0] }),
-    });
-    for (const session of stored.items) {
-      const response = sessionResponse(session);
-      if (!fits(response, query)) continue;
-      if (total >= first && found.length < page_size) found.push(response);
-      total += 1;
-    }
-    cursor = stored.cursor;
-  }
-  return { sessions: found, total, page, page_size };
+  const pairs = [...(metadata ?? []).map(pairOf), ...(user === undefined ? [] : [["user", user] as const])];
+  const filter = {
+    ...(status && { status: PLATFORM[status] }),
+    ...(tags && { tags }),
+    ...(search !== undefined && { title: search }),
+    ...(pairs.length > 0 && { metadata: pairs }),
+    ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
+  };
+  const [{ items }, total] = await Promise.all([
+    sessions.list({ ...filter, limit: page_size, offset: (page - 1) * page_size }),
+    sessions.count(filter),
+  ]);
+  return { sessions: items.map(sessionResponse), total, page, page_size };
 }
 
-function fits(session: SessionResponse, { status, tags, search, user, metadata }: SessionListQuery): boolean {
-  if (status !== undefined && session.status !== status) return false;
-  if (tags?.some((tag) => !session.tags.includes(tag))) return false;
-  if (search !== undefined && !session.title?.toLowerCase().includes(search.toLowerCase())) return false;
-  if (user !== undefined && session.user !== user) return false;
-  return !metadata?.some((pair) => !hasPair(session.metadata, pair));
-}
-
-function hasPair(metadata: Readonly<Record<string, unknown>>, pair: string): boolean {
+function pairOf(pair: string): readonly [key: string, value: string] {
   const colon = pair.indexOf(":");
-  const key = pair.slice(0, colon);
-  const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text === pair.slice(colon + 1);
+  return [pair.slice(0, colon), pair.slice(colon + 1)];
 }

@@ -132,7 +132,7 @@ async function listed(
     ...(limit !== undefined && { limit }),
     ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
     ...(status && { status }),
-    ...(tag !== undefined && { tag }),
+    ...(tag !== undefined && { tags: [tag] }),
     ...(agentId !== undefined && { agentId }),
   });
   return { checked: pageText(page) };

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { sessionNotFound } from "@skein/core";
+import { sessionNotFound, sortKey } from "@skein/core";
 import { type Event, KnownError, type Session } from "@skein/protocol";
 import { readBytes, withKnownErrors } from "./durable-files.ts";
 import { type KeptKey, type LineHead, type LoadedLog, parsedLog, readStretch } from "./session-log.ts";
@@ -49,6 +49,8 @@ export interface HeadsDeps {
 /** Every session of the store: its head always, its log while it is used. */
 export interface Heads {
   all(): Iterable<Head>;
+  /** The sessions that can be read, the one that began last first. */
+  newest(): Iterable<Session>;
   count(): number;
   has(sessionId: string): boolean;
   /** The head, unless the session's file is gone. */
@@ -80,12 +82,19 @@ export function keyText({ tenant, id }: Pick<KeptKey, "tenant" | "id">): string 
   return JSON.stringify([tenant, id]);
 }
 
+function ageOf({ session }: Head): string {
+  return session ? sortKey(session) : "";
+}
+
 export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
   const heads = new Map<string, Changing>();
   const due = new Set<Head>();
   const keys = new Map<string, { readonly head: Head; readonly kept: KeptKey }>();
   const logs = new Map<Head, LoadedLog>();
   const loading = new Map<Head, Promise<LoadedLog>>();
+  /** In the order in which they began, as far as they were added in that order. */
+  const byAge: Head[] = [];
+  let inOrder = true;
   let weight = 0;
   const path = (sessionId: string): string => join(folder, "log", logName(sessionId));
 
@@ -156,10 +165,20 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     else due.add(head);
   }
 
+  function* newest(): Generator<Session> {
+    if (!inOrder) byAge.sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
+    inOrder = true;
+    for (let index = byAge.length - 1; index >= 0; index -= 1) {
+      const head = byAge[index];
+      if (head?.session && !head.damage) yield head.session;
+    }
+  }
+
   function remove(sessionId: string): void {
     const head = heads.get(sessionId);
     if (!head) return;
     heads.delete(sessionId);
+    byAge.splice(byAge.indexOf(head), 1);
     due.delete(head);
     letGo(head);
     for (const kept of head.keys) keys.delete(keyText(kept));
@@ -167,6 +186,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
 
   return {
     all: () => heads.values(),
+    newest,
     count: () => heads.size,
     has: (sessionId) => heads.has(sessionId),
     find,
@@ -186,6 +206,9 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     add(head, loaded) {
       const own: Changing = { ...head, keys: [...head.keys] };
       heads.set(own.id, own);
+      const last = byAge.at(-1);
+      inOrder &&= !last || ageOf(last) < ageOf(own);
+      byAge.push(own);
       change(own, {});
       for (const kept of own.keys) keys.set(keyText(kept), { head: own, kept });
       if (loaded) keep(own, loaded);

@@ -6,6 +6,7 @@ import {
   type Store,
   checkAppend,
   createFollowers,
+  countSessions,
   listSessions,
   pageOfMessages,
   pageOfRuns,
@@ -185,7 +186,11 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     },
     async list(query) {
       checkOpen();
-      return listSessions(listed(heads.all()), query);
+      return listSessions(heads.newest(), query);
+    },
+    async count(filter) {
+      checkOpen();
+      return countSessions(heads.newest(), filter);
     },
     messages: async (sessionId, options = {}) =>
       pageOfMessages((await heads.log(openHead(sessionId, options.tenant))).tables, options),
@@ -236,8 +241,4 @@ async function atMost(ms: number, work: Promise<void>): Promise<void> {
   const late = sleep(ms, undefined, { signal: over.signal }).catch(() => {});
   await Promise.race([work.catch(() => {}), late]);
   over.abort();
-}
-
-function* listed(heads: Iterable<Head>): Generator<{ readonly session: Session }> {
-  for (const { session, damage } of heads) if (session && !damage) yield { session };
 }

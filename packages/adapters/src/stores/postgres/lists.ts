@@ -1,59 +1,123 @@
-import type { Page, PageOptions, SessionQuery } from "@skein/core";
+import { type Page, type PageOptions, type SessionFilter, type SessionQuery, displayText } from "@skein/core";
 import { KnownError, type MessageRow, type Run, type Session } from "@skein/protocol";
 import type { Connections, Statement, TextRow } from "./connections.ts";
 import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** Sessions, newest first. Each combination of filters is a statement of its own, so that each gets the index it deserves. */
+/** Sessions, newest first. */
 export async function listSessions(connections: Connections, query: SessionQuery): Promise<Page<Session>> {
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  const values: unknown[] = [];
-  const bind = (value: unknown): string => `$${values.push(value)}`;
-  // With a tag, the table of tags leads: it has what never changes about a session, in the order of the list.
-  const isTagged = query.tag !== undefined;
-  const [lead, id] = isTagged ? ["t", "t.session_id"] : ["s", "s.id"];
-  const where = [`${lead}.tenant = ${bind(query.tenant)}`];
-  const whereSession: string[] = isTagged ? [] : where;
-  const used: string[] = [];
-  const filter = (
-    name: string,
-    value: unknown,
-    condition: (parameter: string) => string,
-    conditions: string[] = where,
-  ): void => {
-    if (value === undefined) return;
-    used.push(name);
-    conditions.push(condition(bind(value)));
-  };
-  filter("tag", query.tag, (value) => `t.tag = ${value}`);
-  filter("agent", query.agentId, (value) => `${lead}.agent_id = ${value}::uuid`);
-  filter("status", query.status, (value) => `s.platform_status = ${value}`, whereSession);
-  filter("after", query.createdAfter, (value) => `${lead}.created_at > ${value}::timestamptz`);
-  filter("before", query.createdBefore, (value) => `${lead}.created_at < ${value}::timestamptz`);
-  filter("parent", query.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`, whereSession);
-  filter("caller", query.subagentOfSessionId, (value) => `s.subagent_of_session_id = ${value}::uuid`, whereSession);
-  if (query.cursor !== undefined) {
-    const [createdAt, after] = sessionCursor(query.cursor);
+  const { limit = DEFAULT_LIMIT, offset, order = "begun", cursor } = query;
+  const { lead, tables, where, values, bind, used } = selection(query);
+  const hasLead = lead !== "s";
+  const isUsed = order === "used";
+  const time = isUsed ? "coalesce(s.last_run_at, s.created_at)" : `${lead}.created_at`;
+  const id = hasLead && !isUsed ? "l0.session_id" : "s.id";
+  if (cursor !== undefined) {
+    const [lastTime, lastId] = sessionCursor(cursor);
     used.push("cursor");
-    where.push(`(${lead}.created_at, ${id}) < (${bind(createdAt)}::timestamptz, ${bind(after)}::uuid)`);
+    where.push(`(${time}, ${id}) < (${bind(lastTime)}::timestamptz, ${bind(lastId)}::uuid)`);
   }
-  // Row by row from the tags, whatever the planner believes: on a table that was just filled it knew nothing, joined the
-  // other way round, and took half a minute. `offset 0` is what keeps it from doing so.
-  const tables = isTagged
-    ? `skein.session_tags t
-      cross join lateral (select * from skein.sessions s
-        where ${["s.id = t.session_id", ...whereSession].join(" and ")} offset 0) s
-      cross join lateral (select * from skein.heads h where h.session_id = t.session_id offset 0) h`
-    : "skein.sessions s join skein.heads h on h.session_id = s.id";
-  const text = `select ${SESSION_COLUMNS} from ${tables}
-    where ${where.join(" and ")} order by ${lead}.created_at desc, ${id} desc limit ${bind(limit + 1)}`;
-  // How many sessions have a tag differs too much for one plan: a prepared statement settles on one that sorts them all.
-  const name = isTagged ? {} : { name: `skein-list-${used.join("-")}` };
-  const rows = await connections.query({ ...name, text }, values);
+  if (offset !== undefined) used.push("offset");
+  // The page first, then the heads of its sessions: joined before, every session of the tenant was.
+  const text = `select ${SESSION_COLUMNS} from (
+      select s.* from ${tables} where ${where.join(" and ")} order by ${time} desc, ${id} desc
+      limit ${bind(limit + 1)} ${offset === undefined ? "" : `offset ${bind(offset)}`}) s
+    cross join lateral (select * from skein.heads h where h.session_id = s.id offset 0) h
+    order by ${isUsed ? time : "s.created_at"} desc, s.id desc`;
+  const rows = await connections.query(statement(`list-${order}`, used, text), values);
   const items = rows.slice(0, limit).map(sessionOf);
   const last = items.at(-1);
-  return { items, cursor: last && rows.length > limit ? `${last.created_at} ${last.id}` : null };
+  const at = last && (isUsed ? (last.last_run_at ?? last.created_at) : last.created_at);
+  return { items, cursor: last && rows.length > limit ? `${at} ${last.id}` : null };
+}
+
+export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
+  const { tables, where, values, used } = selection(filter);
+  const text = `select count(*)::integer as count from ${tables} where ${where.join(" and ")}`;
+  const [row] = await connections.query(statement("count", used, text), values);
+  return Number(row?.[0]);
+}
+
+/**
+ * Each combination of filters is a statement of its own, so that each gets the index it deserves. How many sessions have a
+ * label differs too much for one plan: a prepared statement settles on one that sorts them all.
+ */
+function statement(kind: string, used: readonly string[], text: string): Statement {
+  return used.includes("label") ? { text } : { name: `skein-${kind}-${used.join("-")}`, text };
+}
+
+interface Selection {
+  /** The table that has the order of the list. */
+  readonly lead: "l0" | "s";
+  readonly tables: string;
+  readonly where: string[];
+  readonly values: unknown[];
+  readonly bind: (value: unknown) => string;
+  /** The names of the filters. */
+  readonly used: string[];
+}
+
+/**
+ * What a filter means. Tags and metadata have tables of their own, in the order of the list, with what never changes about
+ * a session: the first of them leads, row by row, whatever the planner believes. On a table that was just filled it knew
+ * nothing, joined the other way round, and took half a minute; `offset 0` is what keeps it from doing so.
+ */
+function selection(filter: SessionFilter): Selection {
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const used: string[] = [];
+  const where: string[] = [];
+  const labels: (readonly [table: string, condition: string])[] = [];
+  for (const tag of filter.tags ?? []) labels.push(["session_tags", `.tag = ${bind(displayText(tag))}`]);
+  for (const [key, value] of filter.metadata ?? [])
+    labels.push(["session_metadata", `.key = ${bind(displayText(key))} and .value = ${bind(displayText(value))}`]);
+  const [first, ...others] = labels;
+  const lead = first ? "l0" : "s";
+  where.push(`${lead}.tenant = ${bind(filter.tenant)}`);
+  const whereSession: string[] = first ? ["s.id = l0.session_id"] : where;
+  if (first) {
+    used.push("label");
+    where.push(qualified("l0", first[1]));
+  }
+  for (const [table, condition] of others)
+    whereSession.push(
+      `exists (select 1 from skein.${table} l where l.session_id = s.id and ${qualified("l", condition)})`,
+    );
+  const add = (name: string, value: unknown, condition: (parameter: string) => string, to = whereSession): void => {
+    if (value === undefined) return;
+    used.push(name);
+    to.push(condition(bind(value)));
+  };
+  const [agents, to] = first?.[0] === "session_tags" ? ["l0", where] : ["s", whereSession];
+  add("agent", filter.agentId, (value) => `${agents}.agent_id = ${value}::uuid`, to);
+  if (typeof filter.status === "string") add("status", filter.status, (value) => `s.platform_status = ${value}`);
+  else add("statuses", filter.status, (value) => `s.platform_status = any(${value}::text[])`);
+  add("after", filter.createdAfter, (value) => `${lead}.created_at > ${value}::timestamptz`, where);
+  add("before", filter.createdBefore, (value) => `${lead}.created_at < ${value}::timestamptz`, where);
+  add("parent", filter.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);
+  add("caller", filter.subagentOfSessionId, (value) => `s.subagent_of_session_id = ${value}::uuid`);
+  add("title", filter.title && inAnyCase(displayText(filter.title)), (value) => `s.title ~ ${value}`);
+  const folder = filter.workingDirectory === null ? "" : filter.workingDirectory;
+  add("folder", folder, (value) => `coalesce(s.working_directory::text, '') = ${value}`);
+  const tables = first
+    ? `skein.${first[0]} l0 cross join lateral (select * from skein.sessions s
+        where ${whereSession.join(" and ")} offset 0) s`
+    : "skein.sessions s";
+  return { lead, tables, where, values, bind, used };
+}
+
+/** A pattern for this text in large or small letters. What lower() does depends on the database; in "C" it knows ASCII. */
+function inAnyCase(text: string): string {
+  const either = (letter: string): string => {
+    const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];
+    return small === large ? letter.replace(/[^\p{L}\p{N}]/u, "\\$&") : `(?:${small}|${large})`;
+  };
+  return Array.from(text, either).join("");
+}
+
+function qualified(table: string, condition: string): string {
+  return condition.replaceAll(/(^| )\./g, `$1${table}.`);
 }
 
 function sessionCursor(cursor: string): readonly [string, string] {

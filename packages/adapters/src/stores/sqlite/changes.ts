@@ -1,4 +1,5 @@
-import type { Changes, Counters } from "@skein/core";
+import { type Changes, type Counters, metadataPairs } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
 import type { SQLInputValue } from "node:sqlite";
 import type { Database } from "./database.ts";
 
@@ -21,6 +22,8 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
   updateSession(db, sessionId, changes);
   const tags = changes.sessionSet.tags ?? changes.sessionInsert?.tags;
   if (tags) setTags(db, sessionId, tags);
+  const metadata = changes.sessionSet.metadata ?? changes.sessionInsert?.metadata;
+  if (metadata) setMetadata(db, sessionId, metadata);
   for (const [index, run] of changes.runInserts.entries())
     insert(db, "runs", { ...columns(run), number: base.runs + index + 1 });
   for (const { id, set, add } of changes.runUpdates) update(db, ["runs", id], set, add);
@@ -101,6 +104,17 @@ function setTags(db: Database, sessionId: string, tags: readonly string[]): void
   db.run("delete from session_tags where session_id = ?", sessionId);
   for (const tag of new Set(tags))
     db.run("insert into session_tags select tenant, ?, created_at, id from sessions where id = ?", tag, sessionId);
+}
+
+function setMetadata(db: Database, sessionId: string, metadata: JsonObject): void {
+  db.run("delete from session_metadata where session_id = ?", sessionId);
+  for (const [key, value] of metadataPairs(metadata))
+    db.run(
+      "insert into session_metadata select tenant, ?, ?, created_at, id from sessions where id = ?",
+      key,
+      value,
+      sessionId,
+    );
 }
 
 type Columns = Readonly<Record<string, SQLInputValue | boolean | undefined>>;

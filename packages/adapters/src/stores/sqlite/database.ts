@@ -142,6 +142,7 @@ function connect(file: string, busyMs: number): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: busyMs });
   try {
     db.exec(PRAGMAS);
+    db.function("lowered", { deterministic: true }, (text) => (typeof text === "string" ? text.toLowerCase() : null));
     migrate(db);
   } catch (error) {
     db.close();

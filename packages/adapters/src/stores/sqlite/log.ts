@@ -260,6 +260,7 @@ const OWNED = [
   "events",
   "heads",
   "session_tags",
+  "session_metadata",
   "messages",
   "runs",
   "awaits",

@@ -224,4 +224,23 @@ create table record_fields (
   primary key (tenant, kind, name, value, id)
 ) without rowid;
 `,
+  `
+-- What is said about a session beside its tags, in the order of the list; what cannot be looked for is not here.
+create table session_metadata (
+  tenant text not null,
+  key text not null,
+  value text not null,
+  created_at text not null,
+  session_id text not null,
+  primary key (tenant, key, value, created_at, session_id)
+) without rowid;
+create index session_metadata_session on session_metadata (session_id);
+insert into session_metadata
+select s.tenant, m.key, case m.type when 'text' then m.value else s.metadata -> m.fullkey end, s.created_at, s.id
+from sessions s, json_each(s.metadata) m
+where m.type not in ('object', 'array') and length(m.key) <= 64 and length(m.value) <= 255
+on conflict do nothing;
+-- The session of a folder that ran last.
+create index sessions_used on sessions (tenant, agent_id, working_directory, coalesce(last_run_at, created_at), id);
+`,
 ];

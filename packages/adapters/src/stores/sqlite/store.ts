@@ -2,7 +2,6 @@ import {
   type Claim,
   type ClaimOptions,
   type Lease,
-  type SessionQuery,
   type Snapshot,
   type Store,
   createFollowers,
@@ -12,9 +11,10 @@ import {
 import { FACT_VERSION, type Session } from "@skein/protocol";
 import { type Database, openDatabase } from "./database.ts";
 import { type Head, createLog } from "./log.ts";
+import { SESSION, countSessions, listSessions } from "./lists.ts";
 import { createSqliteRecords } from "./records.ts";
 import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
-import { type SessionCache, type SessionPage, createSessionCache } from "./session-cache.ts";
+import { createSessionCache } from "./session-cache.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
 export interface SqliteStoreOptions {
@@ -62,7 +62,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
   }
 
   function readSession(sessionId: string): Session | undefined {
-    const row = db.get(`${SESSIONS} where s.id = ?`, sessionId);
+    const row = db.get(SESSION, sessionId);
     return row && cache.keep(row);
   }
 
@@ -132,6 +132,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       cache.keepPage(key, page);
       return page;
     },
+    count: async (filter) => countSessions(db, filter),
     async messages(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor = "0" } = {}) {
       log.head(sessionId, tenant);
       const rows = db.all(
@@ -206,46 +207,6 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       wakeFile = undefined;
     },
   };
-}
-
-const SESSIONS =
-  "select s.*, h.updated_at, h.run_count as total_runs from sessions s join heads h on h.session_id = s.id";
-
-function listSessions(
-  { db, cache }: { readonly db: Database; readonly cache: SessionCache },
-  query: SessionQuery,
-): SessionPage {
-  const where: string[] = [];
-  const params: (string | number)[] = [];
-  const add = (condition: string, ...values: readonly (string | undefined)[]): void => {
-    if (values.includes(undefined)) return;
-    where.push(condition);
-    params.push(...(values as string[]));
-  };
-  const [createdAt, id] = query.cursor?.split(" ") ?? [];
-  add("s.tenant = ?", query.tenant);
-  add("s.platform_status = ?", query.status);
-  add("s.agent_id = ?", query.agentId);
-  add("s.parent_session_id = ?", query.parentSessionId);
-  add("s.subagent_of_session_id = ?", query.subagentOfSessionId);
-  add("s.created_at > ?", query.createdAfter);
-  add("s.created_at < ?", query.createdBefore);
-  add("(s.created_at, s.id) < (?, ?)", createdAt, id);
-  // A tag is looked up in its own table, which is in the order of the list as well.
-  const tagged =
-    query.tag === undefined ? "" : "join session_tags t on t.session_id = s.id and t.tenant = ? and t.tag = ?";
-  const tagParams = query.tag === undefined ? [] : [query.tenant, query.tag];
-  const order = query.tag === undefined ? "s.created_at desc, s.id desc" : "t.created_at desc, t.session_id desc";
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  const found = `${tagged} where ${where.join(" and ")} order by ${order} limit ?`;
-  const values = [...tagParams, ...params];
-  // Which ones costs little: an index has it, and it comes as one text. The rows are read if one of them is not known.
-  const sql = `select group_concat(id, ' ') as ids from (select s.id from sessions s ${found})`;
-  const ids = ((db.get(sql, ...values, limit + 1)?.["ids"] as string | null) ?? "").split(" ");
-  const known = cache.get(ids.slice(0, limit));
-  const items = known ?? db.all(`${SESSIONS} ${found}`, ...values, limit).map(cache.keep);
-  const last = items.at(-1);
-  return { items, cursor: ids.length > limit && last ? `${last.created_at} ${last.id}` : null };
 }
 
 /** Who drives which session. Every method runs inside a write. */

@@ -1,0 +1,85 @@
+import type { SessionFilter, SessionQuery } from "@skein/core";
+import type { Database } from "./database.ts";
+import type { SessionCache, SessionPage } from "./session-cache.ts";
+
+const DEFAULT_LIMIT = 50;
+const COLUMNS = "s.*, h.updated_at, h.run_count as total_runs";
+
+export const SESSION = `select ${COLUMNS} from sessions s join heads h on h.session_id = s.id where s.id = ?`;
+
+/** A page of sessions, newest first. */
+export function listSessions(
+  { db, cache }: { readonly db: Database; readonly cache: SessionCache },
+  query: SessionQuery,
+): SessionPage {
+  const { limit = DEFAULT_LIMIT, offset = 0 } = query;
+  const { from, hasLead, where, values } = selection(query);
+  const isUsed = query.order === "used";
+  // As the index of the list has it: of a label, of what was used last, or of the sessions.
+  const time = isUsed ? "coalesce(s.last_run_at, s.created_at)" : hasLead ? "l0.created_at" : "s.created_at";
+  const id = hasLead && !isUsed ? "l0.session_id" : "s.id";
+  const [lastTime, lastId] = query.cursor?.split(" ") ?? [];
+  if (lastTime !== undefined && lastId !== undefined) {
+    where.push(`(${time}, ${id}) < (?, ?)`);
+    values.push(lastTime, lastId);
+  }
+  const found = `where ${where.join(" and ")} order by ${time} desc, ${id} desc limit ? offset ?`;
+  // Which ones costs little: an index has it, and it comes as one text. The rows are read if one of them is not known.
+  const sql = `select group_concat(id, ' ') as ids from (select s.id from ${from} ${found})`;
+  const ids = ((db.get(sql, ...values, limit + 1, offset)?.["ids"] as string | null) ?? "").split(" ");
+  const rows = `select ${COLUMNS} from ${from} join heads h on h.session_id = s.id ${found}`;
+  const items = cache.get(ids.slice(0, limit)) ?? db.all(rows, ...values, limit, offset).map(cache.keep);
+  const last = items.at(-1);
+  const at = last && (isUsed ? (last.last_run_at ?? last.created_at) : last.created_at);
+  return { items, cursor: ids.length > limit && last ? `${at} ${last.id}` : null };
+}
+
+export function countSessions(db: Database, filter: SessionFilter): number {
+  const { from, where, values } = selection(filter);
+  return Number(db.get(`select count(*) as n from ${from} where ${where.join(" and ")}`, ...values)?.["n"]);
+}
+
+interface Selection {
+  readonly from: string;
+  /** Whether `l0`, the table of the first label, comes before the sessions. */
+  readonly hasLead: boolean;
+  readonly where: string[];
+  readonly values: (string | null)[];
+}
+
+/** What a filter means. Tags and metadata have tables in the order of the list: the first label leads, the others are looked up. */
+function selection(filter: SessionFilter): Selection {
+  const where: string[] = [];
+  const values: (string | null)[] = [];
+  const add = (condition: string, ...given: readonly (string | null | undefined)[]): void => {
+    if (given.includes(undefined)) return;
+    where.push(condition);
+    values.push(...(given as (string | null)[]));
+  };
+  const labels: string[] = [];
+  const addLabel = (table: string, condition: string, ...given: readonly string[]): void => {
+    const name = `l${labels.length}`;
+    labels.push(`${table} ${name}`);
+    add(`${name}.tenant = ? and ${condition.replaceAll("l.", `${name}.`)}`, filter.tenant, ...given);
+    if (name !== "l0") where.push(`${name}.created_at = s.created_at and ${name}.session_id = s.id`);
+  };
+  for (const tag of filter.tags ?? []) addLabel("session_tags", "l.tag = ?", tag);
+  for (const [key, value] of filter.metadata ?? [])
+    addLabel("session_metadata", "l.key = ? and l.value = ?", key, value);
+  const [lead, ...others] = labels;
+  if (lead) where.push("s.id = l0.session_id");
+  add("s.tenant = ?", filter.tenant);
+  const statuses = filter.status === undefined ? [] : [filter.status].flat();
+  if (filter.status !== undefined) add(`s.platform_status in (${statuses.map(() => "?").join(", ")})`, ...statuses);
+  add("s.agent_id = ?", filter.agentId);
+  add("s.parent_session_id = ?", filter.parentSessionId);
+  add("s.subagent_of_session_id = ?", filter.subagentOfSessionId);
+  add("s.working_directory is ?", filter.workingDirectory);
+  add("s.created_at > ?", filter.createdAfter);
+  add("s.created_at < ?", filter.createdBefore);
+  // sqlite's own lower() knows the letters of ASCII.
+  add("instr(lowered(s.title), ?) > 0", filter.title?.toLowerCase());
+  // `cross join` is sqlite's word for: in this order.
+  const from = [...(lead ? [lead] : []), "sessions s", ...others].join(" cross join ");
+  return { from, hasLead: lead !== undefined, where, values };
+}

@@ -1,0 +1,150 @@
+import { expect, test } from "vitest";
+import { createSessions } from "../sessions.ts";
+import type { Bench } from "./bench.ts";
+import { pages } from "./projection-contract.ts";
+import { createScript, scriptedAgent } from "./script.ts";
+
+const agent = {
+  id: "01890000-0000-7000-8000-000000000001",
+  version: 1,
+  status: "active" as const,
+  config: scriptedAgent,
+};
+
+/** Which sessions a list has, and how many there are. */
+export function describeLists(bench: () => Bench): void {
+  test("lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const plain = await sessions.create(agent);
+    const tagged = await sessions.create({ ...agent, id: ids() }, { tags: ["blue", "green"], title: "tagged" });
+    const child = await sessions.create(agent, { subagentOf: { session_id: plain.id, tool_use_id: "t" } });
+    const done = bench().script();
+    await done.create();
+    await done.toolTurn("hi");
+    const fork = await sessions.fork(done.sessionId);
+    const busy = await sessions.create(agent);
+    const script = createScript({ store, ids, sessionId: busy.id });
+    const { runId, messageId } = await script.prompt("hi");
+    const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
+    await script.append([{ event_type: "session.started", data: started }], { lease: await script.claim() });
+    await bench().created({ tenant: "other" });
+
+    const listed = async (query: Parameters<typeof sessions.list>[0]) =>
+      (await sessions.list(query)).items.map(({ id }) => id);
+    expect(await listed({})).toEqual([busy.id, fork.id, done.sessionId, child.id, tagged.id, plain.id]);
+    expect(await listed({ tags: ["green"] })).toEqual([tagged.id]);
+    expect(await listed({ tags: ["gree"] })).toEqual([]);
+    expect(await listed({ agentId: tagged.agent_id })).toEqual([tagged.id]);
+    expect(await listed({ status: "running" })).toEqual([busy.id]);
+    expect(await listed({ status: "completed" })).toEqual([done.sessionId]);
+    expect(await listed({ status: "pending" })).toEqual([fork.id, child.id, tagged.id, plain.id]);
+    expect(await listed({ status: "failed" })).toEqual([]);
+    expect(await listed({ parentSessionId: done.sessionId })).toEqual([fork.id]);
+    expect(await listed({ subagentOfSessionId: plain.id })).toEqual([child.id]);
+    expect(await listed({ createdAfter: "2999-01-01T00:00:00.000Z" })).toEqual([]);
+    expect(await listed({ createdBefore: "2999-01-01T00:00:00.000Z", status: "completed" })).toEqual([done.sessionId]);
+    const paged = await pages((options) => sessions.list(options));
+    expect(paged.map(({ id }) => id)).toEqual([busy.id, fork.id, done.sessionId, child.id, tagged.id, plain.id]);
+  });
+
+  test("finds and counts sessions by several tags, metadata, title, folder and states at once", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const of = async (options: Parameters<typeof sessions.create>[1]): Promise<string> =>
+      (await sessions.create(agent, options)).id;
+    const plain = await of({});
+    const first = await of({
+      tags: ["blue", "green"],
+      title: "Ärger with 100%",
+      workingDirectory: "/srv/a",
+      metadata: { user: "ada", level: 3, on: true, off: null, deep: { user: "bob" }, ["x".repeat(70)]: "y" },
+    });
+    const second = await of({ tags: ["green"], title: "No trouble", metadata: { user: "ada", level: "3" } });
+    const third = await of({ tags: ["green", "blue", "red"], workingDirectory: "/srv/a", metadata: { user: "bob" } });
+    const others = createSessions({ store, ids, tenant: "other" });
+    await others.create(agent, { tags: ["green"], metadata: { user: "ada" }, workingDirectory: "/srv/a" });
+
+    const cases: readonly [Parameters<typeof sessions.count>[0], readonly string[]][] = [
+      [{}, [third, second, first, plain]],
+      [{ tags: [] }, [third, second, first, plain]],
+      [{ tags: ["green", "blue"] }, [third, first]],
+      [{ tags: ["green", "none"] }, []],
+      [{ metadata: [["user", "ada"]] }, [second, first]],
+      [{ metadata: [["user", "bob"]] }, [third]],
+      [{ metadata: [["level", "3"]] }, [second, first]],
+      [
+        {
+          metadata: [
+            ["on", "true"],
+            ["off", "null"],
+          ],
+        },
+        [first],
+      ],
+      [{ metadata: [["deep", '{"user":"bob"}']] }, []],
+      [
+        {
+          metadata: [
+            ["user", "ada"],
+            ["user", "bob"],
+          ],
+        },
+        [],
+      ],
+      [{ metadata: [["x".repeat(70), "y"]] }, []],
+      [{ metadata: [["user", "ada"]], tags: ["blue"] }, [first]],
+      [{ metadata: [["user", "a\0da"]] }, []],
+      [{ title: "ärger WITH" }, [first]],
+      [{ title: "%" }, [first]],
+      [{ title: "trouble", metadata: [["user", "ada"]] }, [second]],
+      [{ workingDirectory: "/srv/a" }, [third, first]],
+      [{ workingDirectory: null, agentId: agent.id }, [second, plain]],
+      [{ status: ["pending", "running"], tags: ["blue"] }, [third, first]],
+      [{ status: ["completed", "failed"] }, []],
+      [{ agentId: ids(), metadata: [["user", "ada"]] }, []],
+    ];
+    for (const [filter, expected] of cases) {
+      const { items } = await sessions.list(filter);
+      expect([filter, items.map(({ id }) => id)]).toEqual([filter, expected]);
+      expect([filter, await sessions.count(filter)]).toEqual([filter, expected.length]);
+    }
+    const rest = await sessions.list({ offset: 1, limit: 2 });
+    expect(rest.items.map(({ id }) => id)).toEqual([second, first]);
+    expect((await sessions.list({ cursor: rest.cursor ?? "" })).items.map(({ id }) => id)).toEqual([plain]);
+
+    await sessions.edit(first, { metadata: { user: "eve" }, tags: ["blue"], title: "Peace" });
+    await sessions.delete(second);
+    expect(await sessions.count({ metadata: [["user", "ada"]] })).toBe(0);
+    expect((await sessions.list({ metadata: [["user", "eve"]], title: "peace" })).items).toMatchObject([{ id: first }]);
+    expect(await sessions.count({ metadata: [["level", "3"]] })).toBe(0);
+    expect(await sessions.count({ tags: ["green"] })).toBe(1);
+  });
+
+  test("lists the sessions that ran last first, page by page", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const begun = async (): Promise<string> =>
+      (await sessions.create(agent, { workingDirectory: "/srv/a", tags: ["blue"] })).id;
+    const made = [await begun(), await begun(), await begun()] as const;
+    const elsewhere = await sessions.create(agent);
+    // Of one instant, the one with the greater id would come first.
+    while (Date.now() <= Date.parse(elsewhere.created_at)) await new Promise((resolve) => void setTimeout(resolve, 1));
+    const script = createScript({ store, ids, sessionId: made[0] });
+    const { runId, messageId } = await script.prompt("hi");
+    const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
+    await script.append([{ event_type: "session.started", data: started }], { lease: await script.claim() });
+    const expected = [made[0], made[2], made[1]];
+    for (const query of [
+      { workingDirectory: "/srv/a", agentId: agent.id },
+      { tags: ["blue"] },
+      { workingDirectory: "/srv/a" },
+    ]) {
+      const used = await pages((options) => sessions.list({ ...query, ...options, order: "used" }));
+      expect(used.map(({ id }) => id)).toEqual(expected);
+    }
+    const [latest] = (await sessions.list({ agentId: agent.id, workingDirectory: null, order: "used", limit: 1 }))
+      .items;
+    expect(latest?.id).toBe(elsewhere.id);
+  });
+}
