@@ -5,8 +5,8 @@ import { messageIdOf } from "./facts.ts";
 import type { Said } from "./said.ts";
 
 /** Passes on what the model says while it says it. */
-export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step"> | null) {
-  const { runId = "", step: stepsBefore = 0 } = run ?? {};
+export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step">) {
+  const { runId, step: stepsBefore } = run;
   let replies = 0;
   let frame: Omit<LiveFrame, "event"> & { offset: number } = {
     session_id: sessionId,

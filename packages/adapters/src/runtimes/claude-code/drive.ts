@@ -1,7 +1,16 @@
 import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered } from "@skein/core";
 import { textOf } from "@skein/protocol";
 import { createLog } from "./log.ts";
-import { type Drive, type DriveDeps, cannotStart, childFor, prepareNext, turn, userMessage } from "./manned.ts";
+import {
+  type Drive,
+  type DriveDeps,
+  type Manned,
+  cannotStart,
+  childFor,
+  prepareNext,
+  turn,
+  userMessage,
+} from "./manned.ts";
 import { rewind } from "./rewind.ts";
 import { takeUp } from "./take-up.ts";
 import type { TurnEnd } from "./turn.ts";
@@ -57,31 +66,30 @@ function nextPrompt(state: SessionState): QueuedPrompt | undefined {
 }
 
 async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
-  const { log, deps } = drive;
+  const { log } = drive;
   const { run_id, message_id, content } = prompt;
-  // The child starts while the beginning of the run is written down: it gets its prompt only after that.
-  const [child, written] = await Promise.allSettled([
-    childFor(drive, prompt),
-    log.write((state, emit) => {
-      if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
-      const formatter = state.agent?.formatter ?? "json";
-      emit({ event_type: "session.started", data: { run_id, message_id, user_message: textOf(content), formatter } });
-      emit(entered(state, message_id));
-    }),
-  ]);
-  if (written.status === "rejected") {
-    if (child.status === "fulfilled") child.value.child.kill();
-    throw written.reason;
-  }
-  if (log.state.run?.runId !== run_id) {
-    if (child.status === "fulfilled") deps.children.keep(child.value.child);
-    return log.state.run ? "lost" : "ended";
-  }
-  if (child.status === "rejected") return cannotStart(drive, child.reason);
-  const isFirst = log.state.runs === 1;
-  const how = await turn(drive, child.value, {
-    begin: () => child.value.child.send(userMessage(message_id, content)),
+  const isFirst = log.state.runs === 0;
+  // The child starts and gets its prompt while the beginning of the run is written down. What it says is written after
+  // that, and nothing with an effect begins before: if the beginning is refused, an answer is lost that nobody has seen.
+  const begun = log.write((state, emit) => {
+    if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
+    const formatter = state.agent?.formatter ?? "json";
+    emit({ event_type: "session.started", data: { run_id, message_id, user_message: textOf(content), formatter } });
+    emit(entered(state, message_id));
   });
-  if (how === "ended" && isFirst) prepareNext(drive, child.value.options);
+  begun.catch(() => undefined);
+  let manned: Manned;
+  try {
+    manned = await childFor(drive, prompt);
+  } catch (error) {
+    await begun;
+    return log.state.run?.runId === run_id ? cannotStart(drive, error) : "ended";
+  }
+  const how = await turn(drive, manned, {
+    runId: run_id,
+    begun,
+    begin: () => manned.child.send(userMessage(message_id, content)),
+  });
+  if (how === "ended" && isFirst) prepareNext(drive, manned.options);
   return how;
 }

@@ -109,6 +109,15 @@ function emitReply(reply: Extract<Said, { kind: "reply" }>, state: SessionState,
     emit({ event_type: "tool.started", data: { ...inStep, tool_use_id: id, name, input, policy: "once" } });
 }
 
+/** Writes down what an answer has cost that never entered the transcript. */
+export function emitLost(said: Said, { run }: SessionState, emit: Emit): void {
+  if (!run || (said.kind !== "reply" && said.kind !== "subagent")) return;
+  const { model, usage } = said;
+  if (model === null || usage === null) return;
+  const data = { run_id: run.runId, step: run.step + 1, model, usage, cost: costOf(model, usage) };
+  emit({ event_type: "step.abandoned", data });
+}
+
 /** A call has its result; with the last one of its step, the results enter the transcript. */
 export function emitResult(
   result: CallResult,

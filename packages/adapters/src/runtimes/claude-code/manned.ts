@@ -148,7 +148,7 @@ function bridge(log: Log): HookBridge {
 export async function turn(
   drive: Drive,
   manned: Manned,
-  work: Pick<Turn, "begin"> & Partial<Pick<Turn, "firstWordMs">>,
+  work: Pick<Turn, "runId" | "begin"> & Partial<Pick<Turn, "begun" | "firstWordMs">>,
 ): Promise<TurnEnd> {
   const { log, lease, claimed, signal, deps } = drive;
   const { child, options } = manned;
@@ -157,6 +157,7 @@ export async function turn(
       child,
       log,
       lease,
+      claimedMs: claimed.lease.leaseMs,
       clock: claimed.clock,
       cwd: options.cwd,
       checkpoints: options.enable_file_checkpointing,
@@ -164,6 +165,7 @@ export async function turn(
       secrets: secretsOf(options, deps.apiEnv),
       signal,
       firstWordMs: null,
+      begun: Promise.resolve(),
       ...work,
       bridge: bridge(log),
     },
@@ -179,10 +181,12 @@ export function recording({ log, deps }: Drive, { child, options }: Manned): () 
     ...deps,
     child,
     log,
+    runId: null,
     cwd: options.cwd,
     checkpoints: false,
     heard: () => {},
     written: () => {},
+    starved: () => {},
   });
   child.attach({
     ...bridge(log),

@@ -1,10 +1,10 @@
-import type { Store } from "@skein/core";
-import type { Fact, Ids } from "@skein/protocol";
+import type { SessionState, Store } from "@skein/core";
+import { type Fact, type Ids, isToolUse } from "@skein/protocol";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { backupNames, readBackup } from "./backups.ts";
 import { createChanges } from "./changes.ts";
 import type { Child } from "./child.ts";
-import { closeStrays, emitFailure, emitSaid } from "./facts.ts";
+import { closeStrays, emitFailure, emitLost, emitSaid } from "./facts.ts";
 import type { Emit, Log } from "./log.ts";
 import { type Said, type Waiting, createListener } from "./said.ts";
 import { BACKUPS, type Entry, uuidOf } from "./transcript.ts";
@@ -13,12 +13,16 @@ export interface RecorderDeps {
   readonly store: Store;
   readonly child: Child;
   readonly log: Log;
+  /** The run that is recorded; null for a child that only does something to the session's files. */
+  readonly runId: string | null;
   readonly now: () => number;
   readonly ids: Ids;
   readonly cwd: string;
   readonly checkpoints: boolean;
   readonly heard: (said: Said) => void;
   readonly written: (said: Said) => void;
+  /** The child is done, and what it said is not in the transcript that it handed over. */
+  readonly starved: () => void;
 }
 
 /**
@@ -40,20 +44,29 @@ export interface Recorder {
   close(): void;
 }
 
+/** How long the end of a run waits for the transcript of what was said before it. */
+const ENTRIES_MS = 5000;
+
+/** How long the last answer waits for the end of its run, so that both are one append. */
+const LAST_WORD_MS = 25;
+
 /** Entries come within a tenth of a second. A call that the log has not heard of by now must not run. */
 const GATE_MS = 20_000;
 
 export function createRecorder(deps: RecorderDeps): Recorder {
-  const { child, log, now, ids } = deps;
+  const { child, log, runId, now, ids } = deps;
   const listener = createListener();
   const changes = createChanges(deps.cwd, log.state);
   const { stored } = child;
   const gates = new Map<string, () => void>();
   let waiting: Waiting[] = [];
+  let starving: NodeJS.Timeout | undefined;
+
+  const isUnstored = ({ uuids }: Waiting): boolean => uuids.some((uuid) => !stored.has(uuid));
 
   /** Takes what may become facts now: everything up to the first whose entries are not stored yet. */
-  function takeReady(all: boolean): readonly Said[] {
-    const first = all ? -1 : waiting.findIndex(({ uuids }) => uuids.some((uuid) => !stored.has(uuid)));
+  function takeReady(): readonly Said[] {
+    const first = waiting.findIndex(isUnstored);
     const ready = first === -1 ? waiting : waiting.slice(0, first);
     waiting = first === -1 ? [] : waiting.slice(first);
     for (const { said } of ready) changes.note(said);
@@ -66,19 +79,33 @@ export function createRecorder(deps: RecorderDeps): Recorder {
    */
   let unsaved: Fact[] = [];
   let coming: Promise<void> | undefined;
+  let hurry = (): void => {};
   function write(): Promise<void> {
-    coming ??= new Promise<void>((resolve) => void setImmediate(resolve)).then(() => {
+    if (hasEnded()) hurry();
+    coming ??= breath().then(() => {
       coming = undefined;
       return writeNow();
     });
     return coming;
   }
 
+  async function breath(): Promise<void> {
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    if (hasEnded() || !isLastWord(waiting.at(-1)) || waiting.some(isUnstored)) return;
+    await new Promise<void>((resolve) => {
+      hurry = resolve;
+      setTimeout(resolve, LAST_WORD_MS);
+    });
+  }
+
   async function writeNow(): Promise<void> {
     const transcript = takeUnsaved();
-    const ready = takeReady(hasEnded());
+    const ready = takeReady();
+    // Entries come before the result; some of a process that is in trouble come later, or never.
+    if (hasEnded()) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
     if (ready.length === 0 && transcript.length === 0) return;
     await log.write((state, emit) => {
+      if (!records(state)) return;
       for (const fact of transcript) emit(fact);
       for (const said of ready) {
         if (said.kind === "ended") emitCheckpoint(emit);
@@ -94,7 +121,6 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     return taken;
   }
 
-  /** After the result nothing more is said: what still waits for its entries would wait for ever. */
   const hasEnded = (): boolean => waiting.some(({ said }) => said.kind === "ended");
 
   function emitCheckpoint(emit: Emit): void {
@@ -116,6 +142,13 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       stored.add(subpath);
       return [appended([entry], subpath)];
     });
+  }
+
+  /** A run whose beginning was refused leaves nothing. */
+  let isRecorded = runId === null;
+  function records({ run }: SessionState): boolean {
+    isRecorded ||= run?.runId === runId;
+    return isRecorded;
   }
 
   const knows = (toolUseId: string): boolean =>
@@ -163,10 +196,15 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     async fail(code, message) {
       const awaits = await deps.store.awaits(child.sessionId);
       const transcript = takeUnsaved();
-      const ready = takeReady(true);
+      const ready = takeReady();
+      // A resumed child will not remember it, so it was not said; but it was paid for.
+      const lost = waiting.map(({ said }) => said);
+      waiting = [];
       await log.write((state, emit) => {
+        if (!records(state)) return;
         for (const fact of transcript) emit(fact);
         for (const said of ready) emitSaid(said, state, emit, now());
+        for (const said of lost) emitLost(said, state, emit);
         if (!state.run) return;
         closeStrays(state, emit, awaits);
         emitCheckpoint(emit);
@@ -179,10 +217,16 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     },
     flushed: async () => coming,
     close() {
+      clearTimeout(starving);
       for (const open of gates.values()) open();
       gates.clear();
     },
   };
+}
+
+/** An answer that asks for nothing: the end of the run follows it at once. */
+function isLastWord(last: Waiting | undefined): boolean {
+  return last?.said.kind === "reply" && !last.said.content.some(isToolUse);
 }
 
 function appended(entries: readonly Entry[], subpath: string | null) {

@@ -45,7 +45,7 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
     const begin = (): void => {
       if (isUnheard) manned.child.send(userMessage(run.prompt.message_id, run.prompt.content));
     };
-    return await turn(drive, manned, { begin, firstWordMs: FIRST_WORD_MS });
+    return await turn(drive, manned, { runId: run.runId, begin, firstWordMs: FIRST_WORD_MS });
   } catch (error) {
     return cannotStart(drive, error);
   }

@@ -21,9 +21,14 @@ export interface TurnDeps {
 }
 
 export interface Turn {
+  readonly runId: string;
+  /** Resolves when the log has the beginning of the run. */
+  readonly begun: Promise<void>;
   readonly child: Child;
   readonly log: Log;
   readonly lease: Lease;
+  /** For how long the session was claimed: the lease is longer with the first append. */
+  readonly claimedMs: number;
   readonly clock: LeaseClock;
   readonly signal: AbortSignal;
   readonly cwd: string;
@@ -52,7 +57,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { now, live } = deps;
   const { sessionId } = lease;
   const end = Promise.withResolvers<TurnEnd>();
-  const drafts = createDrafts(live, sessionId, log.state.run);
+  const drafts = createDrafts(live, sessionId, { runId: turn.runId, step: log.state.run?.step ?? 0 });
   const control = { ...log.state.control };
   const timers: NodeJS.Timeout[] = [];
   let over = false;
@@ -67,6 +72,11 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       drafts.written(said);
       if (said.kind === "ended") finish("ended");
       else react();
+    },
+    starved() {
+      const sentence =
+        "Claude Code did not hand over the transcript of its answer, so the answer is not kept. Send the prompt again.";
+      fail("transcript_lost", sentence).catch(abandon);
     },
   });
   const questions = createQuestions({ log, ...deps, begins: recorder.begins, park: () => leave("parked") });
@@ -152,7 +162,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     void log.catchUp().then(react, abandon);
   });
   // Whoever cannot renew must not act: another worker may take the session when the lease is over.
-  const goodUntil = (): number => clock.validUntil - lease.leaseMs * (1 - SILENCE);
+  let heldMs = turn.claimedMs;
+  const goodUntil = (): number => clock.validUntil - heldMs * (1 - SILENCE);
   const watch = setInterval(() => void (now() > goodUntil() && leave("lost")), 1000).unref();
 
   try {
@@ -186,6 +197,11 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       canUseTool: questions.canUseTool,
     });
     void child.ended.then(({ code, message }) => fail(code, message).catch(abandon));
+    turn.begun.then(() => {
+      heldMs = lease.leaseMs;
+      // Its prompt was taken back before it began.
+      if (!over && log.state.run?.runId !== turn.runId) leave(log.state.run ? "lost" : "ended");
+    }, abandon);
     react();
     if (turn.firstWordMs !== null) firstWord = later(turn.firstWordMs, giveUp);
     turn.begin();

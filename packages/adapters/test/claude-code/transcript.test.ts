@@ -1,0 +1,149 @@
+/** What Claude Code says becomes a fact no earlier than the transcript that a resumed process reads has it. */
+import { PassThrough } from "node:stream";
+import { createInterface } from "node:readline";
+import { join } from "node:path";
+import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { type Spawn, messageIdOf } from "@skein/adapters/runtimes/claude-code";
+import { type Store, createMemoryStore } from "@skein/core";
+import { type Event, KnownError } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
+
+type Line = { readonly type?: string };
+
+/** Starts the real Claude Code, and passes on what it says line by line: at once, or when `pass` says so. */
+async function spawnThrough(pass: (line: Line) => Promise<boolean>): Promise<Spawn> {
+  const containment = await findContainment();
+  if (!containment) throw new Error("There is no bash here.");
+  const spawn = createSpawnChild({ containment, folder: join(folder(), "run") });
+  return (request) => {
+    const child = spawn(request);
+    const stdout = new PassThrough();
+    let open = 1;
+    const done = (): void => void ((open -= 1) === 0 && stdout.end());
+    const lines = createInterface(child.stdout);
+    lines.on("line", (line) => {
+      open += 1;
+      void pass(JSON.parse(line) as Line)
+        .then((isPassed) => isPassed && stdout.write(`${line}\n`))
+        .finally(done);
+    });
+    lines.on("close", done);
+    return Object.assign(Object.create(child) as typeof child, { stdout });
+  };
+}
+
+const isTranscript = ({ type }: Line): boolean => type === "transcript_mirror";
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The facts that were made from something said before the log had its entry. */
+function tooEarly(sessionId: string, events: readonly Event[]): readonly string[] {
+  const kept = new Set<string>();
+  const early: string[] = [];
+  for (const event of events) {
+    if (event.event_type === "transcript.appended")
+      for (const { message } of event.data.entries) {
+        const { id, content } = (message ?? {}) as { id?: string; content?: unknown };
+        if (id !== undefined) kept.add(messageIdOf(sessionId, id));
+        for (const block of Array.isArray(content) ? (content as { tool_use_id?: string }[]) : [])
+          if (block.tool_use_id !== undefined) kept.add(block.tool_use_id);
+      }
+    const made =
+      event.event_type === "step.generated"
+        ? event.data.message_id
+        : event.event_type === "tool.completed"
+          ? event.data.tool_use_id
+          : undefined;
+    if (made !== undefined && !kept.has(made)) early.push(`${event.sequence} ${event.event_type}`);
+  }
+  return early;
+}
+
+const READS = play(
+  { text: "Looking.", tools: [{ name: "Glob", input: { pattern: "*" } }] },
+  { text: "Nothing there." },
+);
+
+test("a transcript that comes after the result is waited for", async () => {
+  const spawn = await spawnThrough(async (line) => {
+    if (isTranscript(line)) await later(700);
+    return true;
+  });
+  const world = await createWorld({ spawn });
+  const { sessionId, events } = await world.run(READS);
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("Nothing there.");
+  expect(tooEarly(sessionId, events)).toEqual([]);
+}, 60_000);
+
+test("an answer whose transcript never comes is not kept, its cost is, and the run says so", async () => {
+  let isLost = false;
+  const spawn = await spawnThrough(async (line) => !(isLost && isTranscript(line)));
+  const world = await createWorld({ spawn });
+  const { sessionId } = await world.run(play({ text: "First." }));
+  isLost = true;
+  const events = await world.again(sessionId, play({ text: "Second." }));
+  expect(only(events, "session.failed")[0]?.data.error).toMatchObject({ code: "transcript_lost" });
+  expect(tooEarly(sessionId, await world.sessions.events(sessionId))).toEqual([]);
+  const [lost] = only(events, "step.abandoned");
+  expect(lost?.data.cost?.total_micros).toBeGreaterThan(0);
+  isLost = false;
+  const next = await world.again(sessionId, play({ text: "Third." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("Third.");
+}, 60_000);
+
+/** A store that does something else with appends that carry a transcript. */
+function storeWhere(
+  append: (original: Store["append"], ...args: Parameters<Store["append"]>) => ReturnType<Store["append"]>,
+): Store {
+  const store = createMemoryStore();
+  const original = store.append.bind(store);
+  const changed: Store["append"] = (sessionId, events, options) =>
+    events.some(({ event_type }) => event_type === "transcript.appended")
+      ? append(original, sessionId, events, options)
+      : original(sessionId, events, options);
+  return Object.assign(Object.create(store) as Store, { append: changed });
+}
+
+test("a store that takes its time for the transcript delays the facts with it", async () => {
+  const store = storeWhere(async (original, ...args) => {
+    await later(400);
+    return original(...args);
+  });
+  const world = await createWorld({ store });
+  const { sessionId, events } = await world.run(READS);
+  expect(only(events, "session.completed")).toHaveLength(1);
+  expect(tooEarly(sessionId, events)).toEqual([]);
+}, 60_000);
+
+test("a store that refuses the transcript gets no facts either, and the process is ended", async () => {
+  let refused = 0;
+  const store = storeWhere(() => {
+    refused += 1;
+    return Promise.reject(new KnownError("lease_lost", "Somebody else has it."));
+  });
+  const pids: number[] = [];
+  const containment = await findContainment();
+  if (!containment) throw new Error("There is no bash here.");
+  const guarded = createSpawnChild({ containment, folder: join(folder(), "run") });
+  const spawn: Spawn = (request) => {
+    const child = guarded(request);
+    pids.push(child.pid ?? 0);
+    return child;
+  };
+  const world = await createWorld({ store, spawn });
+  const { sessionId } = await world.sessions.begin(claudeAgent({ cwd: world.cwd }), { content: READS });
+  await until(() => refused > 0);
+  await until(() => !isAlive(pids[0] ?? 0));
+  const types = new Set((await world.sessions.events(sessionId)).map(({ event_type }) => event_type));
+  for (const made of ["step.generated", "tool.started", "tool.completed", "session.completed"] as const)
+    expect(types).not.toContain(made);
+}, 60_000);
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
