@@ -1,4 +1,13 @@
-import { type Content, type Event, type FactData, type Ids, isKnownError } from "@skein/protocol";
+import {
+  type Await,
+  type Content,
+  type Event,
+  type FactData,
+  type Ids,
+  KnownError,
+  isKnownError,
+  textOf,
+} from "@skein/protocol";
 import type { AppendOptions, Store } from "./store.ts";
 
 /**
@@ -38,8 +47,13 @@ export async function answerAwait(
 ): Promise<Answered> {
   const { store, tenant, now, ids, key } = deps;
   for (;;) {
-    const found = await dispositionOf(deps, sessionId, data.tool_use_id);
+    const { kind, ...found } = await dispositionOf(deps, sessionId, data.tool_use_id);
     if (found.disposition !== "accepted") return found;
+    if (kind === "approval" && !data.is_error && textOf(data.content).trim() === "")
+      throw new KnownError(
+        "invalid",
+        "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
+      );
     const event: { id: string; event_type: "await.answered"; data: FactData<"await.answered"> } = {
       id: ids(),
       event_type: "await.answered",
@@ -56,7 +70,11 @@ export async function answerAwait(
   }
 }
 
-async function dispositionOf({ store, tenant }: AnswersDeps, sessionId: string, toolUseId: string): Promise<Answered> {
+async function dispositionOf(
+  { store, tenant }: AnswersDeps,
+  sessionId: string,
+  toolUseId: string,
+): Promise<Answered & { readonly kind?: Await["kind"] | undefined }> {
   const open = (await store.awaits(sessionId, { tenant })).find(({ tool_use_id }) => tool_use_id === toolUseId);
   const say = (disposition: Disposition, reason: string, sequence: number | null = null): Answered => ({
     sessionId,
@@ -74,7 +92,7 @@ async function dispositionOf({ store, tenant }: AnswersDeps, sessionId: string, 
   const since = events.slice(opened + 1);
   if (since.some((event) => event.event_type === "await.answered" && event.data.tool_use_id === toolUseId))
     return say("duplicate", `The call ${toolUseId} already has its answer.`);
-  if (open) return say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0);
+  if (open) return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const resolved = since.find(
     (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
   ) as Extract<Event, { event_type: "await.resolved" }> | undefined;

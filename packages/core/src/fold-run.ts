@@ -1,4 +1,5 @@
 import { type Content, type Event, type Failure, type Usage, addUsage, blocksOf, isToolUse } from "@skein/protocol";
+import { isApproval } from "./approval.ts";
 import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
 /** Events that only mean something inside a run. */
@@ -111,7 +112,8 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "await.resolved": {
       const call = openCall(run, event.data.tool_use_id);
       // An approval lets the call run; everything else is followed by the call's result.
-      if (call?.awaiting !== "approval" || event.data.resolution !== "answered" || call.answer?.is_error) return;
+      if (call?.awaiting !== "approval" || event.data.resolution !== "answered") return;
+      if (!call.answer || !isApproval(call.answer)) return;
       call.phase = "asked";
       call.awaiting = null;
       call.approved = true;

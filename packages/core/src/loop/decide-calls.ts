@@ -1,4 +1,5 @@
 import type { Content, Fact, FactData } from "@skein/protocol";
+import { isApproval } from "../approval.ts";
 import type { Tool } from "../tool.ts";
 import type { CallState, RunState, SessionState } from "../state.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
@@ -110,7 +111,7 @@ function answered(current: RunState, call: CallState, waited: number): readonly 
   const answer = call.answer as FactData<"await.answered">;
   const resolution = resolved(current, call, "answered", waited);
   if (call.awaiting === "approval") {
-    if (!answer.is_error) return [resolution];
+    if (isApproval(answer)) return [resolution];
     return [resolution, closed(current, call, { outcome: "failed", content: denial(answer.content) })];
   }
   const outcome = answer.is_error ? "failed" : "committed";

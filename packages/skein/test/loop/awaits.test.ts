@@ -69,6 +69,16 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
+  test("an approval needs a yes: an empty answer is refused, and any other word is a no", async () => {
+    const { tool, calls } = counting("deploy", { needsApproval: true });
+    const { agent, result } = await paused("no-yes", [tool], [{ name: "deploy", id: "toolu_d" }]);
+    const answer = (content: string) => agent.answer(result.sessionId, [{ toolUseId: "toolu_d", content }]);
+    for (const nothing of ["", " \n"]) await expect(answer(nothing)).rejects.toMatchObject({ code: "invalid" });
+    const end = await answer("deny");
+    expect(end.finalAnswer).toBe("You said This call was not allowed. deny");
+    expect(calls).toEqual([]);
+  });
+
   test("a frontend tool that needs an approval first waits twice", async () => {
     const both = defineTool({ ...toolOptions(pick), executor: "frontend", needsApproval: true });
     const { agent, result } = await paused("twice", [both]);
