@@ -1,12 +1,11 @@
 /** What becomes of a Claude Code session over several prompts, processes and machines. */
 import { spawn } from "node:child_process";
-import { existsSync as exists, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Spawn } from "@skein/adapters/runtimes/claude-code";
 import { createMemoryStore } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
-import { claudeAgent, createWorld, only, play, until } from "./world.ts";
+import { claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
 
 test("a second prompt goes to the same process, and one after its end resumes the session", async () => {
   const pids: number[] = [];
@@ -98,15 +97,7 @@ test("a session goes on on a machine whose disk never saw it", async () => {
 test("a child that dies ends its run with one outcome, and the next prompt resumes", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
-  const { sessionId, runId } = await world.sessions.begin(
-    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
-    play(
-      { text: "Working.", tools: [{ name: "Bash", input: { command: "touch begun; timeout 30 tail -f /dev/null" } }] },
-      { text: "Done." },
-    ),
-  );
-  await until(async () => only(await world.sessions.events(sessionId), "tool.started").length > 0);
-  await until(() => exists(`${world.cwd}/begun`));
+  const { sessionId, runId } = await world.inMidCall();
   process.kill(pids[0] ?? 0, "SIGKILL");
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.failed")).toHaveLength(1);
@@ -119,43 +110,23 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
 test("a driver that lost its lease ends its child at once, and whoever has the session next takes the run up", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
-  const { sessionId, runId } = await world.sessions.begin(
-    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
-    play(
-      { tools: [{ name: "Bash", input: { command: "echo once >> effects; timeout 60 tail -f /dev/null" } }] },
-      { text: "It said: $LAST" },
-    ),
-  );
-  await until(() => exists(`${world.cwd}/effects`));
-  const [owner = ""] = await world.store.owners();
-  await world.store.free(owner);
-  const claim = await world.store.claim({ owner: "another", leaseMs: 60_000, sessionId });
-  if (claim.kind !== "leased") throw new Error("The session could not be taken.");
+  const { sessionId, runId, effects } = await world.inMidCall();
+  const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
   const left = await world.sessions.events(sessionId);
   expect(left.at(-1)?.sequence).toBe(claim.lastSequence);
   await world.store.release(claim.lease, { seen: claim.lastSequence, dueAt: Date.now() });
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
-  expect(readFileSync(`${world.cwd}/effects`, "utf8")).toBe("once\n");
+  expect(effects()).toBe("once\n");
   expect(pids).toHaveLength(2);
 }, 120_000);
 
 test("a run that was taken up and killed again goes on: what the process before had only begun does not count", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
-  const { sessionId, runId } = await world.sessions.begin(
-    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
-    play(
-      { tools: [{ name: "Bash", input: { command: "touch begun; timeout 60 tail -f /dev/null" } }] },
-      { text: "It said: $LAST" },
-    ),
-  );
-  await until(() => exists(`${world.cwd}/begun`));
-  const [owner = ""] = await world.store.owners();
-  await world.store.free(owner);
-  const claim = await world.store.claim({ owner: "another", leaseMs: 60_000, sessionId });
-  if (claim.kind !== "leased") throw new Error("The session could not be taken.");
+  const { sessionId, runId } = await world.inMidCall();
+  const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
   // What a second process has written when it dies at once: the result that was missing, and its word to go on.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
@@ -201,14 +172,7 @@ test("a session whose process died before the log had a word of it begins again,
 test("a cancel interrupts the turn, and the process lives on", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
-  const { sessionId, runId } = await world.sessions.begin(
-    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
-    play(
-      { text: "Working.", tools: [{ name: "Bash", input: { command: "touch begun; timeout 30 tail -f /dev/null" } }] },
-      { text: "Done." },
-    ),
-  );
-  await until(() => exists(`${world.cwd}/begun`));
+  const { sessionId, runId } = await world.inMidCall();
   await world.sessions.cancel(sessionId, { reason: "Enough." });
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.failed")[0]?.data).toMatchObject({
@@ -298,22 +262,3 @@ test("a subagent's words are kept apart from the transcript, and its cost is the
   const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
   expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
 }, 120_000);
-
-function spawning(pids: number[]) {
-  return {
-    spawn: (({ command, args, cwd, env, signal }) => {
-      const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
-      if (child.pid !== undefined) pids.push(child.pid);
-      return child;
-    }) satisfies Spawn,
-  };
-}
-
-function isAlive(pid: number | undefined): boolean {
-  try {
-    // A zombie has no memory map any more.
-    return pid !== undefined && !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-  } catch {
-    return false;
-  }
-}

@@ -4,10 +4,9 @@ import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
 import { type Spawn, messageIdOf } from "@skein/adapters/runtimes/claude-code";
-import { type Store, createMemoryStore } from "@skein/core";
-import { type Event, KnownError } from "@skein/protocol";
+import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
+import { claudeAgent, createWorld, folder, isAlive, only, play, spawning, storeWhere, until } from "./world.ts";
 
 type Line = { readonly type?: string };
 
@@ -91,21 +90,10 @@ test("an answer whose transcript never comes is not kept, its cost is, and the r
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Third.");
 }, 60_000);
 
-/** A store that does something else with appends that carry a transcript. */
-function storeWhere(
-  append: (original: Store["append"], ...args: Parameters<Store["append"]>) => ReturnType<Store["append"]>,
-): Store {
-  const store = createMemoryStore();
-  const original = store.append.bind(store);
-  const changed: Store["append"] = (sessionId, events, options) =>
-    events.some(({ event_type }) => event_type === "transcript.appended")
-      ? append(original, sessionId, events, options)
-      : original(sessionId, events, options);
-  return Object.assign(Object.create(store) as Store, { append: changed });
-}
+const isEntries = ({ event_type }: NewEvent): boolean => event_type === "transcript.appended";
 
 test("a store that takes its time for the transcript delays the facts with it", async () => {
-  const store = storeWhere(async (original, ...args) => {
+  const store = storeWhere(isEntries, async (original, ...args) => {
     await later(400);
     return original(...args);
   });
@@ -117,33 +105,16 @@ test("a store that takes its time for the transcript delays the facts with it", 
 
 test("a store that refuses the transcript gets no facts either, and the process is ended", async () => {
   let refused = 0;
-  const store = storeWhere(() => {
+  const store = storeWhere(isEntries, () => {
     refused += 1;
     return Promise.reject(new KnownError("lease_lost", "Somebody else has it."));
   });
   const pids: number[] = [];
-  const containment = await findContainment();
-  if (!containment) throw new Error("There is no bash here.");
-  const guarded = createSpawnChild({ containment, folder: join(folder(), "run") });
-  const spawn: Spawn = (request) => {
-    const child = guarded(request);
-    pids.push(child.pid ?? 0);
-    return child;
-  };
-  const world = await createWorld({ store, spawn });
+  const world = await createWorld({ store, ...spawning(pids) });
   const { sessionId } = await world.sessions.begin(claudeAgent({ cwd: world.cwd }), { content: READS });
   await until(() => refused > 0);
-  await until(() => !isAlive(pids[0] ?? 0));
+  await until(() => !isAlive(pids[0]));
   const types = new Set((await world.sessions.events(sessionId)).map(({ event_type }) => event_type));
   for (const made of ["step.generated", "tool.started", "tool.completed", "session.completed"] as const)
     expect(types).not.toContain(made);
 }, 60_000);
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

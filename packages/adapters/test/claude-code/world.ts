@@ -1,9 +1,10 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClaudeCode, type ClaudeCodeDeps } from "@skein/adapters/runtimes/claude-code";
+import { createClaudeCode, type ClaudeCodeDeps, type Spawn } from "@skein/adapters/runtimes/claude-code";
 import { type SessionAgent, type Store, createMemoryStore } from "@skein/core";
-import { AgentConfig, type ClaudeOptions, type Content, type Event } from "@skein/protocol";
+import { AgentConfig, type ClaudeOptions, type Content, type Event, type NewEvent } from "@skein/protocol";
 import { type Step, createSimulator, script } from "@skein/simulator";
 import { onTestFinished } from "vitest";
 import { createHost } from "../../../skein/src/host.ts";
@@ -120,8 +121,31 @@ export async function createWorld({
     });
   }
 
+  /** A session in the middle of a call that had its effect and does not end by itself. The model's next word is what the call said. */
+  async function inMidCall(): Promise<{ sessionId: string; runId: string; effects: () => string }> {
+    const file = join(cwd, "effects");
+    const command = "echo once >> effects; timeout 60 tail -f /dev/null";
+    const { sessionId, runId } = await sessions.begin(
+      claudeAgent({ cwd, allowed_tools: ["Bash"] }),
+      play({ text: "Working.", tools: [{ name: "Bash", input: { command } }] }, { text: "It said: $LAST" }),
+    );
+    await until(() => existsSync(file));
+    return { sessionId, runId, effects: () => readFileSync(file, "utf8") };
+  }
+
+  /** Takes the lease of a session away from this host, as if its time were over. */
+  async function takeAway(sessionId: string) {
+    const [owner = ""] = await store.owners();
+    await store.free(owner);
+    const claim = await store.claim({ owner: "another", leaseMs: 60_000, sessionId });
+    if (claim.kind !== "leased") throw new Error("The session could not be taken.");
+    return claim;
+  }
+
   return {
     host,
+    inMidCall,
+    takeAway,
     sessions,
     store,
     simulator,
@@ -142,4 +166,35 @@ export async function createWorld({
 
 export function only<Type extends Event["event_type"]>(events: readonly Event[], type: Type) {
   return events.filter((event): event is Extract<Event, { event_type: Type }> => event.event_type === type);
+}
+
+/** Starts processes as they are, without a guard, and says which. */
+export function spawning(pids: number[]): { readonly spawn: Spawn } {
+  return {
+    spawn({ command, args, cwd, env, signal }) {
+      const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
+      if (child.pid !== undefined) pids.push(child.pid);
+      return child;
+    },
+  };
+}
+
+export function isAlive(pid: number | undefined): boolean {
+  try {
+    // A zombie has no memory map any more.
+    return pid !== undefined && !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch {
+    return false;
+  }
+}
+
+/** A store that does something else with some appends. */
+export function storeWhere(
+  isIt: (event: NewEvent) => boolean,
+  append: (original: Store["append"], ...args: Parameters<Store["append"]>) => ReturnType<Store["append"]>,
+): Store {
+  const store = createMemoryStore();
+  const changed: Store["append"] = (sessionId, events, options) =>
+    events.some(isIt) ? append(store.append, sessionId, events, options) : store.append(sessionId, events, options);
+  return { ...store, append: changed };
 }

@@ -166,6 +166,12 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const goodUntil = (): number => clock.validUntil - heldMs * (1 - SILENCE);
   const watch = setInterval(() => void (now() > goodUntil() && leave("lost")), 1000).unref();
 
+  function hasBegun(): void {
+    heldMs = lease.leaseMs;
+    // Its prompt may have been taken back before.
+    if (log.state.run?.runId !== turn.runId) leave(log.state.run ? "lost" : "ended");
+  }
+
   try {
     signal.addEventListener("abort", stopping);
     if (signal.aborted) stopping();
@@ -197,11 +203,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       canUseTool: questions.canUseTool,
     });
     void child.ended.then(({ code, message }) => fail(code, message).catch(abandon));
-    turn.begun.then(() => {
-      heldMs = lease.leaseMs;
-      // Its prompt was taken back before it began.
-      if (!over && log.state.run?.runId !== turn.runId) leave(log.state.run ? "lost" : "ended");
-    }, abandon);
+    void turn.begun.then(hasBegun, abandon);
     react();
     if (turn.firstWordMs !== null) firstWord = later(turn.firstWordMs, giveUp);
     turn.begin();
