@@ -1,4 +1,4 @@
-import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered } from "@skein/core";
+import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered, snapshotOf } from "@skein/core";
 import { textOf } from "@skein/protocol";
 import { createLog } from "./log.ts";
 import {
@@ -26,7 +26,7 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   const prolonging = setTimeout(() => void claimed.prolong(deps.leaseMs).catch(() => undefined), PROLONG_AFTER_MS);
   const state = await deps.states.take(sessionId, claimed.lastSequence);
   const log = createLog(lease, claimed.clock, state, deps);
-  const drive: Drive = { claimed, lease, log, signal, deps };
+  const drive: Drive = { claimed, lease, log, signal, deps, entriesBefore: state.transcriptEntries };
   try {
     while (!log.released) {
       if (signal.aborted) return await giveBack(drive);
@@ -39,9 +39,14 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   }
 }
 
+/** How often a transcript of this length has doubled since it was worth a snapshot. */
+function doublings(entries: number): number {
+  return Math.max(0, Math.ceil(Math.log2(entries / 8)));
+}
+
 /** One thing after the other: what was left open, then the prompts; with nothing left, the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
-  const { log } = drive;
+  const { log, lease, deps } = drive;
   if (log.state.run) return takeUp(drive);
   const [asked] = log.state.rewinds;
   if (asked) {
@@ -50,9 +55,14 @@ async function work(drive: Drive): Promise<TurnEnd> {
   }
   const prompt = nextPrompt(log.state);
   if (prompt) return startRun(drive, prompt);
+  // Whoever asks for the state of the session need not read Claude Code's transcript, which is most of its log.
+  const isLonger = doublings(log.state.transcriptEntries) > doublings(drive.entriesBefore);
+  const snapshot = isLonger ? snapshotOf(log.state) : undefined;
   await log.write((state) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
+  // It only saves work: if it cannot be written, the next one will be.
+  if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }
 

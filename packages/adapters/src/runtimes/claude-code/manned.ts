@@ -42,6 +42,8 @@ export interface Drive {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly deps: DriveDeps;
+  /** How many entries the transcript had when the session was claimed. */
+  readonly entriesBefore: number;
 }
 
 export function userMessage(uuid: string, content: Content) {
