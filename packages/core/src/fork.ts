@@ -25,6 +25,7 @@ export interface ForkOptions {
   /** Changes the configuration that the fork inherits, with what was switched while the parent ran already in it. */
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
+  readonly tags?: readonly string[];
 }
 
 export interface ForkDeps {
@@ -64,7 +65,7 @@ export function forkFacts(
       agent_version: parent.agentVersion,
       agent: change(withControl(agent, parent.control)),
       title,
-      tags: [...parent.tags],
+      tags: [...(options.tags ?? parent.tags)],
       model_id: parent.modelId,
       working_directory: parent.workingDirectory,
       metadata,

@@ -119,6 +119,13 @@ export interface Sessions {
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
   /** A new session with the transcript up to and including this message. The parent is not touched. */
   fork(sessionId: string, options?: ForkOptions): Promise<Session>;
+  /** Forks and accepts the fork's first prompt, in one transaction: a fork that waits for words that were lost would be one too many. */
+  beginFork(
+    sessionId: string,
+    prompt: string | z.input<typeof PromptOptions>,
+    options?: ForkOptions,
+    key?: Key,
+  ): Promise<Accepted>;
   /**
    * A new session from the log of another one that is idle, as `events` gives it, in one transaction. The times of its
    * events are those of the import: a store says when it wrote something, and nobody else does.
@@ -279,11 +286,15 @@ export function createSessions({
     return (await state(sessionId)).queue.some((prompt) => prompt.run_id === runId);
   }
 
-  async function fork(sessionId: string, options: ForkOptions = {}): Promise<Session> {
+  async function appendFork(
+    sessionId: string,
+    options: ForkOptions = {},
+    { first = [], key }: { first?: readonly Fact[]; key?: Key | undefined } = {},
+  ): Promise<Appended> {
     const log = await store.read(sessionId, { tenant });
     const { id, facts } = forkFacts(foldAll(sessionId, log), log, options, { now, ids });
-    await store.append(id, facts.map(event), { expect: 0 });
-    return get(id);
+    const due = first.length > 0 && { dueAt: now() };
+    return store.append(id, [...facts, ...first].map(event), { expect: 0, ...due, ...(key && { key }) });
   }
 
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
@@ -311,7 +322,9 @@ export function createSessions({
     control,
     rewind,
     edit,
-    fork,
+    fork: async (sessionId, options) => get((await appendFork(sessionId, options)).events[0]?.session_id ?? ""),
+    beginFork: async (sessionId, input, options, key) =>
+      acceptedOf(await appendFork(sessionId, options, { first: [accepted(input)], key })),
     async import(log) {
       const id = ids();
       await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });

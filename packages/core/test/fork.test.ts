@@ -208,3 +208,28 @@ test("a session without a Claude Code transcript forks as ever", async () => {
     ...Array.from({ length: 4 }, () => "message.copied"),
   ]);
 });
+
+test("a fork and its first prompt are one append, and the same request again is the same fork", async () => {
+  const ids = createIds();
+  const store = createMemoryStore();
+  const appends: string[] = [];
+  const counted = {
+    ...store,
+    append: (...args: Parameters<typeof store.append>) => (appends.push(args[0]), store.append(...args)),
+  };
+  const sessions = createSessions({ store: counted, ids });
+  const parent = createScript({ store, ids, sessionId: PARENT });
+  await parent.create();
+  await parent.toolTurn("Hello.");
+  const id = ids();
+  const begin = () =>
+    sessions.beginFork(PARENT, "Go on.", { id, tags: ["copy"] }, { id: "request-1", fingerprint: "f" });
+  const [first, again] = [await begin(), await begin()];
+  expect(appends).toEqual([id, id]);
+  expect([again.repeated, again.runId, again.sequence]).toEqual([true, first.runId, first.sequence]);
+  const state = await sessions.state(id);
+  expect(state.queue.map(({ content }) => content)).toEqual(["Go on."]);
+  expect(state.transcript).toHaveLength(4);
+  expect(await store.get(id)).toMatchObject({ parent_session_id: PARENT, tags: ["copy"], status: "idle" });
+  expect(await store.claim({ owner: "w", leaseMs: 1000 })).toMatchObject({ kind: "leased", lease: { sessionId: id } });
+});

@@ -21,6 +21,7 @@ import type { AskedRun } from "./asked-run.ts";
 import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { promptContent } from "./prompt-content.ts";
+import { checkRights } from "./rights.ts";
 import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
 
 /** What is said, and what is said about the session itself. */
@@ -53,6 +54,7 @@ export async function acceptResume(
   const recorded = recordedOptions(state);
   const gate = recorded && (await openGate(call));
   const given = runOptions(givenOptions(body, raw), recorded);
+  await checkRights(call, sessionId, given);
   const partials = given.include_partial_messages ?? recorded?.include_partial_messages ?? false;
   const content = promptContent(body, call);
   const question = await onlyQuestion(call, sessionId);
@@ -89,6 +91,7 @@ export async function acceptFork(
   const recorded = recordedOptions(await call.sessions.state(parentId));
   const gate = recorded && (await openGate(call));
   const given = runOptions(givenOptions(body, raw), recorded);
+  await checkRights(call, parentId, given);
   const content = promptContent(body, call);
   const id = newId(call, "claude-fork");
   const admitted = (await gate?.admit(given, { principal: call.principal, sessionId: id })) ?? given;
@@ -104,14 +107,10 @@ export async function acceptFork(
     ...(recorded && { agent: changed }),
     ...(body.message_id && { messageId: body.message_id }),
     ...(body.title && { title: body.title }),
+    ...(body.tags && { tags: body.tags }),
     metadata: { ...metadata, ...metadataOf(body, admitted) },
   };
-  await call.sessions.fork(parentId, options).catch((error: unknown) => {
-    // The same request came before: its fork is there.
-    if (!call.idempotency || !isKnownError(error, "conflict")) throw error;
-  });
-  if (body.tags) await call.sessions.edit(id, { tags: body.tags });
-  const { runId, sequence } = await call.sessions.prompt(id, { content }, call.idempotency);
+  const { runId, sequence } = await call.sessions.beginFork(parentId, { content }, options, call.idempotency);
   const partials = admitted.include_partial_messages ?? recorded?.include_partial_messages ?? false;
   return { sessionId: id, runId, from: sequence - 1, after: 0, partials };
 }

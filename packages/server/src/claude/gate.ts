@@ -13,6 +13,8 @@ export interface ClaudeGate {
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
+  /** Whether there may be sessions here that bypass permissions. */
+  readonly bypass: boolean;
   /** The id for a new session with these options whose process is up already; undefined if none is ready. */
   reserve?(options: ClaudeOptions, principal: Principal): string | undefined;
   /** Lets a fork use what was put aside for its parent. */

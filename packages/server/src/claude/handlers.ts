@@ -5,6 +5,7 @@ import { busHealth, storeHealth } from "../handlers/system.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
 import { sessionMessages } from "./messages.ts";
+import { checkRights } from "./rights.ts";
 import { listSessions, sessionResponse } from "./session-response.ts";
 import { wholeRun } from "./single.ts";
 import { currentRun, streamRun, takenUp } from "./stream.ts";
@@ -117,6 +118,7 @@ export async function answer(
   { answer: given, tool_use_id }: { answer: string | object; tool_use_id?: string | null | undefined },
 ): Promise<string> {
   await claudeSession(call, sessionId);
+  await checkRights(call, sessionId);
   const open = await openAwaits(call, sessionId);
   if (!tool_use_id && open.length > 1)
     throw new KnownError("invalid", "tool_use_id: Several questions are open. Say which one this answers.", {

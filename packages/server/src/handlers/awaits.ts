@@ -1,6 +1,7 @@
 import { type AnswerInput, type ApiAnswered, type Effect, type Event, KnownError } from "@skein/protocol";
 import type { z } from "zod";
 import { type Caller, type Handlers, sessionIn } from "../call.ts";
+import { checkRights } from "../claude/rights.ts";
 
 /** What a session waits for, and what its tool calls did. */
 export const awaitHandlers = {
@@ -23,6 +24,7 @@ export async function acceptAnswer(
   body: z.output<typeof AnswerInput>,
 ): Promise<z.output<typeof ApiAnswered>> {
   const { id } = await sessionIn(call, params);
+  await checkRights(call, id);
   const answered = await call.sessions.answer(id, params.tool_use_id, {
     content: body.content,
     isError: body.is_error,

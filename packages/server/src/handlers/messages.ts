@@ -1,6 +1,7 @@
 import { type AcceptedMessage, KnownError, type MessageInput } from "@skein/protocol";
 import type { z } from "zod";
 import { checkUploads } from "../check-uploads.ts";
+import { checkRights } from "../claude/rights.ts";
 import { type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 import { defaultModel, modelOfMessage } from "../models.ts";
@@ -33,6 +34,7 @@ export async function acceptMessage(
   const [session, fallback] = await Promise.all([sessionIn(call, params), defaultModel(call)]);
   const content = Array.isArray(body.content) ? body.content : body.content.text;
   checkUploads(content);
+  await checkRights(call, session.id);
   const accepted = await call.sessions.prompt(
     session.id,
     {
