@@ -20,6 +20,7 @@ const Envelope = z.object({ from: z.string(), words: z.unknown() });
 const MOST_WAITING = 500;
 const CHECK_MS = 1000;
 const CLOSE_MS = 500;
+const CONNECTIONS = "active_connections";
 /** Seed 000's times, in seconds. */
 const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
@@ -77,16 +78,22 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     send("SET", `session_lock:${sessionId}`, instance, "EX", LOCK_SECONDS);
   }
 
+  /** The seed gives the set no end. Without one, what the last machine had when it was killed would stay for ever. */
+  function follow(...sessionIds: readonly string[]): void {
+    send("SADD", CONNECTIONS, ...sessionIds);
+    send("EXPIRE", CONNECTIONS, LOCK_SECONDS);
+  }
+
   function show(shown: Shown): void {
     switch (shown.kind) {
       case "session":
         return send("SET", `session:${shown.session.id}`, JSON.stringify(shown.session), "EX", SESSION_SECONDS);
       case "connected":
         connected.add(shown.sessionId);
-        return send("SADD", "active_connections", shown.sessionId);
+        return follow(shown.sessionId);
       case "disconnected":
         connected.delete(shown.sessionId);
-        return send("SREM", "active_connections", shown.sessionId);
+        return send("SREM", CONNECTIONS, shown.sessionId);
       case "locked":
         locked.add(shown.sessionId);
         return lock(shown.sessionId);
@@ -97,7 +104,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   }
 
   function showAgain(): void {
-    if (connected.size > 0) send("SADD", "active_connections", ...connected);
+    if (connected.size > 0) follow(...connected);
     for (const sessionId of locked) lock(sessionId);
   }
 
@@ -132,7 +139,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     async close() {
       closed = true;
       clearInterval(again);
-      if (connected.size > 0) send("SREM", "active_connections", ...connected);
+      if (connected.size > 0) send("SREM", CONNECTIONS, ...connected);
       for (const sessionId of locked) send("EVAL", UNLOCK, "1", `session_lock:${sessionId}`, instance);
       const ended = Promise.all([talker, hearer].map((client) => client.close())).catch(() => {});
       await Promise.race([ended, delay(CLOSE_MS)]);

@@ -137,6 +137,8 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const { path, id } = await session(a.call);
     const reader = follows(b, path);
     await expect.poll(() => redis.ask("SISMEMBER", "active_connections", id), SOON).toBe("1");
+    // Nothing outlives the machine that said it: also where that is killed, and takes nothing back.
+    await expect.poll(() => Number(redis.ask("TTL", "active_connections")), SOON).toBeGreaterThan(200);
     await say(a.call, path, playing({ text: words(20), chunk: 10, chunkDelayMs: 50 }));
     await expect.poll(() => redis.ask("GET", `session_lock:${id}`), SOON).toMatch(/^[0-9a-f-]{36}$/);
     await reader.done;
