@@ -19,7 +19,7 @@ const CREATE_UNDER_A_KEY = `
     null, null, null, null, null, null, null, null, null,
     jsonb_build_object('metadata', '{}', 'session', jsonb_build_object(
       'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
-      'created_at', now()))) as answer`;
+      'status', 'idle', 'created_at', now(), 'updated_at', now()))) as answer`;
 
 // One database for the whole contract, emptied after each test: making one takes longer than most tests.
 let shared: Database;

@@ -39,7 +39,7 @@ const PAGE = 1000;
 const QUEUE_LIMIT = 1000;
 /** How many logs that began here are remembered, and up to which length: whoever begins a session follows it at once. */
 const BEGINNINGS = 64;
-const BEGINNING_LENGTH = 4;
+const BEGINNING_LENGTH = 8;
 
 export function createFollowers({ read }: FollowersDeps): Followers {
   const bySession = new Map<string, Set<Follower>>();

@@ -1,4 +1,7 @@
-import { type AgentConfig, isKnownError } from "@skein/protocol";
+import { type AgentConfig, type NewEvent, isKnownError } from "@skein/protocol";
+import { placed } from "./append-rules.ts";
+import { fold } from "./fold.ts";
+import { type SessionState, emptyState } from "./state.ts";
 import type { StateCache } from "./state-cache.ts";
 import type { Lease, Store } from "./store.ts";
 
@@ -12,6 +15,8 @@ export interface Claimed {
   readonly lease: Lease;
   readonly lastSequence: number;
   readonly clock: LeaseClock;
+  /** Whether the log began with this lease: then a run in it was begun here, and not taken up from somebody. */
+  readonly begins: boolean;
   /** Holds the session longer at a time from here on, for a runtime whose effects cannot be fenced. Answers the lease to write with. */
   prolong(leaseMs: number): Promise<Lease>;
 }
@@ -27,6 +32,8 @@ export const LEASE_LOST = "lease lost";
  */
 export interface Runtime {
   drive(claimed: Claimed, signal: AbortSignal): Promise<void>;
+  /** What it writes down first for a session that begins with its lease: stored in the same append, which saves one. */
+  opening?(state: SessionState, lease: Lease): readonly NewEvent[];
 }
 
 export interface RuntimesDeps {
@@ -45,6 +52,7 @@ const ELSEWHERE_MS = 1000;
 /** Hands each session to the runtime that its agent names; one that this process does not have is for another process. */
 export function createRuntimes({ store, states, now, runtimes, report }: RuntimesDeps): Runtime {
   return {
+    opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
     async drive(claimed, signal) {
       const { lease, lastSequence } = claimed;
       try {
@@ -64,8 +72,23 @@ export function createRuntimes({ store, states, now, runtimes, report }: Runtime
 /** A place for a session that is about to begin. */
 export interface Reserved {
   readonly claim: { readonly owner: string; readonly leaseMs: number };
+  /** What follows at once from the first events of its log, to be stored with them. */
+  opening(events: readonly NewEvent[]): readonly NewEvent[];
   /** How far the log is that began with this claim, or null if it did not begin. */
   settle(lastSequence: number | null): void;
+}
+
+/** What a runtime writes down at once for a session that begins with these events. */
+export function openingOf(
+  runtime: Runtime,
+  lease: Lease,
+  events: readonly NewEvent[],
+  now: number,
+): readonly NewEvent[] {
+  if (!runtime.opening) return [];
+  const createdAt = new Date(now).toISOString();
+  const state = fold(emptyState(lease.sessionId), placed(lease.sessionId, events, { first: 1, createdAt }));
+  return runtime.opening(state, lease);
 }
 
 /** Who drives the sessions that are due: this process, or a distributed engine. */

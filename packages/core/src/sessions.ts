@@ -212,10 +212,11 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
-    const facts = [fact, accepted(input)].map(event);
+    const first = [fact, accepted(input)].map(event);
     const place = reserve?.(id);
     let begun: number | null = null;
     try {
+      const facts = [...first, ...(place?.opening(first) ?? [])];
       const claim = place && { claim: place.claim };
       const appended = await store.append(id, facts, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
       if (!appended.repeated) begun = facts.length;

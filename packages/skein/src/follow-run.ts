@@ -67,7 +67,7 @@ export async function* followRun(
       if (progress.isOver(event) || (mayPause(event) && (await waitsForSomebody()))) break;
     }
   } finally {
-    stop.abort();
+    stop.abort("over");
     stopListening();
     signal?.removeEventListener("abort", cancel);
   }

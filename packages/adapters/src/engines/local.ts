@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  type Claim,
   type Claimed,
   type Engine,
   LEASE_LOST,
@@ -10,6 +9,7 @@ import {
   type Store,
   type Timers,
   leaseLost,
+  openingOf,
 } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 
@@ -57,7 +57,11 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   let renewals: NodeJS.Timeout | undefined;
   let stopListening = (): void => {};
 
-  function begin({ lease, lastSequence }: Extract<Claim, { kind: "leased" }>, asked: number): void {
+  function begin(
+    { lease, lastSequence }: Pick<Claimed, "lease" | "lastSequence">,
+    asked: number,
+    begins = false,
+  ): void {
     const stop = new AbortController();
     const clock: LeaseClock = { validUntil: asked + lease.leaseMs };
     const prolong = async (leaseMs: number): Promise<Lease> => {
@@ -70,7 +74,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       clock.validUntil = Math.max(clock.validUntil, asked + leaseMs);
       return longer;
     };
-    const claimed: Claimed = { lease, lastSequence, clock, prolong };
+    const claimed: Claimed = { lease, lastSequence, clock, begins, prolong };
     const done = runtime.drive(claimed, stop.signal).finally(() => {
       driving.delete(lease.sessionId);
       look();
@@ -179,13 +183,14 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       if (stopped || driving.size + reserved.size >= concurrency) return undefined;
       reserved.add(sessionId);
       const asked = now();
+      const lease = { sessionId, fence: 1, owner, leaseMs };
       return {
         claim: { owner, leaseMs },
+        opening: (events) => openingOf(runtime, lease, events, asked),
         settle(lastSequence) {
           reserved.delete(sessionId);
-          const lease = { sessionId, fence: 1, owner, leaseMs };
           if (lastSequence === null) look();
-          else if (!stopped) begin({ kind: "leased", lease, lastSequence }, asked);
+          else if (!stopped) begin({ lease, lastSequence }, asked, true);
           else void store.release(lease, { seen: lastSequence, dueAt: now() }).catch(report);
         },
       };

@@ -3,7 +3,7 @@ import { fold } from "../fold.ts";
 import { type Claimed, LEASE_LOST, type Runtime } from "../runtime.ts";
 import type { SessionState } from "../state.ts";
 import type { StateCache } from "../state-cache.ts";
-import type { Store } from "../store.ts";
+import type { Lease, Store } from "../store.ts";
 import type { Tool } from "../tool.ts";
 import { decide } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
@@ -45,6 +45,14 @@ export function createLoop(deps: LoopDeps): Runtime {
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error, claimed.lease.sessionId);
       }
     },
+    opening(state, lease) {
+      const { code, problem } = codeOf(state, deps);
+      const batch: NewEvent[] = [];
+      // A session that cannot be served here is for its driver to deal with.
+      if (code && problem === undefined)
+        settle(state, batch, deps, () => viewOf(lease, code, startedIn(batch) ?? null));
+      return batch;
+    },
   };
 }
 
@@ -52,7 +60,7 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   const { lease } = claimed;
   const { sessionId } = lease;
   let state = await deps.states.take(sessionId, claimed.lastSequence);
-  let startedHere: string | null = null;
+  let startedHere = claimed.begins ? (state.run?.runId ?? null) : null;
   // Who the agent is and what code it has is settled when the session is created.
   const { code, problem } = codeOf(state, deps);
   if (!code) {
@@ -88,19 +96,6 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   if (signal.aborted) stopping();
   signal.addEventListener("abort", stopping);
 
-  // Tools of one server share a list.
-  const sources = [...new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])))];
-  const view = (): View => ({
-    fence: lease.fence,
-    startedHere,
-    tools: code.tools,
-    notices: sources.flat(),
-    validates: code.validate !== undefined,
-    maxValidationFailures: MAX_VALIDATION_FAILURES,
-    remembers: code.memory !== undefined,
-    ...(problem !== undefined && { problem }),
-  });
-
   /** What happened and is not stored yet. It survives a conflict: an outcome is never refused. */
   let outcomes: NewEvent[] = [];
   try {
@@ -113,7 +108,7 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
         ? stopped(running.busy() && deps.now() < graceUntil ? null : { dueAt: deps.now() })
         : settle(state, batch, deps, () => {
             startedHere = startedIn(batch) ?? startedHere;
-            return view();
+            return viewOf(lease, code, startedHere, problem);
           });
 
       const stored = await store(batch, { base, decision, claimed, deps });
@@ -151,7 +146,7 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
       }
     }
   } finally {
-    over.abort();
+    over.abort("over");
     signal.removeEventListener("abort", stopping);
     stopListening();
     running.abortAll();
@@ -167,6 +162,21 @@ function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefi
     const problem = error instanceof Error ? error.message : String(error);
     return { code: { tools: new Map(), validate: undefined, memory: undefined }, problem };
   }
+}
+
+function viewOf({ fence }: Lease, code: AgentCode, startedHere: string | null, problem?: string): View {
+  // Tools of one server share a list.
+  const sources = new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])));
+  return {
+    fence,
+    startedHere,
+    tools: code.tools,
+    notices: [...sources].flat(),
+    validates: code.validate !== undefined,
+    maxValidationFailures: MAX_VALIDATION_FAILURES,
+    remembers: code.memory !== undefined,
+    ...(problem !== undefined && { problem }),
+  };
 }
 
 /** Asked to stop: what has happened is still written down, and nothing is begun. */

@@ -95,11 +95,12 @@ async function outcomeOf(
   try {
     const work = tool.run(tool.parse(input), { ...context, signal });
     const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
+    // Only the timer hears it. Without a reason an error with its stack would be made for nobody.
+    stop.abort("done");
     return { outcome: "committed", content: resultContent(output), isError: false };
   } catch (error) {
-    return { outcome: "failed", content: problemOf(error), isError: true };
-  } finally {
     stop.abort();
+    return { outcome: "failed", content: problemOf(error), isError: true };
   }
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createMemoryStore } from "../memory-store.ts";
 import type { Store } from "../store.ts";
 import { createSessions } from "../sessions.ts";
-import { type Script, createScript } from "./script.ts";
+import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { Bench } from "./bench.ts";
 
 /** What is derived from a log, compared with what the reference store derives from the same one. */
@@ -71,6 +71,21 @@ export function describeProjections(bench: () => Bench): void {
       views.push(await everything(store, script.sessionId));
     }
     expect(views[0]).toEqual(views[1]);
+    await reference.close();
+  });
+
+  test("a log that begins with its first step has the rows that it would have step by step", async () => {
+    const reference = createMemoryStore();
+    const views = [];
+    const { store } = bench();
+    for (const [where, together] of [[store, true] as const, [store, false] as const, [reference, false] as const]) {
+      const script = createScript({ store: where, ids: countingIds(), sessionId: sharedId });
+      views.push(await everything(where, await beginRunning(script, together)));
+      await where.delete(script.sessionId);
+    }
+    expect(views[0]).toEqual(views[2]);
+    expect(views[1]).toEqual(views[2]);
+    expect(views[0]).toMatchObject({ session: { status: "running", model: "claude-other", tags: ["a"] } });
     await reference.close();
   });
 
@@ -187,6 +202,58 @@ async function everything(store: Store, sessionId: string): Promise<unknown> {
   return JSON.parse(
     JSON.stringify(all, (key, value) => (/_at$|^timestamp$/.test(key) && value !== null ? "time" : value)),
   );
+}
+
+/** A session, its prompt, the beginning of its run and a change of its model: in one append, or each in its own. */
+async function beginRunning({ sessionId, append }: Script, together: boolean): Promise<string> {
+  const [message_id, run_id] = ["01890000-0000-7000-8000-00000000aaaa", "01890000-0000-7000-8000-00000000bbbb"];
+  const claim = { owner: "w", leaseMs: 60_000 };
+  const entered = { messages_before_count: 0, messages_after_count: 1, tokens_before: 0, tokens_after: 3 };
+  const step = { run_id, step: 1, attempt: 1, purpose: "step" as const, model: "m", max_tokens: 9, thinking_tokens: 0 };
+  const facts: readonly Fact[] = [
+    {
+      event_type: "session.created",
+      data: {
+        tenant: "default",
+        agent_id: "01890000-0000-7000-8000-000000000001",
+        agent_version: 1,
+        agent: scriptedAgent,
+        title: "t",
+        tags: ["a"],
+        model_id: null,
+        working_directory: null,
+        metadata: { k: "v" },
+        parent: null,
+        subagent_of: null,
+      },
+    },
+    {
+      event_type: "prompt.accepted",
+      data: { message_id, run_id, mode: "queue", content: "hi", model: null, max_cost_micros: null },
+    },
+    { event_type: "session.started", data: { run_id, message_id, user_message: "hi", formatter: "json" } },
+    {
+      event_type: "message.created",
+      data: {
+        ...entered,
+        message_id,
+        run_id,
+        step: 0,
+        role: "user",
+        rows: 1,
+        transformation_type: "user_message_added",
+      },
+    },
+    { event_type: "step.started", data: { ...step, tools_count: 0, messages_count: 1, estimated_tokens: 3 } },
+    { event_type: "control.requested", data: { permission_mode: null, model: "claude-other" } },
+  ];
+  const [created, ...others] = facts;
+  if (together) await append(facts, { expect: 0, claim });
+  else {
+    await append([created as Fact], { expect: 0, claim });
+    for (const fact of others) await append([fact], { lease: { ...claim, sessionId, fence: 1 } });
+  }
+  return sessionId;
 }
 
 async function playEverything(script: Script): Promise<void> {

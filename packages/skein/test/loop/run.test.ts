@@ -1,3 +1,4 @@
+import { createMemoryStore } from "@skein/core";
 import { defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -37,4 +38,27 @@ test("runs a tool and hands its result to the model", async () => {
     "run_completed",
   ]);
   expect(simulator.ledger.totals().calls).toBe(2);
+});
+
+test("a new session and the intent of its first call are one append, and it was not taken up from anybody", async () => {
+  const store = createMemoryStore();
+  const appends: string[][] = [];
+  const { agent } = await simulatedAgent({
+    tools: [add],
+    store: {
+      ...store,
+      append(sessionId, events, options) {
+        appends.push(events.map(({ event_type }) => event_type));
+        return store.append(sessionId, events, options);
+      },
+    },
+  });
+  const prompt = scripted("Add", [{ tools: [{ name: "add", input: { a: 2, b: 2 } }] }, { text: "It is $LAST" }]);
+  expect(await agent.run(prompt)).toMatchObject({ finalAnswer: "It is 4" });
+  expect(appends).toEqual([
+    ["session.created", "prompt.accepted", "session.started", "message.created", "step.started"],
+    ["step.generated", "message.created", "tool.started"],
+    ["tool.completed", "message.created", "step.started"],
+    ["step.generated", "message.created", "session.completed"],
+  ]);
 });

@@ -79,14 +79,16 @@ function rowColumns(rows: Changes["messageInserts"]): ChangeValues["rows"] {
 }
 
 function changesJson(changes: Changes): string | null {
-  const { sessionInsert } = changes;
-  const tags = changes.sessionSet.tags ?? sessionInsert?.tags ?? [];
-  const exactMetadata = changes.sessionSet.metadata ?? sessionInsert?.metadata;
+  const { sessionInsert, sessionSet } = changes;
+  const tags = sessionSet.tags ?? sessionInsert?.tags ?? [];
+  const exactMetadata = sessionSet.metadata ?? sessionInsert?.metadata;
   const parts = {
-    ...(sessionInsert && { session: { ...sessionInsert, metadata: undefined } }),
+    // What follows at once from the beginning is written with it: a row that is changed again costs every index twice.
+    ...(sessionInsert
+      ? { session: { ...sessionInsert, ...sessionSet, metadata: undefined } }
+      : sessionParts(sessionSet)),
     ...(exactMetadata && { metadata: jsonText(exactMetadata) }),
-    ...sessionParts(changes.sessionSet),
-    ...((tags.length > 0 || changes.sessionSet.tags) && { tags }),
+    ...((tags.length > 0 || sessionSet.tags) && { tags }),
     ...some("runs", changes.runInserts),
     ...some(
       "run_updates",

@@ -8,7 +8,7 @@ import { createFaultyStore } from "./faulty-store.ts";
 import { POISON } from "./outside.ts";
 import type { Process, World } from "./world.ts";
 
-const AGENT = {
+export const AGENT = {
   id: "01890000-0000-7000-8000-000000000001",
   version: 1,
   status: "active",

@@ -1,4 +1,11 @@
-import { type ContentBlock, type FactData, type JsonObject, type Message, isKnownError } from "@skein/protocol";
+import {
+  type ContentBlock,
+  type FactData,
+  type JsonObject,
+  type Message,
+  type NewEvent,
+  isKnownError,
+} from "@skein/protocol";
 import { createMemoryLive } from "../../live.ts";
 import { createLoop } from "../../loop/drive.ts";
 import { type Model, ModelFailure } from "../../model.ts";
@@ -47,7 +54,7 @@ export function createLoopDriver(deps: DriverDeps): Driver {
     validate: undefined,
     memory: undefined,
   };
-  return createLoop({
+  const loop = createLoop({
     store,
     states: createStateCache({ store }),
     codeOf: () => code,
@@ -64,6 +71,14 @@ export function createLoopDriver(deps: DriverDeps): Driver {
     ids,
     random,
   });
+  return {
+    ...loop,
+    opening(state, lease) {
+      const events = loop.opening?.(state, lease) ?? [];
+      note(opened, lease.sessionId, events);
+      return events;
+    },
+  };
 }
 
 type Call = FactData<"step.started"> & { readonly sessionId: string };
@@ -73,10 +88,14 @@ function watched(store: Store, opened: { call: Call | null }): Store {
   return {
     ...store,
     append(sessionId, events, options) {
-      for (const event of events) if (event.event_type === "step.started") opened.call = { ...event.data, sessionId };
+      note(opened, sessionId, events);
       return store.append(sessionId, events, options);
     },
   };
+}
+
+function note(opened: { call: Call | null }, sessionId: string, events: readonly NewEvent[]): void {
+  for (const event of events) if (event.event_type === "step.started") opened.call = { ...event.data, sessionId };
 }
 
 function worldModel({ model, random }: DriverDeps, opened: { call: Call | null }): Model {

@@ -12,8 +12,11 @@ export function createRecordingStore(store: Store, acts: Act[], now: () => numbe
     ...store,
     async append(sessionId, events, options = {}) {
       const appended = await store.append(sessionId, events, options);
-      const { lease, release } = options;
+      const { claim, release } = options;
+      const begun = claim && { ...claim, sessionId, fence: 1 };
+      const lease = options.lease ?? begun;
       if (!lease || appended.repeated) return appended;
+      if (begun) record("claim", begun);
       const [first, last] = [appended.events[0]?.sequence ?? 0, appended.events.at(-1)?.sequence ?? 0];
       record("append", lease, { first, last });
       if (release) record("release", lease);

@@ -88,20 +88,21 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const history: { operations: Operation[]; streams: Stream[] } = { operations: [], streams: [] };
   const known: string[] = [];
 
-  const shared = { world, store, ids: world.ids, faults, report };
-  const workers = ["w1", "w2", "w3"].map((name) => startWorker(name, { ...shared, outside, createDriver }));
+  const shared = { world, store, ids: world.ids, faults, report, history, known };
+  let closesAt = Infinity;
+  const closing = (): boolean => closesAt < Infinity;
+  const beginnings = options.answers ? 2 : 0;
+  const workers = ["w1", "w2", "w3"].map((name) =>
+    startWorker(name, { ...shared, outside, createDriver, beginnings, closing }),
+  );
   const clients = ["c1", "c2"].map((name) =>
     startClient(name, {
       ...shared,
-      history,
-      known,
       answers: options.answers ?? false,
       operations: random.between(3, 9),
     }),
   );
-  let closesAt = Infinity;
-  const closing = (): boolean => closesAt < Infinity;
-  for (const name of ["r1", "r2"]) startReader(name, { ...shared, streams: history.streams, known, closing });
+  for (const name of ["r1", "r2"]) startReader(name, { ...shared, streams: history.streams, closing });
 
   await world.run(endOf({ world, mode, workers, clients, faultsEnd }));
   closesAt = now() + (mode === "liveness" ? CATCH_UP_MS : 0);

@@ -1,6 +1,9 @@
 import { type Ids, isKnownError } from "@skein/protocol";
-import type { Claimed } from "../../runtime.ts";
+import { type Claimed, openingOf } from "../../runtime.ts";
+import { createSessions } from "../../sessions.ts";
 import type { Claim, Store } from "../../store.ts";
+import type { Operation } from "../check-history.ts";
+import { AGENT } from "./client.ts";
 import type { CreateDriver } from "./driver.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultyStore } from "./faulty-store.ts";
@@ -17,6 +20,13 @@ export interface WorkerDeps {
   readonly ids: Ids;
   readonly createDriver: CreateDriver;
   readonly faults: () => Faults;
+  /** How many sessions begin here with their lease, over all its lives. */
+  readonly beginnings: number;
+  /** It is about to be over: nothing begins any more. */
+  readonly closing: () => boolean;
+  readonly history: { readonly operations: Operation[] };
+  /** Sessions that somebody knows of. */
+  readonly known: string[];
   readonly report: (error: unknown) => void;
 }
 
@@ -32,6 +42,7 @@ export function startWorker(name: string, deps: WorkerDeps): Worker {
   const { world, faults } = deps;
   let births = 0;
   let idle = 0;
+  let left = deps.beginnings;
 
   function onTurn(process: Process): void {
     const { crash, freeze } = faults();
@@ -48,7 +59,9 @@ export function startWorker(name: string, deps: WorkerDeps): Worker {
         void world.turn(`${owner} is started again`, world.random.pick([10, 500, 6000])).then(() => begin(owner));
       },
     });
-    void work({ ...deps, process, dead, found: (claim) => (idle = hasNothing(claim) ? idle + 1 : 0) });
+    const found = (claim: Claim): void => void (idle = hasNothing(claim) ? idle + 1 : 0);
+    const mayBegin = (): boolean => left > 0 && !deps.closing() && world.random.chance(0.3) && left-- > 0;
+    void work({ ...deps, process, dead, found, mayBegin });
   }
 
   begin(null);
@@ -64,9 +77,11 @@ interface Work extends WorkerDeps {
   /** Who this worker was before it died. */
   readonly dead: string | null;
   readonly found: (claim: Claim) => void;
+  /** Whether a session begins here now. */
+  readonly mayBegin: () => boolean;
 }
 
-async function work({ world, process, dead, found, ...deps }: Work): Promise<void> {
+async function work({ world, process, dead, found, mayBegin, ...deps }: Work): Promise<void> {
   const store = createFaultyStore({ world, store: deps.store, process, faults: deps.faults });
   let wake = (): void => {};
   store.onNews(() => wake());
@@ -89,25 +104,59 @@ async function work({ world, process, dead, found, ...deps }: Work): Promise<voi
       void sleep(ms).then(resolve);
     });
 
+  async function drive(
+    { lease, lastSequence }: Pick<Claimed, "lease" | "lastSequence">,
+    asked: number,
+    begins: boolean,
+  ): Promise<void> {
+    const held = { over: false };
+    const clock = { validUntil: asked + LEASE_MS };
+    const claimed: Claimed = { lease, lastSequence, clock, begins, prolong: () => Promise.resolve(lease) };
+    const stop = new AbortController();
+    // Now and then a worker is asked to stop in the middle of its work.
+    if (world.random.chance(0.05)) stop.abort();
+    void keepLease({ store, claimed, held, stop, now: world.now, sleep });
+    await driver.drive(claimed, stop.signal);
+    held.over = true;
+  }
+
+  /** A session begins with its lease and with what follows at once from its prompt. */
+  async function beginHere(): Promise<void> {
+    const asked = world.now();
+    const lease = { sessionId: deps.ids(), fence: 1, owner: process.name, leaseMs: LEASE_MS };
+    const asking = { client: process.name, outcome: "unknown", key: null, sessionId: lease.sessionId } as const;
+    const [title, text] = [`begin ${lease.sessionId}`, `prompt ${lease.sessionId}`];
+    const create: Operation = { ...asking, kind: "create", text: title, messageId: null, sequence: null };
+    const prompt: Operation = { ...asking, kind: "prompt", text, messageId: null, sequence: null };
+    deps.history.operations.push(create, prompt);
+    found({ kind: "leased", lease, lastSequence: 0 });
+    let begun: number | null = null;
+    const sessions = createSessions({
+      store,
+      now: world.now,
+      ids: deps.ids,
+      reserve: () => ({
+        claim: { owner: lease.owner, leaseMs: LEASE_MS },
+        opening: (events) => openingOf(driver, lease, events, asked),
+        settle: (lastSequence) => (begun = lastSequence),
+      }),
+    });
+    const accepted = await sessions.begin(AGENT, text, { id: lease.sessionId, title });
+    Object.assign(prompt, accepted, { outcome: "ok" });
+    create.outcome = "ok";
+    deps.known.push(lease.sessionId);
+    if (begun !== null) await drive({ lease, lastSequence: begun }, asked, true);
+  }
+
   if (dead !== null && world.random.chance(0.5)) await freeDead(store, dead);
   for (;;) {
     try {
+      if (mayBegin()) await beginHere();
       const asked = world.now();
       const claim = await store.claim({ owner: process.name, leaseMs: LEASE_MS });
       found(claim);
       if (claim.kind === "leased") {
-        const held = { over: false };
-        const claimed: Claimed = {
-          ...claim,
-          clock: { validUntil: asked + LEASE_MS },
-          prolong: () => Promise.resolve(claim.lease),
-        };
-        const stop = new AbortController();
-        // Now and then a worker is asked to stop in the middle of its work.
-        if (world.random.chance(0.05)) stop.abort();
-        void keepLease({ store, claimed, held, stop, now: world.now, sleep });
-        await driver.drive(claimed, stop.signal);
-        held.over = true;
+        await drive(claim, asked, false);
         continue;
       }
       const next = claim.kind === "none" ? (claim.nextAt ?? Infinity) : claim.until;

@@ -24,15 +24,18 @@ begin
   v_part := p_changes->'session';
   if v_part is not null then
     insert into skein.sessions (
-      id, tenant, agent_id, agent_version, title, tags, model, model_id, working_directory, metadata, created_at,
-      parent_session_id, forked_from_sequence, subagent_of_session_id, subagent_of_tool_use_id, changed_at)
+      id, tenant, agent_id, agent_version, title, tags, model, model_id, working_directory, metadata, status, outcome,
+      run_id, created_at, started_at, finished_at, last_run_at, parent_session_id, forked_from_sequence,
+      subagent_of_session_id, subagent_of_tool_use_id, changed_at)
     values (
       p_session, v_part->>'tenant', (v_part->>'agent_id')::uuid, (v_part->>'agent_version')::integer, v_part->>'title',
       array(select jsonb_array_elements_text(v_part->'tags')), v_part->>'model', (v_part->>'model_id')::uuid,
-      v_part->>'working_directory', (p_changes->>'metadata')::json, (v_part->>'created_at')::timestamptz,
+      v_part->>'working_directory', (p_changes->>'metadata')::json, v_part->>'status', v_part->>'outcome',
+      (v_part->>'run_id')::uuid, (v_part->>'created_at')::timestamptz, (v_part->>'started_at')::timestamptz,
+      (v_part->>'finished_at')::timestamptz, (v_part->>'last_run_at')::timestamptz,
       (v_part->>'parent_session_id')::uuid, (v_part->>'forked_from_sequence')::integer,
       (v_part->>'subagent_of_session_id')::uuid, v_part->>'subagent_of_tool_use_id',
-      (v_part->>'created_at')::timestamptz);
+      (v_part->>'updated_at')::timestamptz);
   end if;
 
   if p_changes ? 'status' then
@@ -46,6 +49,7 @@ begin
     update skein.sessions s set
       title = case when v_part ? 'title' then v_part->>'title' else s.title end,
       tags = case when v_part ? 'tags' then array(select jsonb_array_elements_text(v_part->'tags')) else s.tags end,
+      model = coalesce(v_part->>'model', s.model),
       model_id = case when v_part ? 'model_id' then (v_part->>'model_id')::uuid else s.model_id end,
       metadata = case when p_changes ? 'metadata' then (p_changes->>'metadata')::json else s.metadata end,
       status = coalesce(v_part->>'status', s.status),
