@@ -39,7 +39,7 @@ export interface Keys {
   /** Revokes by the first characters of the id, or by name. */
   revoke(idOrName: string): Promise<KeyInfo>;
   /** Whose key this is; nobody's if it is unknown or revoked. At once for a key that was recognised a moment ago. */
-  recognise(key: string): Principal | undefined | Promise<Principal | undefined>;
+  recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a key that was recognised before still is one. */
   isValid(keyId: string): Promise<boolean>;
 }
@@ -63,6 +63,17 @@ export function allows(principal: Principal, scope: KeyScope): boolean {
 
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly principal: Principal | undefined; readonly until: number }>();
+
+  /** The key that a connection sent last, with its hash: it sends the same one again, and need not be told apart from others. */
+  const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
+
+  function idOf(key: string, connection: object | undefined): string {
+    const last = connection && sent.get(connection);
+    if (last?.key === key) return last.keyId;
+    const keyId = hashOf(key);
+    if (connection) sent.set(connection, { key, keyId });
+    return keyId;
+  }
 
   function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
@@ -112,7 +123,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
       known.delete(id);
       return { id, ...value };
     },
-    recognise: (key) => find(hashOf(key)),
+    recognise: (key, connection) => find(idOf(key, connection)),
     isValid: async (keyId) => (await find(keyId)) !== undefined,
   };
 }

@@ -1,6 +1,10 @@
 import { ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
 import type { ServerDeps } from "./deps.ts";
 
+/** What a page of ours may load: its own script, style and calls, and nothing of anybody else. */
+export const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 /** The first page: what runs here, and the way to the reference for whoever has a key. */
 export function homePage({ version, store, model }: ServerDeps["description"]): string {
   return page(

@@ -1,7 +1,7 @@
 import { ApiError } from "../api-error.ts";
-import type { Call, Handlers } from "../call.ts";
+import type { Call, Handlers, Raw } from "../call.ts";
 import { openApi } from "../openapi.ts";
-import { HOME_SCRIPT, HOME_STYLE, docsPage, homePage } from "../pages.ts";
+import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../pages.ts";
 import { usageOf } from "../usage.ts";
 
 /** What the server says about itself. */
@@ -18,7 +18,7 @@ export const systemHandlers = {
     return { status: "ready" as const };
   },
   async home(_, { shared }) {
-    return { raw: { type: "text/html; charset=utf-8", payload: homePage(shared.deps.description) } };
+    return html(homePage(shared.deps.description));
   },
   async homeScript() {
     return { raw: { type: "text/javascript; charset=utf-8", payload: HOME_SCRIPT } };
@@ -30,7 +30,7 @@ export const systemHandlers = {
     return openApi(shared.deps.description.version);
   },
   async docs() {
-    return { raw: { type: "text/html; charset=utf-8", payload: docsPage() } };
+    return html(docsPage());
   },
   async metrics(_, { shared }) {
     const payload = shared.metrics.text({ streams: shared.streams.size });
@@ -41,7 +41,12 @@ export const systemHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Whether the store answers, and how fast. */
+function html(payload: string): Raw {
+  return {
+    raw: { type: "text/html; charset=utf-8", payload, headers: { "content-security-policy": PAGE_POLICY } },
+  };
+}
+
 /** How the bus between machines does, where there is one. */
 export async function busHealth({ shared: { deps } }: Call) {
   if (!deps.bus) return [];
@@ -53,6 +58,7 @@ export async function busHealth({ shared: { deps } }: Call) {
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
 }
 
+/** Whether the store answers, and how fast. */
 export async function storeHealth({ shared }: Call) {
   const { store, description } = shared.deps;
   const began = performance.now();

@@ -108,6 +108,9 @@ test("every answer says that no page may frame it or guess its type, and none se
       const policy = answer.headers.get("content-security-policy") ?? "";
       expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
       expect(policy).not.toMatch(/unsafe|\*/);
+      // A page loads its own script; everything else loads nothing.
+      const isPage = answer.headers.get("content-type")?.startsWith("text/html") ?? false;
+      expect([path, policy.includes("script-src 'self'")]).toEqual([path, isPage]);
       expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
       expect(answer.headers.get("set-cookie")).toBeNull();
       expect(answer.headers.get("access-control-allow-origin")).toBeNull();
