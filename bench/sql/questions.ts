@@ -4,9 +4,11 @@ const OPTIONS = "format = 'newline_delimited', ignore_errors = true, maximum_obj
 export interface Question {
   readonly what: string;
   readonly ours: string;
-  /** The same by hand, over `FILES`. */
+  /** The same by hand, over `FILES`: by the same rules, with the same answer. */
   readonly bare: string;
 }
+
+const ANSWER = "STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(input_tokens BIGINT, output_tokens BIGINT))";
 
 export const QUESTIONS: readonly Question[] = [
   {
@@ -17,12 +19,27 @@ export const QUESTIONS: readonly Question[] = [
   {
     what: "usage by day and model",
     ours: "SELECT timestamp::DATE, model, sum(output_tokens), sum(input_tokens) FROM claude.responses GROUP BY ALL",
-    bare: `SELECT day, model, sum(output), sum(input) FROM (
-      SELECT message.id, requestId, min(timestamp)::DATE AS day, any_value(message.model) AS model,
-        max(message.usage.output_tokens) AS output, max(message.usage.input_tokens) AS input
-      FROM read_ndjson(FILES, columns = {type: 'VARCHAR', requestId: 'VARCHAR', timestamp: 'TIMESTAMP',
-        message: 'STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(output_tokens BIGINT, input_tokens BIGINT))'}, ${OPTIONS})
-      WHERE type = 'assistant' GROUP BY ALL) GROUP BY ALL`,
+    // Lines of one answer are one call; what does not name its request, and a copy in a side chain, belong to the first call.
+    bare: `WITH lines AS (
+      SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
+        coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,
+        if(type = 'progress', data.message.message, message) AS message
+      FROM read_ndjson(FILES, columns = {type: 'VARCHAR', uuid: 'VARCHAR', 'requestId': 'VARCHAR', timestamp: 'TIMESTAMP',
+        'isSidechain': 'BOOLEAN', message: '${ANSWER}',
+        data: 'STRUCT(type VARCHAR, message STRUCT(uuid VARCHAR, "requestId" VARCHAR, timestamp TIMESTAMP, message ${ANSWER}))'}, ${OPTIONS})
+      WHERE type = 'assistant' OR (type = 'progress' AND data.type = 'agent_progress')
+    ), calls AS (
+      SELECT coalesce(nullif(message.id, ''), uuid) AS id, request, min(moment) AS moment, arg_min(side, moment) AS side,
+        any_value(message.model) AS model, max(message.usage.output_tokens) AS output, max(message.usage.input_tokens) AS input
+      FROM lines WHERE message.usage IS NOT NULL AND message.model <> '<synthetic>' GROUP BY ALL
+    ), placed AS (
+      SELECT *, first_value(request) OVER earliest AS first_request, first_value(side) OVER earliest AS first_side
+      FROM calls WINDOW earliest AS (PARTITION BY id ORDER BY moment, side, request)
+    ), merged AS (
+      SELECT id, if(request = '' OR first_request = '' OR side <> first_side, first_request, request) AS request, min(moment) AS moment,
+        arg_min(model, moment) AS model, max(output) AS output, max(input) AS input FROM placed GROUP BY ALL
+    )
+    SELECT moment::DATE, model, sum(output), sum(input) FROM merged GROUP BY ALL`,
   },
   {
     what: "text search",

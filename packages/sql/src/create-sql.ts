@@ -13,6 +13,7 @@ import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
 import { filePlaces } from "./pushdown.ts";
 import { beginStream } from "./stream-end.ts";
+import { NO_LINE } from "./tables/scan.ts";
 import { BASE, TABLES } from "./tables/schema.ts";
 import { type FoundFiles, createTranscripts } from "./transcripts.ts";
 import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
@@ -63,6 +64,9 @@ const MEGABYTES = 300;
 
 /** As many rows are held while it is not known yet whether the files are whole. */
 const SHORT_ROWS = 10_000;
+
+/** What a plan has that needs the numbers of lines. */
+const LINES = new RegExp(`${NO_LINE}|first_row|first_line`);
 
 /** How often a statement is run again because a file changed while it was read. */
 const ATTEMPTS = 3;
@@ -247,7 +251,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     await transcripts.restrict(null);
     const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(connection, sql) : "";
     // A statement without a plan may read anything.
-    isNumbered = plan === undefined || /first_row|first_line/.test(plan);
+    isNumbered = plan === undefined || LINES.test(plan);
     if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();
     if (plan !== undefined && plan !== "") await transcripts.restrict(await filePlaces(connection, plan, sql));
     await transcripts.number(isNumbered);

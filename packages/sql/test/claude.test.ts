@@ -88,6 +88,39 @@ describe("usage", () => {
   }
 });
 
+test("the first question about usage misses no answer in a damaged line, nor one with values of odd forms", async () => {
+  const root = folder();
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  const line = (value: object): string => JSON.stringify(value);
+  write(
+    root,
+    `projects/p/${SESSION}.jsonl`,
+    [
+      `${line(answer("a1", { id: "msg_1", usage }))}${line(answer("a2", { id: "msg_2", usage }))}`,
+      line(answer("a3", { id: "msg_3", usage, content: "half" })).replace("half", String.raw`\ud83d`),
+      line(answer("a4", { id: "msg_4", usage: { ...usage, input_tokens: "many", output_tokens: 1e300 } })),
+      line({ ...answer("a5", { id: "msg_5", usage }), data: "no object" }),
+      line({ type: "user", uuid: "u1", message: "no object", toolUseResult: "Error: no object" }),
+      line({ type: "user", uuid: "u2", message: {}, toolUseResult: [{ searchCount: 1 }] }),
+      line({ type: "assistant", uuid: "a6", message: { usage: [1] } }),
+      line({ uuid: "without a type", message: { usage } }),
+    ].join("\n"),
+  );
+  const sql = await open(root);
+  const rows = await ask(
+    sql,
+    "SELECT response_id AS id, input_tokens AS i, output_tokens AS o FROM claude.responses ORDER BY id",
+  );
+  expect(rows.map(({ id, i, o }) => `${text(id)} ${Number(i)} ${Number(o)}`)).toEqual([
+    "a6 0 0",
+    "msg_1 10 5",
+    "msg_2 10 5",
+    "msg_3 10 5",
+    "msg_4 0 0",
+    "msg_5 10 5",
+  ]);
+});
+
 describe("damage", () => {
   const good = (type: string): string => `{"type":"${type}","uuid":"${type}"}`;
   const lines: readonly (string | Uint8Array)[] = [

@@ -6,7 +6,7 @@
  * takes one of two threads. Before a text is walked it is searched for a word that it must hold; the word begins with a
  * rare letter, because that is what DuckDB looks for first.
  */
-import { REQUESTS } from "./requests.ts";
+import { NO_REQUESTS, REQUESTS } from "./requests.ts";
 
 const WALKED = JSON.stringify({
   content: [{ type: "VARCHAR", text: "VARCHAR", thinking: "VARCHAR", content: "VARCHAR" }],
@@ -195,7 +195,7 @@ export function pieceViews({ files, copy }: { readonly files: boolean; readonly 
   });
   // Who knows all files knows which calls stand in several; the others need not be looked for.
   const single = isScanned
-    ? ["CREATE OR REPLACE VIEW skein.single_request AS SELECT * FROM skein.request WHERE false;"]
+    ? [`CREATE OR REPLACE VIEW skein.single_request AS ${NO_REQUESTS};`]
     : [
         `CREATE OR REPLACE VIEW skein.request AS SELECT * FROM ${copy}.request WHERE id IN (SELECT id FROM ${copy}.repeated);`,
         `CREATE OR REPLACE VIEW skein.single_request AS SELECT * FROM ${copy}.request WHERE id NOT IN (SELECT id FROM ${copy}.repeated);`,

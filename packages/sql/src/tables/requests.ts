@@ -5,30 +5,13 @@
  * lines of the same message and request are one call with the largest of each counter; a line that does not name its
  * request, and a copy in a side chain (which names another), belong to the first call of that message.
  *
- * A request is what one file says of a call. Its key orders it: the time, whether it is of a side chain, the file's number. No two
- * are equal, so that whoever reads finds the same one first.
+ * A request is what one file says of a call. Its key orders it: the time, whether it is of a side chain, the file's number, then
+ * whether it lacks a name and what that is. No two are equal, so that whoever reads finds the same one first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import { priced } from "./prices.ts";
 
-const ANSWER = JSON.stringify({
-  id: "VARCHAR",
-  model: "VARCHAR",
-  usage: {
-    input_tokens: "DOUBLE",
-    output_tokens: "DOUBLE",
-    cache_creation_input_tokens: "DOUBLE",
-    cache_read_input_tokens: "DOUBLE",
-    cache_creation: { ephemeral_5m_input_tokens: "DOUBLE", ephemeral_1h_input_tokens: "DOUBLE" },
-    server_tool_use: { web_search_requests: "DOUBLE" },
-    speed: "VARCHAR",
-  },
-});
-
-const counter = (path: string): string => `max(greatest(0, coalesce(usage.${path}, 0))::BIGINT)`;
-
-/** A key has room for as many lines of a file, or files. */
-const MANY = "4294967296";
+const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage.${path}), 0))`;
 
 /** The model that stands for searches of which only their results tell. */
 const SEARCH = "web-search";
@@ -38,47 +21,67 @@ const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS}, coalesce(c.cost
 const NEVER = "9e15::BIGINT";
 
 /**
+ * The parts of a key: 54 bits and the sign for the moment, 32 for the file, 40 for the name of the request. What is in the key
+ * need not be looked for beside it, which is dear where each call is compared with all others.
+ */
+const KEY =
+  "((r.time * 2 + r.is_side::BIGINT)::HUGEINT * 4294967296 + f.file_id) * 1099511627776" +
+  " + (r.request_id = '')::BIGINT * 549755813888 + (hash(r.request_id) >> 25)";
+const TIME = "(key >> 73)::BIGINT";
+const FILE_ID = "((key >> 40) & 4294967295)::BIGINT";
+const side = (key: string): string => `((${key} >> 72) & 1)`;
+
+const isAnswer = (line: string): string =>
+  `${line}message.usage IS NOT NULL AND ${line}message.model IS DISTINCT FROM '<synthetic>' AND (${line}message.id <> '' OR ${line}uuid IS NOT NULL`;
+
+/**
  * What a question reads, in one pass over the lines: answers; lines of subagents that versions 2.1.12 to 2.1.8x wrote into
  * progress lines of their parents; and results that tell of web searches whose calls no transcript has. The last are
  * requests without tokens, and count only where no call of their file tells of searches.
  */
 export const REQUESTS = `
-SELECT * EXCLUDE (fees) FROM (
-  SELECT *, max(searches) FILTER (calls = 1) OVER (PARTITION BY place) AS fees FROM (
-    SELECT place, id, request_id, min(time) AS time, arg_min(is_side, time * 2 + is_side::BIGINT) AS is_side, min(model) AS model,
-      arg_min(line, (time * 2 + is_side::BIGINT)::HUGEINT * ${MANY} + line) AS line,
+SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,
+  write_5m, write_1h, searches, fast, lines, calls, NULL::BIGINT AS cost_micros
+FROM (
+  -- Rows of one file are brought together only where there is such a result at all: that takes a third of the time.
+  SELECT *, max(searches) FILTER (calls = 1) OVER (PARTITION BY if(fewest_calls = 0, place, NULL)) AS fees
+  FROM (SELECT *, min(calls) OVER () AS fewest_calls FROM (
+    SELECT place, id, request_id, if(is_search, 0, 1) AS calls, min(moment) AS moment, model,
+      arg_min(line, moment::HUGEINT * 4294967296 + line) AS line,
       ${counter("input_tokens")} AS input,
       ${counter("output_tokens")} AS output,
       ${counter("cache_creation_input_tokens")} AS cache_write,
       ${counter("cache_read_input_tokens")} AS cache_read,
       ${counter("cache_creation.ephemeral_5m_input_tokens")} AS write_5m,
       ${counter("cache_creation.ephemeral_1h_input_tokens")} AS write_1h,
-      greatest(${counter("server_tool_use.web_search_requests")}, coalesce(max(searches), 0)) AS searches,
-      bool_or(coalesce(usage.speed = 'fast', false)) AS fast, count(*) AS lines, if(model = '${SEARCH}', 0, 1) AS calls,
-      NULL::BIGINT AS cost_micros
+      greatest(0, coalesce(max(searches), 0)) AS searches,
+      bool_or(coalesce(answer.usage.speed = 'fast', false)) AS fast, count(*) AS lines
     FROM (
-      SELECT place, line, searches, is_side, coalesce(epoch_ms(skein.time(timestamp_text)), ${NEVER}) AS time,
-        CASE WHEN searches IS NULL THEN coalesce(nullif(message.id, ''), uuid) ELSE uuid END AS id, request_id,
-        if(searches IS NULL, coalesce(message.model, ''), '${SEARCH}') AS model, message.usage AS usage
+      SELECT place, line, type = 'user' AS is_search, answer,
+        CASE type WHEN 'user' THEN uuid WHEN 'progress' THEN coalesce(nullif(answer.id, ''), inner_line.uuid, uuid)
+          ELSE coalesce(nullif(answer.id, ''), uuid) END AS id,
+        CASE type WHEN 'user' THEN '' WHEN 'progress' THEN coalesce(inner_line."requestId", "requestId", '') ELSE coalesce("requestId", '') END AS request_id,
+        coalesce(epoch_ms(skein.time(CASE type WHEN 'progress' THEN coalesce(inner_line.timestamp, timestamp) ELSE timestamp END)), ${NEVER}) * 2
+          + (type = 'progress' OR skein.is_true("isSidechain"))::BIGINT AS moment,
+        if(type = 'user', '${SEARCH}', coalesce(answer.model, '')) AS model,
+        if(type = 'user', TRY_CAST(search_count AS BIGINT), answer.usage.server_tool_use.web_search_requests) AS searches
       FROM (
-        SELECT place, line, type <> 'assistant' AND type <> 'user' OR skein.is_true(is_sidechain_text) AS is_side,
-          -- Out of a list, because a condition on what is walked would otherwise walk it once more.
-          unnest([json_transform(CASE type WHEN 'assistant' THEN message WHEN 'progress' THEN json_extract(data, '$.message.message') END, '${ANSWER}')]) AS message,
-          CASE type WHEN 'progress' THEN coalesce(json_extract_string(data, '$.message.uuid'), uuid) ELSE uuid END AS uuid,
-          CASE type WHEN 'user' THEN '' WHEN 'progress' THEN coalesce(json_extract_string(data, '$.message.requestId'), request_id, '')
-            ELSE coalesce(request_id, '') END AS request_id,
-          CASE type WHEN 'progress' THEN coalesce(json_extract_string(data, '$.message.timestamp'), timestamp_text) ELSE timestamp_text END AS timestamp_text,
-          CASE type WHEN 'user' THEN TRY_CAST(json_extract_string(tool_use_result, '$.searchCount') AS BIGINT) END AS searches
-        FROM scan.rows
-        -- A CASE, because DuckDB would try the conditions of an AND in an order of its own, the dear ones first too.
-        WHERE CASE type WHEN 'assistant' THEN true
-          WHEN 'progress' THEN json_extract_string(data, '$.type') = 'agent_progress'
-          WHEN 'user' THEN CASE WHEN contains(tool_use_result::VARCHAR, 'hCount"')
-            THEN json_type(tool_use_result, '$.searchCount') IN ('UBIGINT', 'BIGINT') END END
-      ) WHERE searches IS NOT NULL OR (message.usage IS NOT NULL AND coalesce(message.model, '') <> '<synthetic>')
-    ) WHERE id IS NOT NULL GROUP BY place, id, request_id, model = '${SEARCH}'
-  )
+        SELECT *, "toolUseResult"."searchCount" AS search_count, CASE WHEN type = 'progress' THEN inner_line.message ELSE message END AS answer
+        FROM (SELECT *, CASE WHEN type = 'progress' THEN skein.inner_line(data.message) END AS inner_line FROM scan.answers)
+      )
+      -- One condition, because DuckDB tries those of an AND in an order of its own, and a line that cannot be read comes first.
+      WHERE CASE WHEN skein.is_void(type) THEN false ELSE CASE type
+        WHEN 'assistant' THEN ${isAnswer("")})
+        WHEN 'user' THEN uuid IS NOT NULL AND json_type("toolUseResult"."searchCount") IN ('UBIGINT', 'BIGINT')
+        WHEN 'progress' THEN data.type = 'agent_progress' AND ${isAnswer("inner_line.")} OR uuid IS NOT NULL) END END
+    ) GROUP BY place, id, request_id, model, is_search
+  ))
 ) WHERE calls = 1 OR coalesce(fees, 0) = 0`;
+
+/** The columns of a request with their types, where there are none. */
+export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_id, 0::BIGINT AS time, false AS is_side, '' AS model, 0::BIGINT AS line,
+  0::BIGINT AS input, 0::BIGINT AS output, 0::BIGINT AS cache_write, 0::BIGINT AS cache_read, 0::BIGINT AS write_5m, 0::BIGINT AS write_1h,
+  0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::BIGINT AS cost_micros WHERE false`;
 
 /**
  * Each step names the one before it once, so that what a question does not ask for is not computed: DuckDB keeps every
@@ -87,30 +90,30 @@ SELECT * EXCLUDE (fees) FROM (
 export const RESPONSES = `
 CREATE VIEW claude.responses AS
 WITH requests AS (
-  SELECT id, request_id, calls, min(key) AS key, min(time) AS time, arg_min(is_side, key) AS is_side, arg_min(file_id, key) AS file_id,
-    arg_min(model, key) AS model, arg_min(line, key) AS line, max(input) AS input, max(output) AS output,
-    max(cache_write) AS cache_write, max(cache_read) AS cache_read, max(write_5m) AS write_5m, max(write_1h) AS write_1h,
-    max(searches) AS searches, bool_or(fast) AS fast, sum(lines) AS lines, count(*) AS parts, any_value(cost_micros) AS cost_micros
-  FROM (
-    SELECT r.*, f.file_id, (r.time * 2 + r.is_side::BIGINT)::HUGEINT * ${MANY} + f.file_id AS key
-    FROM skein.request r JOIN skein.files f USING (place)
-  ) GROUP BY id, request_id, calls
+  SELECT id, request_id, calls, min(key) AS key, arg_min(model, key) AS model, arg_min(line, key) AS line, max(input) AS input,
+    max(output) AS output, max(cache_write) AS cache_write, max(cache_read) AS cache_read, max(write_5m) AS write_5m,
+    max(write_1h) AS write_1h, max(searches) AS searches, bool_or(fast) AS fast, sum(lines) AS lines, count(*) AS parts,
+    any_value(cost_micros) AS cost_micros
+  FROM (SELECT r.*, ${KEY} AS key FROM skein.request r JOIN skein.files f USING (place)) GROUP BY id, request_id, calls
 ), placed AS (
-  SELECT *, first_value(is_side) OVER earliest AS first_side, first_value(request_id) OVER earliest AS first_request
-  FROM requests WINDOW earliest AS (PARTITION BY id, calls ORDER BY key, request_id = '', request_id)
+  SELECT *, min(key) OVER message AS first_key, arg_min(request_id, key) OVER message AS first_request
+  FROM requests WINDOW message AS (PARTITION BY id, calls)
 ), merged AS (
-  SELECT id, if(request_id = '' OR first_request = '' OR is_side <> first_side, first_request, request_id) AS request_id, calls,
-    min(time) AS time, arg_min(is_side, key) AS is_side, arg_min(file_id, key) AS file_id, arg_min(model, key) AS model,
-    arg_min(line, key) AS line, max(input) AS input, max(output) AS output, max(cache_write) AS cache_write,
-    max(cache_read) AS cache_read, max(write_5m) AS write_5m, max(write_1h) AS write_1h, max(searches) AS searches,
-    bool_or(fast) AS fast, sum(lines)::BIGINT AS lines, if(sum(parts) = 1, any_value(cost_micros), NULL) AS cost_micros
+  SELECT id, if(request_id = '' OR first_request = '' OR ${side("key")} <> ${side("first_key")}, first_request, request_id) AS request_id, calls,
+    min(key) AS key, arg_min(model, key) AS model, arg_min(line, key) AS line, max(input) AS input, max(output) AS output,
+    max(cache_write) AS cache_write, max(cache_read) AS cache_read, max(write_5m) AS write_5m, max(write_1h) AS write_1h,
+    max(searches) AS searches, bool_or(fast) AS fast, sum(lines)::BIGINT AS lines,
+    if(sum(parts) = 1, any_value(cost_micros), NULL) AS cost_micros
   FROM placed GROUP BY ALL
+), counted AS (
+  SELECT id, request_id, calls, ${TIME} AS time, ${side("key")} = 1 AS is_side, ${FILE_ID} AS file_id, model, line, input, output, cache_write,
+    cache_read, write_5m, write_1h, searches, fast, lines, cost_micros FROM merged
   UNION ALL
   -- Calls that the copy knows to stand in one file only, under one request.
   SELECT r.id, r.request_id, r.calls, r.time, r.is_side, f.file_id, r.model, r.line, r.input, r.output, r.cache_write,
     r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_micros
   FROM skein.single_request r JOIN skein.files f USING (place)
-), charged AS (${priced("SELECT *, CASE WHEN cost_micros IS NULL THEN skein.rates(model) END AS rates FROM merged")}
+), charged AS (${priced("SELECT *, CASE WHEN cost_micros IS NULL THEN skein.rates(model) END AS rates FROM counted")}
 )
 SELECT c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id, f.project_path, f.agent_id,
   if(c.time >= ${NEVER}, NULL, make_timestamp_ms(c.time)) AS timestamp, c.model,

@@ -1,9 +1,9 @@
 /**
  * The transcripts as DuckDB reads them: in place, line by line.
  *
- * `scan.rows` has the fields of the lines that have a type; `scan.objects` has every line as JSON. Both add the lines
- * that only JavaScript can read (`scan.mended`): DuckDB voids a line with half of a surrogate pair or a byte that is
- * not UTF-8, and of two records glued into one line it sees neither.
+ * `scan.rows` has the fields of the lines that have a type, `scan.answers` what a cost needs of them; `scan.objects` has
+ * every line as JSON. All add the lines that only JavaScript can read (`scan.mended`): DuckDB voids a line with half of a
+ * surrogate pair or a byte that is not UTF-8, and of two records glued into one line it sees neither.
  */
 
 /**
@@ -46,6 +46,46 @@ const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | 
   backup: ["backup", "JSON"],
 };
 
+/**
+ * What a cost needs of a line. Structures are read in one pass with the line; as JSON they would be written out first and
+ * walked again, results with all that they hold. A value of another form than its type is nothing, as in `json_transform`.
+ */
+const ANSWER = {
+  id: "VARCHAR",
+  model: "VARCHAR",
+  usage: {
+    input_tokens: "BIGINT",
+    output_tokens: "BIGINT",
+    cache_creation_input_tokens: "BIGINT",
+    cache_read_input_tokens: "BIGINT",
+    cache_creation: { ephemeral_5m_input_tokens: "BIGINT", ephemeral_1h_input_tokens: "BIGINT" },
+    server_tool_use: { web_search_requests: "BIGINT" },
+    speed: "VARCHAR",
+  },
+};
+const ANSWER_LINE: Readonly<Record<string, Shape>> = {
+  type: "VARCHAR",
+  uuid: "VARCHAR",
+  timestamp: "VARCHAR",
+  requestId: "VARCHAR",
+  isSidechain: "VARCHAR",
+  message: ANSWER,
+  toolUseResult: { searchCount: "JSON" },
+  // Few lines have it, and a structure would be filled for each line.
+  data: { type: "VARCHAR", message: "JSON" },
+};
+/** A line of a subagent inside of a line of its parent. */
+const INNER_LINE = { uuid: "VARCHAR", timestamp: "VARCHAR", requestId: "VARCHAR", message: ANSWER };
+
+type Shape = string | { readonly [field: string]: Shape };
+
+/** A shape in DuckDB's words. */
+function typeOf(shape: Shape): string {
+  if (typeof shape === "string") return shape;
+  const fields = Object.entries(shape).map(([field, inner]) => `"${field}" ${typeOf(inner)}`);
+  return `STRUCT(${fields.join(", ")})`;
+}
+
 const columns = Object.entries(FIELDS).map(([field, [, type]]) => `'${field}': '${type}'`);
 const scanned = Object.entries(FIELDS).map(([field, [name]]) => `s."${field}" AS ${name}`);
 const names = Object.values(FIELDS).map(([name]) => name);
@@ -65,22 +105,56 @@ CREATE TABLE skein.files (
 CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
 
+export const NO_LINE = "skein_line";
+
 /**
  * The reader does not number lines. It keeps their order, so a running number does, at the price of the second thread: so
- * there are two forms. Without numbers `line` is `first_row`, and a plan that reads that column is one that needs them.
+ * there are two forms. Without numbers `line` is a field that no line has, and a plan that reads it is one that needs them.
  */
-export function scanRows({ numbered }: { readonly numbered: boolean }): string {
-  const [number, line] = numbered ? [", row_number() OVER () AS n", "s.n - f.first_row"] : ["", "f.first_row"];
+export function scanRows(form: { readonly numbered: boolean }): string {
+  const { number, line, join } = numbers(form);
   return `
 CREATE OR REPLACE VIEW scan.rows AS
-SELECT f.place, ${line} AS line, ${names.map((name) => `s.${name}`).join(", ")}
+SELECT place, ${line} AS line, ${names.join(", ")}
 FROM (
   SELECT s.file_index::BIGINT AS place${number}, ${scanned.join(", ")}
-  FROM read_ndjson(getvariable('skein_files'), columns = {${columns.join(", ")}}, records = 'true', ${READ}) s
-) s JOIN skein.files f USING (place) WHERE s.type IS NOT NULL
+  FROM read_ndjson(getvariable('skein_files'), columns = {${columns.join(", ")}, '${NO_LINE}': 'BIGINT'}, records = 'true', ${READ}) s
+)${join} WHERE type IS NOT NULL
 UNION ALL
 SELECT m.place, m.line, ${mended.join(", ")} FROM scan.mended m WHERE json_extract_string(m.json, '$.type') IS NOT NULL;
 `;
+}
+
+/**
+ * Lines with what a cost needs of them. The reader is tolerant here whether the damage is known or not: it would fail on
+ * every structure of another form. A line that it cannot read has no type, and whoever asks must ask for that first: with
+ * `skein.is_void`.
+ */
+export function scanAnswers(form: { readonly numbered: boolean }): string {
+  const { number, line, join } = numbers(form);
+  const fields = Object.keys(ANSWER_LINE).map((field) => `"${field}"`);
+  const types = Object.entries(ANSWER_LINE).map(([field, shape]) => `'${field}': '${typeOf(shape)}'`);
+  return `
+CREATE OR REPLACE VIEW scan.answers AS
+SELECT place, ${line} AS line, ${fields.join(", ")}
+FROM (
+  SELECT s.file_index::BIGINT AS place${number}, ${fields.join(", ")}
+  FROM read_ndjson(getvariable('skein_files'), columns = {${types.join(", ")}, '${NO_LINE}': 'BIGINT'}, records = 'true', format = 'newline_delimited',
+    ignore_errors = true, maximum_object_size = getvariable('skein_line_bytes')) s
+)${join}
+UNION ALL
+SELECT place, line, unnest(json_transform(json, '${JSON.stringify(ANSWER_LINE)}')) FROM scan.mended;
+`;
+}
+
+function numbers({ numbered }: { readonly numbered: boolean }) {
+  return numbered
+    ? {
+        number: ", row_number() OVER () AS n",
+        line: "n - first_row",
+        join: " JOIN (SELECT place, first_row FROM skein.files) USING (place)",
+      }
+    : { number: `, s.${NO_LINE}`, line: NO_LINE, join: "" };
 }
 
 /** Every line of every file, whether the copy has it or not. It may be JSON and no object: that is damage. */
@@ -95,6 +169,10 @@ FROM (
 
 export const SCAN_MACROS = `
 CREATE MACRO skein.time(text) AS TRY_CAST(text AS TIMESTAMP);
+-- Whether a line is none that can be read. While the damage is not known that fails the statement, as a strict reader does.
+CREATE MACRO skein.is_void(type) AS CASE WHEN type IS NOT NULL THEN false
+  WHEN getvariable('skein_tolerant') THEN true ELSE error('JSON that cannot be read') END;
+CREATE MACRO skein.inner_line(json) AS json_transform(json, '${JSON.stringify(INNER_LINE)}');
 CREATE MACRO skein.is_true(text) AS coalesce(text = 'true', false);
 
 -- The text of a tool's result: a string, or what its blocks say.

@@ -3,7 +3,7 @@ import { CLAUDE_TABLES } from "./claude-tables.ts";
 import { SCAN_TABLES, scanPieces } from "./pieces.ts";
 import { PLATFORM_TABLES } from "./platform-tables.ts";
 import { PRICES_SQL } from "./prices.ts";
-import { FILES, OBJECTS, SCAN_MACROS, scanRows } from "./scan.ts";
+import { FILES, OBJECTS, SCAN_MACROS, scanAnswers, scanRows } from "./scan.ts";
 import { SEED_TABLES } from "./seed-tables.ts";
 
 /** Before any file is known. */
@@ -12,7 +12,8 @@ CREATE SCHEMA skein; CREATE SCHEMA scan; CREATE SCHEMA claude;
 ${FILES}${SCAN_TABLES}${SCAN_MACROS}${PRICES_SQL}`;
 
 /** What reads transcripts in place. A view is bound when it is made, which takes time: nothing makes it in vain. */
-export const scanSql = (form: { readonly numbered: boolean }): string => `${scanRows(form)}${scanPieces(form)}`;
+export const scanSql = (form: { readonly numbered: boolean }): string =>
+  `${scanRows(form)}${scanAnswers(form)}${scanPieces(form)}`;
 
 /** The tables that people ask, once the pieces are there. */
 export const TABLES = `${OBJECTS}${SEED_TABLES}${CLAUDE_TABLES}${PLATFORM_TABLES}`;
