@@ -36,3 +36,4 @@ export * from "./state.ts";
 export * from "./store.ts";
 export * from "./subagents.ts";
 export * from "./tool.ts";
+export * from "./usage.ts";

@@ -5,6 +5,7 @@ import { createMemoryRecords } from "./memory-records.ts";
 import { type SessionTables, applyChanges, checkChanges, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
 import { project } from "./projection.ts";
 import { countSessions, listSessions, sortKey } from "./session-list.ts";
+import { addedUsage } from "./usage.ts";
 import type { AppendOptions, Appended, Claim, ClaimOptions, Lease, Snapshot, Store } from "./store.ts";
 
 interface Head {
@@ -186,6 +187,9 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
         [...heads.values()].map(({ tables }) => tables.session),
         filter,
       );
+    },
+    usage(query) {
+      return addedUsage(this, query);
     },
     messages: async (sessionId, options = {}) => pageOfMessages(headOf(sessionId, options.tenant).tables, options),
     runs: async (sessionId, options = {}) => pageOfRuns(headOf(sessionId, options.tenant).tables, options),

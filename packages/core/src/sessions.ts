@@ -14,6 +14,7 @@ import {
   type Run,
   type Session,
   Tags,
+  type UsageRow,
   Uuid,
   createIds,
   isKnownError,
@@ -28,6 +29,7 @@ import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
 import { type SessionState, emptyState } from "./state.ts";
+import type { UsageQuery } from "./usage.ts";
 import type { AppendOptions, Appended, Page, PageOptions, SessionFilter, SessionQuery, Store } from "./store.ts";
 
 export interface SessionsDeps {
@@ -136,6 +138,7 @@ export interface Sessions {
   get(sessionId: string): Promise<Session>;
   list(query?: Omit<SessionQuery, "tenant">): Promise<Page<Session>>;
   count(filter?: Omit<SessionFilter, "tenant">): Promise<number>;
+  usage(query: Omit<UsageQuery, "tenant">): Promise<readonly UsageRow[]>;
   messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
   /** The messages with their blocks, as the model and people see them. */
   transcript(sessionId: string): Promise<readonly Message[]>;
@@ -335,6 +338,7 @@ export function createSessions({
     get,
     list: (query = {}) => store.list({ ...query, tenant }),
     count: (filter = {}) => store.count({ ...filter, tenant }),
+    usage: (query) => store.usage({ ...query, tenant }),
     messages: (sessionId, options = {}) => store.messages(sessionId, { ...options, tenant }),
     transcript: async (sessionId) => (await state(sessionId)).transcript,
     runs: (sessionId, options = {}) => store.runs(sessionId, { ...options, tenant }),

@@ -1,7 +1,8 @@
-import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session } from "@skein/protocol";
+import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session, UsageRow } from "@skein/protocol";
 import type { NewsListener } from "./followers.ts";
 import type { PlatformStatus } from "./projection.ts";
 import type { Records } from "./records.ts";
+import type { UsageQuery } from "./usage.ts";
 
 /** The right to drive one session for a while. Nobody else writes driver's facts to it meanwhile. */
 export interface Lease {
@@ -162,6 +163,8 @@ export interface Store {
   get(sessionId: string, options?: { readonly tenant?: string }): Promise<Session | undefined>;
   list(query: SessionQuery): Promise<Page<Session>>;
   count(filter: SessionFilter): Promise<number>;
+  /** What runs used, added up by day, model, agent or session. In no order. */
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** Seed 004's rows, oldest first. */
   messages(sessionId: string, options?: PageOptions): Promise<Page<MessageRow>>;
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;

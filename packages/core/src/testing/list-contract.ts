@@ -1,5 +1,7 @@
+import type { UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createSessions } from "../sessions.ts";
+import { addedUsage } from "../usage.ts";
 import type { Bench } from "./bench.ts";
 import { pages } from "./projection-contract.ts";
 import { createScript, scriptedAgent } from "./script.ts";
@@ -147,4 +149,47 @@ export function describeLists(bench: () => Bench): void {
       .items;
     expect(latest?.id).toBe(elsewhere.id);
   });
+
+  test("adds up what runs used by day, model, agent and session, between two moments", async () => {
+    const { store, ids } = bench();
+    const done = await bench().created();
+    await done.toolTurn("one");
+    await done.toolTurn("two");
+    const other = await createSessions({ store, ids }).create({ ...agent, id: ids() });
+    await createScript({ store, ids, sessionId: other.id }).toolTurn("three");
+    const waiting = await bench().created();
+    const { runId, messageId } = await waiting.prompt("not answered yet");
+    const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
+    await waiting.append([{ event_type: "session.started", data: started }], { lease: await waiting.claim() });
+    const foreign = await bench().created({ tenant: "other" });
+    await foreign.prompt("of another tenant");
+
+    const [later, earlier] = (await store.runs(done.sessionId)).items;
+    const bounds = { from: earlier?.started_at ?? "", to: later?.started_at ?? "" };
+    for (const by of ["day", "model", "agent", "session"] as const)
+      for (const query of [
+        {},
+        { agentId: other.agent_id },
+        bounds,
+        { to: bounds.from },
+        { from: "2999-01-01T00:00:00.000Z" },
+      ]) {
+        const asked = { tenant: "default", by, ...query };
+        expect(sorted(await store.usage(asked))).toEqual(sorted(await addedUsage(store, asked)));
+      }
+    const bySession = sorted(await store.usage({ tenant: "default", by: "session" }));
+    expect(bySession.map(({ key, runs }) => [key, runs])).toEqual(
+      [
+        [done.sessionId, 2],
+        [other.id, 1],
+        [waiting.sessionId, 1],
+      ].sort(),
+    );
+    expect(bySession.some(({ output_tokens }) => output_tokens > 0)).toBe(true);
+    expect(await store.usage({ tenant: "nobody", by: "day" })).toEqual([]);
+  });
+}
+
+function sorted(rows: readonly UsageRow[]): readonly UsageRow[] {
+  return rows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }

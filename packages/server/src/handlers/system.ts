@@ -2,7 +2,6 @@ import { ApiError } from "../api-error.ts";
 import type { Call, Handlers, Raw } from "../call.ts";
 import { openApi } from "../openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../pages.ts";
-import { usageOf } from "../usage.ts";
 
 /** What the server says about itself. */
 export const systemHandlers = {
@@ -36,8 +35,14 @@ export const systemHandlers = {
     const payload = shared.metrics.text({ streams: shared.streams.size });
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
-  async usage({ query }, call) {
-    return { data: await usageOf(call.sessions, query) };
+  async usage({ query: { group_by, from, to, agent_id } }, { sessions }) {
+    const rows = await sessions.usage({
+      by: group_by,
+      ...(agent_id !== undefined && { agentId: agent_id }),
+      ...(from !== undefined && { from: new Date(from).toISOString() }),
+      ...(to !== undefined && { to: new Date(to).toISOString() }),
+    });
+    return { data: rows.toSorted((a, b) => (a.key < b.key ? 1 : -1)) };
   },
 } satisfies Partial<Handlers>;
 

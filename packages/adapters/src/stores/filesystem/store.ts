@@ -6,6 +6,7 @@ import {
   type Store,
   checkAppend,
   createFollowers,
+  addedUsage,
   countSessions,
   listSessions,
   pageOfMessages,
@@ -154,7 +155,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   // Usually there is little or nothing to do. A large store whose documents are all missing need not wait for them.
   await atMost(DOCUMENTS_AT_OPEN, documents.settle());
 
-  return {
+  const store: FilesystemStore = {
     append,
     read: async (sessionId, { tenant, after = 0, limit } = {}) => heads.read(openHead(sessionId, tenant), after, limit),
     async *follow(sessionId, { tenant, after = 0 }, signal) {
@@ -192,6 +193,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
       checkOpen();
       return countSessions(heads.newest(), filter);
     },
+    usage: (query) => addedUsage(store, query),
     messages: async (sessionId, options = {}) =>
       pageOfMessages((await heads.log(openHead(sessionId, options.tenant))).tables, options),
     runs: async (sessionId, options = {}) =>
@@ -233,6 +235,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     },
     close,
   };
+  return store;
 }
 
 /** Waits for work that may fail, and goes on without it after a while. */

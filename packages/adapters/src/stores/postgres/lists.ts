@@ -1,5 +1,13 @@
-import { type Page, type PageOptions, type SessionFilter, type SessionQuery, displayText } from "@skein/core";
-import { KnownError, type MessageRow, type Run, type Session } from "@skein/protocol";
+import {
+  type Page,
+  type PageOptions,
+  type SessionFilter,
+  type SessionQuery,
+  type UsageQuery,
+  displayText,
+} from "@skein/core";
+import { KnownError, type MessageRow, type Run, type Session, type UsageRow } from "@skein/protocol";
+import { USAGE_COUNTERS, USAGE_KEYS } from "../sql/usage.ts";
 import type { Connections, Statement, TextRow } from "./connections.ts";
 import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
 
@@ -37,6 +45,27 @@ export async function countSessions(connections: Connections, filter: SessionFil
   const text = `select count(*)::integer as count from ${tables} where ${where.join(" and ")}`;
   const [row] = await connections.query(statement("count", used, text), values);
   return Number(row?.[0]);
+}
+
+export async function usageOf(
+  connections: Connections,
+  { tenant, by, agentId, from, to }: UsageQuery,
+): Promise<readonly UsageRow[]> {
+  const key = by === "day" ? "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')" : USAGE_KEYS[by];
+  const rows = await connections.query(
+    {
+      text: `select ${key}, count(*), ${USAGE_COUNTERS.map((name) => `sum(r.${name})`).join(", ")}
+        from skein.sessions s join skein.runs r on r.session_id = s.id
+        where s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
+          and ($3::timestamptz is null or r.started_at >= $3) and ($4::timestamptz is null or r.started_at < $4)
+        group by 1`,
+    },
+    [tenant, agentId ?? null, from ?? null, to ?? null],
+  );
+  return rows.map(([name, runs, ...sums]) => {
+    const counters = USAGE_COUNTERS.map((counter, at) => [counter, Number(sums[at])]);
+    return { key: name, runs: Number(runs), ...Object.fromEntries(counters) } as UsageRow;
+  });
 }
 
 /**

@@ -11,7 +11,7 @@ import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
 import { randomBytes } from "node:crypto";
 import { createAppend } from "./append.ts";
 import { type Statement, type TextRow, createConnections } from "./connections.ts";
-import { countSessions, listSessions, pageOfMessages, pageOfRuns } from "./lists.ts";
+import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
 import { createNews } from "./news.ts";
 import { createPostgresRecords } from "./records.ts";
@@ -200,6 +200,7 @@ export async function createPostgresStore({
     },
     list: (sessionQuery) => listSessions(connections, sessionQuery),
     count: (filter) => countSessions(connections, filter),
+    usage: (query) => usageOf(connections, query),
     async messages(sessionId, options = {}) {
       await mustExist(sessionId, options.tenant);
       return pageOfMessages(connections, sessionId, options);

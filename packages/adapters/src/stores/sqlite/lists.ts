@@ -1,4 +1,6 @@
-import type { SessionFilter, SessionQuery } from "@skein/core";
+import type { SessionFilter, SessionQuery, UsageQuery } from "@skein/core";
+import type { UsageRow } from "@skein/protocol";
+import { USAGE_COUNTERS, USAGE_KEYS } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
 import type { SessionCache, SessionPage } from "./session-cache.ts";
 
@@ -37,6 +39,24 @@ export function listSessions(
 export function countSessions(db: Database, filter: SessionFilter): number {
   const { from, where, values } = selection(filter);
   return Number(db.get(`select count(*) as n from ${from} where ${where.join(" and ")}`, ...values)?.["n"]);
+}
+
+export function usageOf(db: Database, { tenant, by, agentId, from, to }: UsageQuery): readonly UsageRow[] {
+  const bounds = [
+    ["s.agent_id = ?", agentId],
+    ["r.started_at >= ?", from],
+    ["r.started_at < ?", to],
+  ] as const;
+  const given = bounds.filter(([, value]) => value !== undefined);
+  const rows = db.all(
+    `select ${by === "day" ? "substr(r.started_at, 1, 10)" : USAGE_KEYS[by]} as key, count(*) as runs,
+      ${USAGE_COUNTERS.map((name) => `sum(r.${name}) as ${name}`).join(", ")}
+    from sessions s cross join runs r on r.session_id = s.id
+    where ${["s.tenant = ?", ...given.map(([condition]) => condition)].join(" and ")} group by 1`,
+    tenant,
+    ...given.map(([, value]) => value as string),
+  );
+  return rows as unknown as readonly UsageRow[];
 }
 
 interface Selection {

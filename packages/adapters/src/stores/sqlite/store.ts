@@ -11,7 +11,7 @@ import {
 import { FACT_VERSION, type Session } from "@skein/protocol";
 import { type Database, openDatabase } from "./database.ts";
 import { type Head, createLog } from "./log.ts";
-import { SESSION, countSessions, listSessions } from "./lists.ts";
+import { SESSION, countSessions, listSessions, usageOf } from "./lists.ts";
 import { createSqliteRecords } from "./records.ts";
 import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
 import { createSessionCache } from "./session-cache.ts";
@@ -133,6 +133,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       return page;
     },
     count: async (filter) => countSessions(db, filter),
+    usage: async (query) => usageOf(db, query),
     async messages(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor = "0" } = {}) {
       log.head(sessionId, tenant);
       const rows = db.all(

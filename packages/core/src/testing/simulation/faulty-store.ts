@@ -90,6 +90,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
     get: (sessionId, options) => call(`get ${world.alias(sessionId)}`, () => store.get(sessionId, options)),
     list: (query) => call("list", () => store.list(query)),
     count: (filter) => call("count", () => store.count(filter)),
+    usage: (query) => call("usage", () => store.usage(query)),
     messages: (sessionId, options) => call("messages", () => store.messages(sessionId, options)),
     runs: (sessionId, options) => call("runs", () => store.runs(sessionId, options)),
     awaits: (sessionId, options) => call("awaits", () => store.awaits(sessionId, options)),
