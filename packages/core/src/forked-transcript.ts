@@ -144,6 +144,8 @@ function placesOf(said: readonly Entry[], message: Message): readonly number[] {
   const calls = new Set([...callIds(message.content), ...resultIds(message.content)]);
   const isOwn = (entry: Entry): boolean =>
     entry["uuid"] === message.id ||
+    // A prompt that came in the middle of a turn hangs on the result that it was read with.
+    (entry["attachment"] as JsonObject | undefined)?.["source_uuid"] === message.id ||
     (entry["type"] === message.role &&
       [...callIds(contentOf(entry)), ...resultIds(contentOf(entry))].some((id) => calls.has(id)));
   const answers = new Set(said.filter(isOwn).flatMap(answerOf));

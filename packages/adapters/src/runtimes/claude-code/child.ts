@@ -12,7 +12,7 @@ import type {
   SpawnedProcess,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
-import type { Fact } from "@skein/protocol";
+import type { Content, Fact } from "@skein/protocol";
 import { writeBackups } from "./backups.ts";
 import type { ChildTerms, GuardedChild } from "./child/index.ts";
 import { markFolder, removeTraces } from "./traces.ts";
@@ -100,6 +100,9 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "StructuredOutput",
 ]);
 
+/** Whether a call may change something: then it begins only when the log knows it. */
+export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(toolName);
+
 const MAXIMUM_LATE = 100;
 
 /** Seconds. The log decides how long a call waits for its place, not a clock. */
@@ -162,7 +165,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
           hooks: [
             async (input, toolUseId) => {
               if (input.hook_event_name !== "PreToolUse" || input.agent_id !== undefined) return {};
-              if (!toolUseId || WITHOUT_EFFECT.has(input.tool_name)) return {};
+              if (!toolUseId || !hasEffect(input.tool_name)) return {};
               return (await driver?.begins(toolUseId)) ? {} : NOT_RECORDED;
             },
           ],
@@ -253,6 +256,17 @@ async function gone(problem: string, process: ReturnType<Spawn> | undefined): Pr
   const message = end.stderr === "" ? end.message : `${end.message} Its last words were: ${end.stderr}`;
   if (end.cause === "message_too_large") return { code: "buffer_exceeded", message };
   return { code: end.cause === "quiet" || end.cause === "start_timeout" ? "runtime_silent" : "runtime_died", message };
+}
+
+/** A message of the user. With `next` it is read within the turn that is under way, with the next result of a call. */
+export function userMessage(uuid: string, content: Content, priority?: "next"): SDKUserMessage {
+  return {
+    ...(priority && { priority }),
+    type: "user",
+    uuid: uuid as ReturnType<typeof crypto.randomUUID>,
+    parent_tool_use_id: null,
+    message: { role: "user", content: content as string },
+  };
 }
 
 /** The messages for a child, as the SDK takes them. */

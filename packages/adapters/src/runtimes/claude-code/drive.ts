@@ -1,16 +1,8 @@
 import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered, snapshotOf } from "@skein/core";
 import { textOf } from "@skein/protocol";
+import { userMessage } from "./child.ts";
 import { createLog } from "./log.ts";
-import {
-  type Drive,
-  type DriveDeps,
-  type Manned,
-  cannotStart,
-  childFor,
-  prepareNext,
-  turn,
-  userMessage,
-} from "./manned.ts";
+import { type Drive, type DriveDeps, type Manned, cannotStart, childFor, prepareNext, turn } from "./manned.ts";
 import { rewind } from "./rewind.ts";
 import { takeUp } from "./take-up.ts";
 import type { TurnEnd } from "./turn.ts";

@@ -58,6 +58,9 @@ export function emitSaid(said: Said, state: SessionState, emit: Emit, now: numbe
       });
     case "reply":
       return emitReply(said, state, emit);
+    case "steered":
+      if (state.queue.some(({ message_id }) => message_id === said.messageId)) emit(entered(state, said.messageId));
+      return;
     case "results":
       for (const result of said.results) emitResult(result, state, emit, "committed");
       return;

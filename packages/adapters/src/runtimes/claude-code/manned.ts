@@ -1,5 +1,5 @@
 import type { Claimed, Lease, Live, QueuedPrompt, SessionState, StateCache, Store } from "@skein/core";
-import { ClaudeOptions, type Content, type Ids, isKnownError } from "@skein/protocol";
+import { ClaudeOptions, type Ids, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { Child, ChildStart, HookBridge } from "./child.ts";
 import type { Children } from "./children.ts";
@@ -44,15 +44,6 @@ export interface Drive {
   readonly deps: DriveDeps;
   /** How many entries the transcript had when the session was claimed. */
   readonly entriesBefore: number;
-}
-
-export function userMessage(uuid: string, content: Content) {
-  return {
-    type: "user",
-    uuid: uuid as ReturnType<typeof crypto.randomUUID>,
-    parent_tool_use_id: null,
-    message: { role: "user", content: content as string },
-  } as const;
 }
 
 /** The run ends because it cannot begin: the sentence says what to do about it. */

@@ -7,7 +7,7 @@ import type { Child } from "./child.ts";
 import { closeStrays, emitFailure, emitLost, emitSaid } from "./facts.ts";
 import type { Emit, Log } from "./log.ts";
 import { type Said, type Waiting, createListener } from "./said.ts";
-import { BACKUPS, type Entry, uuidOf } from "./transcript.ts";
+import { BACKUPS, type Entry, steeredBy, uuidOf } from "./transcript.ts";
 
 export interface RecorderDeps {
   readonly store: Store;
@@ -156,7 +156,13 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   return {
     async hear(message) {
-      const heard = listener.hear(message, now());
+      const steered = steeredIn(message);
+      const isSteering = log.state.queue.some(({ message_id, mode }) => mode === "steer" && message_id === steered);
+      // The transcript has it under its own id, when Claude Code took it in.
+      const heard: readonly Waiting[] =
+        steered !== undefined && isSteering
+          ? [{ said: { kind: "steered", messageId: steered }, uuids: [steered] }]
+          : listener.hear(message, now());
       if (heard.length === 0) return;
       for (const { said } of heard) deps.heard(said);
       waiting.push(...heard);
@@ -164,10 +170,8 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     },
     async append(entries, subpath) {
       const fresh = entries.filter((entry) => !stored.has(uuidOf(entry) ?? ""));
-      for (const entry of fresh) {
-        const uuid = uuidOf(entry);
-        if (uuid !== undefined) stored.add(uuid);
-      }
+      for (const entry of fresh)
+        for (const uuid of [uuidOf(entry), steeredBy(entry)]) if (uuid !== undefined) stored.add(uuid);
       if (fresh.length === 0) return;
       changes.noteEntries(fresh);
       const facts = [appended(fresh, subpath), ...backups(fresh)];
@@ -222,6 +226,14 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       gates.clear();
     },
   };
+}
+
+/** The prompt that Claude Code begins to look at. The SDK sends this without naming it among its messages. */
+function steeredIn(message: SDKMessage): string | undefined {
+  const { type, state, command_uuid } = message as { type: string; state?: unknown; command_uuid?: unknown };
+  return type === "command_lifecycle" && state === "started" && typeof command_uuid === "string"
+    ? command_uuid
+    : undefined;
 }
 
 /** An answer that asks for nothing: the end of the run follows it at once. */

@@ -14,6 +14,8 @@ export type Said =
       readonly stopReason: string | null;
       readonly durationMs: number;
     }
+  /** A prompt was taken into the turn that was under way. */
+  | { readonly kind: "steered"; readonly messageId: string }
   | { readonly kind: "results"; readonly results: readonly CallResult[] }
   | {
       readonly kind: "subagent";

@@ -1,12 +1,13 @@
 import type { RunState, SessionState } from "@skein/core";
 import type { ContentBlock } from "@skein/protocol";
+import { userMessage } from "./child.ts";
 import { GO_ON } from "./environment.ts";
 import { UNKNOWN, closeStrays, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
 import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn, soundPart } from "./interrupted.ts";
 import type { Emit, Make } from "./log.ts";
-import { type Drive, cannotStart, childFor, turn, userMessage } from "./manned.ts";
+import { type Drive, cannotStart, childFor, turn } from "./manned.ts";
 import type { Said } from "./said.ts";
-import { type Entry, type Transcript, blocksIn, readTranscript } from "./transcript.ts";
+import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
 
 /** Taken up so often without getting any further, the run itself must be what kills its workers. */
@@ -118,6 +119,7 @@ function close(transcript: Transcript, fence: number, now: () => number): Make {
       );
     }
     emitEntries(emit, entries);
+    emitSteered(state, emit, transcript, now());
     if (run.cancelRequested || state.queue.some(({ mode }) => mode === "interrupt")) {
       const message = run.cancelReason ?? "The run was cancelled.";
       return emitFailure(state, emit, { stopReason: "cancelled", error: { code: "cancelled", message }, now: now() });
@@ -130,6 +132,13 @@ function close(transcript: Transcript, fence: number, now: () => number): Make {
     if (reply) emitSaid(reply, state, emit, now());
     if (hasAnswered(state)) emitCompletion(state, emit, now());
   };
+}
+
+/** Prompts that Claude Code had taken into the turn. */
+function emitSteered(state: SessionState, emit: Emit, transcript: Transcript, now: number): void {
+  const steered = new Set((transcript.get("") ?? []).flatMap((entry) => steeredBy(entry) ?? []));
+  for (const { message_id } of [...state.queue])
+    if (steered.has(message_id)) emitSaid({ kind: "steered", messageId: message_id }, state, emit, now);
 }
 
 /** The model has said its last word: only the end of the run was not written down. */

@@ -26,6 +26,15 @@ export function uuidOf(entry: JsonObject): string | undefined {
   return typeof entry["uuid"] === "string" ? entry["uuid"] : undefined;
 }
 
+/** The prompt that Claude Code took into a turn that was under way, if this is the entry that says so. */
+export function steeredBy(entry: JsonObject): string | undefined {
+  const { type, source_uuid } = (entry["attachment"] ?? {}) as {
+    readonly type?: unknown;
+    readonly source_uuid?: unknown;
+  };
+  return type === "queued_command" && typeof source_uuid === "string" ? source_uuid : undefined;
+}
+
 /** The blocks of an entry that carries a message. */
 export function blocksIn(entry: JsonObject): readonly JsonObject[] {
   const message = entry["message"] as { readonly content?: unknown } | undefined;

@@ -1,7 +1,7 @@
 import { LEASE_LOST, type Lease, type LeaseClock, type Live, type Store } from "@skein/core";
 import { type Ids, isKnownError } from "@skein/protocol";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
-import type { Child, HookBridge } from "./child.ts";
+import { type Child, type HookBridge, hasEffect, userMessage } from "./child.ts";
 import { createDrafts } from "./drafts.ts";
 import { spentOut } from "./facts.ts";
 import type { Log } from "./log.ts";
@@ -60,6 +60,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const drafts = createDrafts(live, sessionId, { runId: turn.runId, step: log.state.run?.step ?? 0 });
   const control = { ...log.state.control };
   const timers: NodeJS.Timeout[] = [];
+  /** Prompts that the child was given in the middle of its turn. */
+  const handed = new Set<string>();
   let over = false;
   let interrupted = false;
   let firstWord: NodeJS.Timeout | undefined;
@@ -84,6 +86,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function finish(how: TurnEnd): void {
     if (over) return;
     over = true;
+    // It would begin a turn of its own with a prompt that came too late for this one, and nobody would follow it.
+    if (log.state.queue.some(({ message_id }) => handed.has(message_id))) child.kill();
     child.detach();
     live.clear(sessionId);
     end.resolve(how);
@@ -123,9 +127,24 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     fail("interrupted", sentence).catch(abandon);
   }
 
+  /**
+   * Hands over prompts that are for this turn. Claude Code reads them with the next result of a call: so they wait for a
+   * call, and if none comes, for a run of their own.
+   */
+  function steer(): void {
+    const { run, queue } = log.state;
+    if (interrupted || !run?.calls.some(({ phase, name }) => phase !== "done" && hasEffect(name))) return;
+    for (const { mode, message_id, content } of queue) {
+      if (mode !== "steer" || handed.has(message_id)) continue;
+      handed.add(message_id);
+      child.send(userMessage(message_id, content, "next"));
+    }
+  }
+
   /** Looks at what came from outside. */
   function react(): void {
     if (over) return;
+    steer();
     recorder.openGates();
     questions.wake();
     const { run, queue } = log.state;

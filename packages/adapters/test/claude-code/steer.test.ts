@@ -1,0 +1,93 @@
+/** A prompt that steers reaches the turn that is under way; nothing of it is lost or said twice. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type World, claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
+
+const RED = "Use the red yarn.";
+
+/** How often the model was told it, in its last request. */
+function times(world: World): number {
+  return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
+}
+
+/** A session in the middle of a call that ends when `go` is called. */
+async function working(world: World) {
+  const command = "touch begun; while ! test -e go; do sleep 0.05; done; echo gone";
+  const { sessionId, runId } = await world.sessions.begin(
+    claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
+    play({ text: "Working.", tools: [{ name: "Bash", input: { command } }] }, { text: "It said: $LAST" }),
+  );
+  await until(async () => only(await world.sessions.events(sessionId), "tool.started").length > 0);
+  return { sessionId, runId, go: () => writeFileSync(join(world.cwd, "go"), "") };
+}
+
+test("the model reads it with the next result, in the same run; a resumed session knows it", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const { sessionId, runId, go } = await working(world);
+  const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
+  // Claude Code writes down that it has the prompt.
+  await until(async () =>
+    JSON.stringify(only(await world.sessions.events(sessionId), "transcript.appended")).includes(RED),
+  );
+  go();
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("It said: gone");
+  const order = events.flatMap((event) =>
+    event.event_type === "message.created" ? [event.data.message_id === messageId ? "steer" : event.data.role] : [],
+  );
+  expect(order).toEqual(["user", "assistant", "user", "steer", "assistant"]);
+  expect(times(world)).toBe(1);
+  const state = await world.sessions.state(sessionId);
+  expect(state.queue).toEqual([]);
+  expect(state.runs).toBe(1);
+
+  process.kill(pids[0] ?? 0, "SIGKILL");
+  await until(() => !isAlive(pids[0]));
+  await world.again(sessionId, play({ text: "Red it is." }));
+  expect(times(world)).toBe(1);
+
+  const fork = await world.sessions.fork(sessionId, { messageId });
+  await world.again(fork.id, play({ text: "Red here, too." }));
+  expect(times(world)).toBe(1);
+}, 60_000);
+
+test("in a turn without calls it waits for a run of its own", async () => {
+  const world = await createWorld();
+  const { sessionId, runId } = await world.sessions.begin(
+    claudeAgent({ cwd: world.cwd }),
+    play({ text: "Word. ".repeat(10), chunk: 6, chunkDelayMs: 100 }),
+  );
+  await until(() => world.requests().length > 0);
+  const steering = await world.sessions.prompt(sessionId, {
+    content: `${RED} ${play({ text: "Red." })}`,
+    mode: "steer",
+  });
+  await world.ended(sessionId, runId);
+  const events = await world.ended(sessionId, steering.runId);
+  expect(only(events, "session.completed")[0]?.data.final_response).toBe("Red.");
+  expect(times(world)).toBe(1);
+}, 60_000);
+
+test("a worker that loses its session with it in hand loses nothing, and says nothing twice", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const { sessionId, runId } = await working(world);
+  const steering = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
+  await until(async () =>
+    JSON.stringify(only(await world.sessions.events(sessionId), "transcript.appended")).includes(RED),
+  );
+  const claim = await world.takeAway(sessionId);
+  await until(() => !isAlive(pids[0]));
+  await world.store.release(claim.lease, { seen: claim.lastSequence, dueAt: Date.now() });
+  await world.ended(sessionId, runId);
+  await until(async () => (await world.sessions.state(sessionId)).queue.length === 0);
+  await until(async () => (await world.sessions.get(sessionId)).status === "idle");
+  const entered = only(await world.sessions.events(sessionId), "message.created").filter(
+    ({ data }) => data.message_id === steering.messageId,
+  );
+  expect(entered).toHaveLength(1);
+  await world.again(sessionId, play({ text: "Red it is." }));
+  expect(times(world)).toBe(1);
+}, 60_000);
