@@ -137,7 +137,7 @@ function close(transcript: Transcript, fence: number, now: () => number): Make {
 /** Prompts that Claude Code had taken into the turn. */
 function emitSteered(state: SessionState, emit: Emit, transcript: Transcript, now: number): void {
   const steered = new Set((transcript.get("") ?? []).flatMap((entry) => steeredBy(entry) ?? []));
-  for (const { message_id } of [...state.queue])
+  for (const { message_id } of state.queue)
     if (steered.has(message_id)) emitSaid({ kind: "steered", messageId: message_id }, state, emit, now);
 }
 
