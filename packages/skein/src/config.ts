@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 
 /** Everything that comes from the environment, read once. Nothing below this file looks at `process.env`. */
@@ -45,8 +45,8 @@ export interface ClaudeConfig {
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return Object.freeze({
     storeUrl: env["SKEIN_STORE_URL"] || undefined,
-    dataDir: env["SKEIN_DATA_DIR"] || join(homedir(), ".skein"),
-    cacheDir: env["SKEIN_CACHE_DIR"] || join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "skein"),
+    dataDir: env["SKEIN_DATA_DIR"] || join(home(), ".skein"),
+    cacheDir: env["SKEIN_CACHE_DIR"] || join(env["XDG_CACHE_HOME"] || join(home(), ".cache"), "skein"),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     port: env["SKEIN_PORT"] || undefined,
@@ -68,6 +68,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
+}
+
+/** An empty HOME would put everything into the working folder. */
+function home(): string {
+  return homedir() || userInfo().homedir;
 }
 
 function listIn(text: string | undefined): readonly string[] {

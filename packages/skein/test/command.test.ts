@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { readConfig } from "../src/config.ts";
 
 const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 
@@ -18,6 +20,16 @@ test("the help names every command and shows examples", () => {
   expect(skein("help").stdout).toBe(stdout);
 });
 
+test.each(["serve", "keys", "doctor", "run", "chat", "adopt", "sql", "mcp", "history"])(
+  "skein %s --help shows how it is called, on stdout",
+  (command) => {
+    const { status, stdout, stderr } = skein(command, "--help");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`skein ${command}`));
+    expect(stdout).toMatch(/--/);
+  },
+);
+
 test("--version prints a version and nothing else", () => {
   expect(skein("--version")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
@@ -25,9 +37,31 @@ test("--version prints a version and nothing else", () => {
 test.each([
   ["an unknown command", ["frobnicate"], /no command "frobnicate"/],
   ["an unknown option", ["serve", "--prot", "1"], /--prot/],
+  ["a word that doctor does not know", ["doctor", "everything"], /Expected no words/],
   ["a port over 65535", ["serve", "--port", "65536"], /0 \(a free one\) to 65535/],
 ])("%s is answered with a sentence and exit code 2", (_, args, sentence) => {
   const { status, stdout, stderr } = skein(...args);
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toMatch(sentence);
+});
+
+test("a data folder that cannot be made is a sentence, for the server and for doctor", () => {
+  const { status, stderr } = skein("serve", "--port", "0", "--data", join(bin, "data"));
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/no folder\.\n$/);
+  expect(stderr).not.toMatch(/^\s+at /m);
+  const looked = skein("doctor", "--data", bin);
+  expect(looked.status).toBe(1);
+  expect(looked.stdout).toMatch(/wrong {2}data .* is a file\. SKEIN_DATA_DIR or --data must name a folder\./);
+});
+
+test("an empty HOME puts nothing into the working folder", () => {
+  const home = process.env["HOME"];
+  process.env["HOME"] = "";
+  try {
+    expect(isAbsolute(readConfig({}).dataDir)).toBe(true);
+  } finally {
+    if (home === undefined) delete process.env["HOME"];
+    else process.env["HOME"] = home;
+  }
 });

@@ -11,6 +11,7 @@ import { sdkProblem } from "../serve/claude.ts";
 import { loadCode } from "../serve/config-file.ts";
 import { checkModel } from "../serve/model-check.ts";
 import { type ServeSettings, serveSettings } from "../serve/settings.ts";
+import { type CommandHelp, helpOf } from "../terminal/command-help.ts";
 
 /** One thing that was looked at. */
 interface Finding {
@@ -18,6 +19,21 @@ interface Finding {
   readonly state: "ok" | "note" | "wrong";
   readonly says: string;
 }
+
+const HELP: CommandHelp = {
+  name: "doctor",
+  words: "",
+  summary:
+    "Look at everything that a server needs, change nothing, and say what to do. Takes the options of `skein serve`.",
+  options: [
+    ["port", "N", "The port that the server would listen on"],
+    ["host", "ADDRESS", "The address that it would listen on"],
+    ["store", "URL", "Its store"],
+    ["data", "FOLDER", "Its data folder"],
+    ["config", "FILE", "Its agents and tools in code"],
+  ],
+  examples: ["skein doctor", "skein doctor --store postgres://localhost/skein"],
+};
 
 /** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
 export async function doctor(args: readonly string[]): Promise<number> {
@@ -27,8 +43,17 @@ export async function doctor(args: readonly string[]): Promise<number> {
     port: { type: "string" },
     host: { type: "string" },
     config: { type: "string" },
+    help: { type: "boolean", short: "h" },
   });
   if (!parsed) return 2;
+  if (parsed.values.help) {
+    process.stdout.write(helpOf(HELP));
+    return 0;
+  }
+  if (parsed.positionals.length > 0) {
+    console.error('Expected no words. "skein doctor --help" shows how it is called.');
+    return 2;
+  }
   const findings = await findingsOf(parsed.values);
   for (const { what, state, says } of findings) console.log(`${state.padEnd(5)}  ${what.padEnd(8)}  ${says}`);
   return findings.some(({ state }) => state === "wrong") ? 1 : 0;
@@ -64,7 +89,10 @@ function folder({ dataDir }: ServeSettings): Finding {
   } catch {
     return { what, state: "wrong", says: `${dataDir} cannot be written by this user.` };
   }
-  const open = (statSync(dataDir).mode & 0o077) !== 0;
+  const found = statSync(dataDir);
+  if (!found.isDirectory())
+    return { what, state: "wrong", says: `${dataDir} is a file. SKEIN_DATA_DIR or --data must name a folder.` };
+  const open = (found.mode & 0o077) !== 0;
   return open
     ? { what, state: "note", says: `${dataDir} can be read by other users. The next start closes it (0700).` }
     : { what, state: "ok", says: dataDir };

@@ -5,8 +5,22 @@ import { parsedArgs } from "../main.ts";
 import { openStore } from "../open-store.ts";
 import { hookSecret } from "../serve/hook-secret.ts";
 import { serveSettings } from "../serve/settings.ts";
+import { type CommandHelp, helpOf } from "../terminal/command-help.ts";
 
 const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|sql|admin[,…]] [--tenant NAME]", "skein keys revoke NAME-OR-ID" or "skein keys hook-secret [--tenant NAME]", each with --store URL or --data FOLDER where the server has them.`;
+
+const HELP: CommandHelp = {
+  name: "keys",
+  words: "list | make NAME | revoke NAME-OR-ID | hook-secret",
+  summary: "Make, list and revoke the API keys of a server, also while it runs; show what its hooks are signed with.",
+  options: [
+    ["scope", "SCOPES", "What a new key may: read, run, sql, admin; several with commas (default run)"],
+    ["tenant", "NAME", "Whose sessions it sees (default: default)"],
+    ["store", "URL", "The server's store (default: sqlite in the data folder)"],
+    ["data", "FOLDER", "The server's data folder (default ~/.skein)"],
+  ],
+  examples: ["skein keys make dashboard --scope read", "skein keys list", "skein keys revoke dashboard"],
+};
 
 /** `skein keys`: makes, lists and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
 export async function keys(args: readonly string[]): Promise<number> {
@@ -15,8 +29,13 @@ export async function keys(args: readonly string[]): Promise<number> {
     tenant: { type: "string", default: "default" },
     store: { type: "string" },
     data: { type: "string" },
+    help: { type: "boolean", short: "h" },
   });
   if (!parsed) return 2;
+  if (parsed.values.help) {
+    process.stdout.write(helpOf(HELP));
+    return 0;
+  }
   const [verb, name, ...rest] = parsed.positionals;
   const isAlone = verb === "list" || verb === "hook-secret";
   const wants = isAlone ? name === undefined : (verb === "make" || verb === "revoke") && name !== undefined;

@@ -66,10 +66,13 @@ async function runPrompt(call: Call): Promise<number> {
       ...(sessionId !== undefined && { sessionId }),
       ...(maxCostMicros !== undefined && { maxCostMicros }),
     };
-    if (format !== undefined) return await printText(call, agent, { prompt: prompt ?? "", format, ...options });
-    const items =
-      prompt === undefined ? agent.follow(sessionId ?? "", { signal: stop.signal }) : agent.stream(prompt, options);
-    const shown = values["json"] === true ? await printJson(screen, items) : await print(screen, items);
+    const shown =
+      format === undefined
+        ? await printItems(
+            call,
+            prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+          )
+        : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
     return await conclude(call, agent, shown ?? sessionId ?? "");
   } finally {
     stopListening();
@@ -89,29 +92,28 @@ function formatOf(values: Call["values"], prompt: string | undefined): Format | 
   return format;
 }
 
-/** The stream as text for a program; on a terminal what would act on it is shown instead. */
+/** The stream as text for a program; on a terminal what would act on it is shown instead. Answers its session. */
 async function printText(
   { screen }: Call,
   agent: Agent,
   { prompt, ...options }: RunOptions & { readonly prompt: string; readonly format: Format },
-): Promise<number> {
-  let run: { readonly error: boolean; readonly cancelled: boolean } = { error: false, cancelled: false };
-  const pieces = agent.text(prompt, {
-    ...options,
-    onEvent: (event) => {
-      if (event.event_type !== "session.failed") return;
-      run = { error: true, cancelled: event.data.outcome === "cancelled" };
-    },
-  });
-  for await (const piece of pieces) screen.out(process.stdout.isTTY ? visible(piece) : piece);
-  if (run.cancelled) return EXIT.cancelled;
-  return run.error ? EXIT.failed : EXIT.completed;
+): Promise<string | undefined> {
+  let sessionId: string | undefined;
+  const pieces = agent.text(prompt, { ...options, onEvent: (event) => (sessionId ??= event.session_id) });
+  // Frames are a line each; XML brings its own lines.
+  const ending = options.format === "xml" ? "" : "\n";
+  for await (const piece of pieces) screen.out(`${process.stdout.isTTY ? visible(piece) : piece}${ending}`);
+  return sessionId;
 }
 
 /** Without a key nobody should take the answers for a model's. */
 export function sayIfSimulated(screen: Screen, config: Call["config"]): void {
   if (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
     screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
+}
+
+function printItems({ screen, values }: Call, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  return values["json"] === true ? printJson(screen, items) : print(screen, items);
 }
 
 /** Shows every item; answers the session that they belong to. */

@@ -1,6 +1,6 @@
 import type { Sessions } from "@skein/core";
 import type { Run } from "@skein/protocol";
-import { logsOf } from "../result.ts";
+import { type AgentLog, logsOf } from "../result.ts";
 import { cost, moment, seconds } from "../terminal/amounts.ts";
 import { EXIT } from "../terminal/exit.ts";
 import {
@@ -71,7 +71,7 @@ const logs: SessionCommand = {
         ({ actionType }) => action === undefined || actionType === action,
       );
       if (call.values["json"] === true)
-        for (const row of rows) call.screen.json({ session_id: sessionId, run_id: runId, ...row });
+        for (const row of rows) call.screen.json({ session_id: sessionId, run_id: runId, ...inSeedWords(row) });
       else
         printTable(
           call.screen,
@@ -91,6 +91,19 @@ const logs: SessionCommand = {
 /** `skein runs`. */
 export function runs(args: readonly string[]): Promise<number> {
   return runGroup({ name: "runs", commands: { list, logs } }, args);
+}
+
+/** A row in the words of the seed and of the server. */
+function inSeedWords({ timestamp, ...row }: AgentLog) {
+  return {
+    timestamp,
+    step_number: row.stepNumber,
+    action_type: row.actionType,
+    action_data: row.actionData,
+    messages_count: row.messagesCount,
+    estimated_tokens: row.estimatedTokens,
+    duration_ms: row.durationMs,
+  };
 }
 
 async function* runsOf(sessions: Sessions, sessionId: string): AsyncGenerator<Run> {

@@ -1,5 +1,6 @@
 import { isKnownError } from "@skein/protocol";
 import { EXIT, UsageError } from "./exit-codes.ts";
+import { fileSentence, isFileError } from "./file-error.ts";
 
 export { EXIT, UsageError };
 
@@ -11,6 +12,6 @@ export function failureOf(error: unknown): { readonly exitCode: number; readonly
   if (isKnownError(error, "not_running", "not_awaiting", "conflict"))
     return { exitCode: EXIT.failed, message: error.message };
   if (isKnownError(error)) return { exitCode: EXIT.io, message: error.message };
-  if (error instanceof Error && "syscall" in error) return { exitCode: EXIT.io, message: error.message };
+  if (isFileError(error)) return { exitCode: EXIT.io, message: fileSentence(error) };
   return undefined;
 }

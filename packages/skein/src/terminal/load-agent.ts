@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Tool } from "@skein/core";
@@ -50,6 +51,7 @@ function changed(call: Call, options: AgentOptions): AgentOptions {
 }
 
 async function exported(file: string): Promise<object> {
+  if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
   let module: { readonly default?: unknown; readonly agent?: unknown };
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { type Sessions, type Store, createSessions } from "@skein/core";
 import { type Config, readConfig } from "../config.ts";
 import { openStore } from "../open-store.ts";
+import { type CommandHelp, helpOf } from "./command-help.ts";
 import { EXIT, UsageError, failureOf } from "./exit.ts";
 import { type Screen, createScreen } from "./screen.ts";
 import { visible } from "./visible.ts";
@@ -20,15 +21,7 @@ export interface Call {
 }
 
 /** One command about sessions: its options, its help, and what it does. */
-export interface SessionCommand {
-  /** After `skein`: `sessions show`. */
-  readonly name: string;
-  /** The words that follow it. */
-  readonly words: string;
-  readonly summary: string;
-  /** Name, argument if it takes one, and what it is for. */
-  readonly options: readonly (readonly [name: string, argument: string | null, text: string])[];
-  readonly examples: readonly string[];
+export interface SessionCommand extends CommandHelp {
   readonly run: (call: Call) => Promise<number>;
 }
 
@@ -100,13 +93,6 @@ function parsed({ options }: SessionCommand, args: readonly string[]): { values:
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
-}
-
-function helpOf({ name: command, words, summary, options, examples }: SessionCommand): string {
-  const names = options.map(([name, argument]) => `--${name}${argument === null ? "" : ` ${argument}`}`);
-  const width = Math.max(6, ...names.map(({ length }) => length));
-  const lines = options.map(([, , text], at) => `  ${(names[at] ?? "").padEnd(width)}  ${text}`);
-  return `${summary}\n\nUsage: skein ${command}${words === "" ? "" : ` ${words}`} [options]\n\nOptions:\n${[...lines, `  ${"--help".padEnd(width)}  This text`].join("\n")}\n\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}\n`;
 }
 
 /** The text of an option, if it was given. */

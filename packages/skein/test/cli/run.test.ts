@@ -182,8 +182,22 @@ describe("skein run", () => {
     expect(code).toBe(0);
     const sign = { json: "[DONE]", xml: "<content-block-text>", raw: "message_stop" }[format] ?? "";
     expect(out).toContain(sign);
+    expect(out).toMatch(/\n$/);
+    // What a program reads line by line: each frame is one.
+    if (format !== "xml")
+      for (const line of out.trim().split("\n")) if (line !== "[DONE]") expect(JSON.parse(line)).toHaveProperty("type");
     const failed = await skein(dataFolder(), "run", script([{ error: { status: 400 } }]), "--format", format);
     expect(failed.code).toBe(1);
+  });
+
+  test("--format of a run that waits says so, with the command that answers", async () => {
+    const folder = dataFolder();
+    const questions = [{ question: "Which?", header: "Pick", options: [{ label: "a" }, { label: "b" }] }];
+    const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Thanks." }]);
+    const { code, out, err } = await skein(folder, "run", prompt, "--format", "json");
+    expect(code).toBe(5);
+    expect(out).toContain('"type":"awaiting_frontend_tools"');
+    expect(err).toMatch(/skein sessions answer \S+ toolu_/);
   });
 
   test("--tools does real work in a folder", async () => {

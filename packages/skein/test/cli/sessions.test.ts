@@ -56,7 +56,7 @@ describe("with a session of two runs", () => {
     expect(out).toMatch(/ 0 +run_started /);
     expect(out).toMatch(/ 1 +run_completed /);
     const only = await json("runs", "logs", String(runs[0]?.["id"]), "--action", "run_completed");
-    expect(only).toMatchObject([{ session_id: id, actionType: "run_completed" }]);
+    expect(only).toMatchObject([{ session_id: id, action_type: "run_completed", step_number: 1 }]);
   });
 
   test("export writes every event, to stdout or to a new file that only its owner reads", async () => {
@@ -68,7 +68,8 @@ describe("with a session of two runs", () => {
     expect(await call("sessions", "export", id, "--out", file)).toMatchObject({ code: 0, out: "" });
     expect(lines(readFileSync(file, "utf8"))).toEqual(events);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await call("sessions", "export", id, "--out", file)).toMatchObject({ code: 4 });
+    const again = await call("sessions", "export", id, "--out", file);
+    expect(again).toMatchObject({ code: 4, err: `${file} is there already.\n` });
   });
 
   test("import makes another one of what export wrote, or of the server's document, and of nothing else", async () => {

@@ -1,0 +1,23 @@
+/** An error of the system about a file or a folder. */
+type FileError = Error & { readonly code: string; readonly path?: string };
+
+const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: (path) => `There is no ${path}.`,
+  EEXIST: (path) => `${path} is there already.`,
+  ENOTDIR: (path) => `${path} cannot be there: a part of that path is a file and no folder.`,
+  EISDIR: (path) => `${path} is a folder. Expected a file.`,
+  EACCES: (path) => `This user has no right to use ${path}.`,
+  EPERM: (path) => `This user has no right to use ${path}.`,
+  EROFS: (path) => `${path} is on a file system that can only be read.`,
+  ENOSPC: (path) => `The disk of ${path} is full.`,
+};
+
+export function isFileError(error: unknown): error is FileError {
+  return error instanceof Error && "syscall" in error && "code" in error;
+}
+
+/** What was wrong with it, in words. */
+export function fileSentence({ code, path, message }: FileError): string {
+  const sentence = Object.hasOwn(SENTENCES, code) ? SENTENCES[code] : undefined;
+  return sentence && path !== undefined ? sentence(path) : message;
+}
