@@ -1,11 +1,12 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { HOOK_EVENTS } from "@skein/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scripted } from "../server/world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
-import { type Frame, all, only } from "./world.ts";
+import { type Frame, all, only, open } from "./world.ts";
 
 /** Hooks of a query: the real Claude Code stops for them, a real receiver decides. */
 
@@ -21,7 +22,7 @@ let receiver: Server;
 let url: string;
 const told: Told[] = [];
 const headers: Record<string, unknown>[] = [];
-/** What the receiver answers, by the command that is asked about. */
+/** What the receiver answers, by the command that is asked about, or by the event. */
 const answers = new Map<string, object>();
 
 beforeAll(async () => {
@@ -33,7 +34,8 @@ beforeAll(async () => {
       const one = JSON.parse(body) as Told;
       told.push(one);
       headers.push(request.headers);
-      response.end(JSON.stringify(answers.get(String(one.tool_input?.["command"])) ?? {}));
+      const answer = answers.get(String(one.tool_input?.["command"])) ?? answers.get(one.hook_event);
+      response.end(JSON.stringify(answer ?? {}));
     });
   });
   await new Promise<void>((resolve) => void receiver.listen(0, "127.0.0.1", resolve));
@@ -47,6 +49,7 @@ afterAll(async () => {
 
 const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
 const sessionOf = (frames: readonly Frame[]): string => only(frames, "init").data.session_id;
+const resultOf = (frames: readonly Frame[]): string => String(only(frames, "result").data["result"]);
 const toldOf = (id: string): readonly Told[] => told.filter(({ session_id }) => session_id === id);
 const eventsOf = (id: string): readonly string[] => toldOf(id).map(({ hook_event }) => hook_event);
 
@@ -106,6 +109,91 @@ test("a hook denies a call or changes its input, and a resume inherits it", asyn
     { decision: "deny", reason: "Not on my watch" },
     { decision: "allow", modified_input: { command: `echo hook > ${file("instead")}` } },
   ]);
+});
+
+/** What fires without a terminal, a team or a worktree. */
+const FIRED = [
+  "SessionStart",
+  "UserPromptSubmit",
+  "UserPromptExpansion",
+  "InstructionsLoaded",
+  "PreToolUse",
+  "PermissionRequest",
+  "PostToolUse",
+  "PostToolUseFailure",
+  "PostToolBatch",
+  "SubagentStart",
+  "SubagentStop",
+  "MessageDisplay",
+  "Stop",
+  "StopFailure",
+  "PreModelSwitch",
+  "PostModelSwitch",
+  "PreCompact",
+  "PostCompact",
+  "SessionEnd",
+];
+
+test("every event that Claude Code fires here is heard of over HTTP, and what is decided holds", async () => {
+  answers.set("PermissionRequest", { decision: "allow" });
+  const file = join(server.work, "asked.txt");
+  writeFileSync(join(server.work, "CLAUDE.md"), "The yarn is blue.");
+  mkdirSync(join(server.work, ".claude/commands"), { recursive: true });
+  writeFileSync(join(server.work, ".claude/commands/greet.md"), "Say hello.");
+  const inner = scripted("events-inner", [{ text: "Helped." }]);
+  const hooks = Object.fromEntries(
+    HOOK_EVENTS.filter((event) => !["WorktreeCreate", "Notification"].includes(event)).map((event) => [event, { url }]),
+  );
+  const frames = await all(server, "/api/v1/query", {
+    prompt: scripted("events", [
+      bash("exit 3"),
+      { tools: [{ name: "Write", input: { file_path: file, content: "yes" } }] },
+      { tools: [{ name: "Task", input: { description: "Help", prompt: inner, subagent_type: "helper" } }] },
+      { text: "End." },
+    ]),
+    cwd: server.work,
+    setting_sources: ["project"],
+    allowed_tools: ["Bash", "Task"],
+    agents: { helper: { description: "Helps.", prompt: "Help." } },
+    hooks,
+  });
+  const id = sessionOf(frames);
+  // Nobody answered: the hook had said yes.
+  expect(readFileSync(file, "utf8")).toBe("yes");
+  const resume = (prompt: string) => all(server, `/api/v1/sessions/${id}/resume`, { prompt });
+  const model = { type: "model_change", model: "claude-haiku-5-5" };
+  expect((await server.call("POST", `/api/v1/sessions/${id}/control`, model)).status).toBe(200);
+  await resume("/greet");
+  await resume("/compact");
+  await resume(scripted("events-2", [{ error: { status: 400, type: "invalid_request_error", message: "No." } }]));
+  await resume("/clear");
+  const heard = new Set(eventsOf(id));
+  for (const event of FIRED) expect(heard).toContain(event);
+});
+
+test("people are told that a session waits for them, and a hook that says ask asks them", async () => {
+  const file = join(server.work, "told.txt");
+  answers.set("touch ask", { decision: "ask" });
+  const stream = await open(server, "/api/v1/query", {
+    prompt: scripted("told", [
+      { tools: [{ name: "Write", input: { file_path: file, content: "x" } }] },
+      bash("touch ask"),
+      { text: "So: $LAST" },
+    ]),
+    allowed_tools: ["Bash"],
+    hooks: { Notification: { url }, PreToolUse: { url, matcher: "Bash" } },
+  });
+  for (const name of ["Write", "Bash"]) {
+    const question = await stream.until(({ event, data }) => event === "question" && data["tool_name"] === name);
+    const { session_id, tool_use_id } = question.data;
+    await expect.poll(() => eventsOf(session_id).filter((event) => event === "Notification").length).toBeGreaterThan(0);
+    const path = `/api/v1/sessions/${session_id}/answer`;
+    const empty = await server.call("POST", path, { answer: " ", tool_use_id });
+    expect([empty.status, empty.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
+    expect((await server.call("POST", path, { answer: "no, thank you", tool_use_id })).status).toBe(200);
+  }
+  expect(resultOf(await stream.end())).toContain("no, thank you");
+  expect(existsSync(file)).toBe(false);
 });
 
 test("where a hook that decides does not answer, the answer is no; others go on", async () => {
