@@ -68,10 +68,10 @@ export function createAgents({
   ): Promise<Agent> {
     const agent = await get(id);
     const version = expect ?? agent.version;
-    return save(
-      { ...agent, ...changed(agent), version: version + 1, updated_at: new Date(now()).toISOString() },
-      version,
-    );
+    const next = { ...agent, ...changed(agent) };
+    // What changes nothing makes no version.
+    if (version === agent.version && JSON.stringify(next) === JSON.stringify(agent)) return agent;
+    return save({ ...next, version: version + 1, updated_at: new Date(now()).toISOString() }, version);
   }
 
   return {
@@ -119,6 +119,7 @@ function versionId(id: string, version: number): string {
 
 /** The models that agents and sessions refer to by id: seed 004's `llm_models`. */
 export interface Models {
+  /** Adds a model, or answers the one of that name. `isDefault` makes it the default, and no other. */
   add(model: { name: string; isDefault?: boolean }): Promise<LlmModel>;
   list(): Promise<readonly LlmModel[]>;
   get(id: string): Promise<LlmModel>;
@@ -138,16 +139,21 @@ export function createModels({
 
   return {
     async add({ name, isDefault = false }) {
+      const checkedName = parsed(Line.min(1).max(100), name);
+      const all = await list();
+      const known = all.find((other) => other.name === checkedName);
+      if (known && (known.is_default || !isDefault)) return known;
       const model: LlmModel = {
-        id: ids(),
-        name: parsed(Line.min(1).max(100), name),
+        id: known?.id ?? ids(),
+        name: checkedName,
         provider: "anthropic",
         is_default: isDefault,
-        created_at: new Date(now()).toISOString(),
+        created_at: known?.created_at ?? new Date(now()).toISOString(),
       };
-      const others = isDefault ? (await list()).filter(({ is_default }) => is_default) : [];
+      const others = isDefault ? all.filter(({ id, is_default }) => is_default && id !== model.id) : [];
+      const fields = { name: model.name };
       await records.put([
-        { tenant, kind: "llm_model", id: model.id, value: model, fields: { name: model.name }, expect: 0 },
+        { tenant, kind: "llm_model", id: model.id, value: model, fields, ...(!known && { expect: 0 }) },
         ...others.map((other) => ({
           tenant,
           kind: "llm_model",

@@ -109,6 +109,17 @@ describe("agents", () => {
   });
 });
 
+test("what changes nothing makes no version", async () => {
+  const { agents } = bench();
+  const made = await agents.create({ name: "A", model: "claude-sonnet-4-5", tags: ["x"] });
+  expect(await agents.patch(made.id, {})).toEqual(made);
+  expect(await agents.patch(made.id, { tags: ["x"] }, 1)).toEqual(made);
+  expect(await agents.patch(made.id, { tags: ["y"] })).toMatchObject({ version: 2 });
+  const archived = await agents.archive(made.id);
+  expect(archived).toMatchObject({ version: 3, status: "archived" });
+  expect(await agents.archive(made.id)).toEqual(archived);
+});
+
 describe("models", () => {
   test("are added and found by id", async () => {
     const { models } = bench();
@@ -125,6 +136,16 @@ describe("models", () => {
     const second = await models.add({ name: "claude-opus-5", isDefault: true });
     expect((await models.default())?.id).toBe(second.id);
     expect((await models.list()).filter(({ is_default }) => is_default)).toHaveLength(1);
+  });
+
+  test("a name is there once; added again it can become the default", async () => {
+    const { models } = bench();
+    const first = await models.add({ name: "claude-sonnet-4-5" });
+    await models.add({ name: "claude-opus-5", isDefault: true });
+    expect(await models.add({ name: "claude-sonnet-4-5" })).toEqual(first);
+    expect(await models.add({ name: "claude-sonnet-4-5", isDefault: true })).toEqual({ ...first, is_default: true });
+    expect(await models.default()).toMatchObject({ id: first.id });
+    expect(await models.list()).toHaveLength(2);
   });
 
   test.each(["", "m".repeat(101), "a\0b"])("refuse a name like %j", async (name) => {

@@ -1,9 +1,9 @@
 import { type Agent, KnownError, type Session, isKnownError } from "@skein/protocol";
 import type { Caller } from "./call.ts";
 
-type Extras = Agent["config"]["extras"];
+export type Extras = Agent["config"]["extras"];
 
-const MARK = "uses_default_model";
+export const USES_DEFAULT_MODEL = "uses_default_model";
 
 /**
  * Which model answers: the message's own, else the session's, else the agent's, else the default. All but the agent's are
@@ -33,11 +33,11 @@ export async function modelNamed({ models }: Pick<Caller, "models">, id: string)
 export async function modelOfAgent(
   call: Caller,
   { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },
-  { [MARK]: _, ...extras }: Extras,
+  { [USES_DEFAULT_MODEL]: _, ...extras }: Extras,
 ): Promise<{ readonly model: string; readonly extras: Extras }> {
   if (default_model_id) return { model: (await modelNamed(call, default_model_id)).name, extras };
   if (model !== undefined) return { model, extras };
-  return { model: await defaultModel(call), extras: { ...extras, [MARK]: true } };
+  return { model: await defaultModel(call), extras: { ...extras, [USES_DEFAULT_MODEL]: true } };
 }
 
 /** The tenant's default, else the server's. */
@@ -59,6 +59,6 @@ async function followsDefault({ agents }: Caller, { agent_id, agent_version }: S
     throw error;
   });
   if (seen.size >= SEEN) seen.clear();
-  seen.set(key, agent?.config.extras[MARK] === true);
+  seen.set(key, agent?.config.extras[USES_DEFAULT_MODEL] === true);
   return seen.get(key) ?? false;
 }

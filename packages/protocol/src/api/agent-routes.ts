@@ -68,7 +68,7 @@ export const agentRoutes = {
     method: "POST",
     path: "/v1/models",
     scope: "admin",
-    summary: "Add a model",
+    summary: "Add a model; a name that is there is answered, and can become the default",
     body: ModelInput,
     status: 201,
     response: LlmModel,

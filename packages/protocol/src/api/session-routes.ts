@@ -38,7 +38,7 @@ export const sessionRoutes = {
     scope: "run",
     summary: "Open a session with this agent",
     params: inAgent,
-    body: SessionInput,
+    body: SessionInput.default({ title: null, tags: [], model_id: null, metadata: {} }),
     status: 201,
     response: ApiSession,
   },

@@ -42,24 +42,42 @@ export const AgentInput = z
   .omit({ tool_schemas: true });
 export type AgentInput = z.output<typeof AgentInput>;
 
-/** A change of an agent: what is left out stays as it is. */
-export const AgentPatch = z.strictObject({
-  name: AgentConfig.shape.name.optional(),
-  description: Line.nullable().optional(),
-  system_prompt: z.string().optional(),
-  model: AgentConfig.shape.model.optional(),
-  default_model_id: Uuid.nullable().optional(),
-  tags: Tags.optional(),
-  tools: z.array(z.string().min(1).max(128)).max(200).optional(),
-  frontend_tools: z.array(ToolSchema).max(50).optional(),
-  max_steps: z.int().min(1).max(1000).optional(),
-  thinking_tokens: Count.optional(),
-  max_tokens: z.int().positive().optional(),
-  max_retries: Count.max(100).optional(),
-  compaction_threshold: z.int().positive().optional(),
-  generate_title: z.boolean().optional(),
-  max_cost_micros: Count.nullable().optional(),
-});
+/** What a patch may change of the configuration, without the defaults that would undo what it leaves out. */
+const { shape } = AgentConfig;
+const changeable = {
+  description: shape.description.unwrap(),
+  system_prompt: shape.system_prompt.unwrap(),
+  max_steps: shape.max_steps.unwrap(),
+  thinking_tokens: shape.thinking_tokens.unwrap(),
+  max_tokens: shape.max_tokens.unwrap(),
+  server_tools: shape.server_tools.unwrap(),
+  beta_headers: shape.beta_headers.unwrap(),
+  api_kwargs: shape.api_kwargs.unwrap(),
+  formatter: shape.formatter.unwrap(),
+  stream_meta_history_and_tool_results: shape.stream_meta_history_and_tool_results.unwrap(),
+  compactor_type: shape.compactor_type.unwrap(),
+  memory_store_type: shape.memory_store_type.unwrap(),
+  max_retries: shape.max_retries.unwrap(),
+  base_delay: shape.base_delay.unwrap(),
+  generate_title: shape.generate_title.unwrap(),
+  max_parallel_tool_calls: shape.max_parallel_tool_calls.unwrap(),
+  compaction_threshold: shape.compaction_threshold.unwrap(),
+  max_cost_micros: shape.max_cost_micros.unwrap(),
+  extras: shape.extras.unwrap(),
+};
+
+/** A change of an agent: what is left out stays as it is. Its runtime is what it was made with. */
+export const AgentPatch = z
+  .strictObject({
+    ...changeable,
+    name: shape.name,
+    model: shape.model,
+    default_model_id: Uuid.nullable(),
+    tags: Tags,
+    tools: z.array(z.string().min(1).max(128)).max(200),
+    frontend_tools: z.array(ToolSchema).max(50),
+  })
+  .partial();
 export type AgentPatch = z.output<typeof AgentPatch>;
 
 export const ModelInput = z.strictObject({ name: LlmModel.shape.name, is_default: z.boolean().default(false) });
@@ -116,7 +134,9 @@ export const SessionQueryInput = z.strictObject({
 });
 
 /** What a user says: seed 004's `{"text": …}`, or blocks as the Messages API has them. */
-const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.array(ContentBlock).min(1).max(1000)]);
+const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.array(ContentBlock).min(1).max(1000)], {
+  error: 'Expected {"text": "…"} or a list of content blocks.',
+});
 
 export const MessageInput = z.strictObject({
   role: z.literal("user", "Only user messages can be posted: the others are made by runs."),
@@ -309,7 +329,7 @@ export const Delivery = z.object({
 export type Delivery = z.infer<typeof Delivery>;
 
 /** A session as one file: its log, which is all there is to it. */
-export const SessionFile = z.object({
+export const SessionFile = z.strictObject({
   format: z.literal("skein.session"),
   version: z.literal(1),
   session_id: Uuid,

@@ -6,7 +6,7 @@ import { ApiError } from "../api-error.ts";
 import type { Call, Handlers } from "../call.ts";
 import { checkClaudeOptions } from "../claude/session-options.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
-import { modelOfAgent } from "../models.ts";
+import { type Extras, USES_DEFAULT_MODEL, modelOfAgent } from "../models.ts";
 
 type Tool = z.output<typeof ToolSchema>;
 
@@ -45,9 +45,10 @@ export const agentHandlers = {
   async patchAgent({ params, body }, call) {
     const current = await call.agents.get(params.agent_id);
     const expected = expectedVersion(call, current);
-    const { tools, frontend_tools, default_model_id, model, ...rest } = body;
+    const { tools, frontend_tools, default_model_id, model, extras: given, ...rest } = body;
+    if (given && current.config.runtime === "claude-code") await checkClaudeOptions(call, given["claude"] ?? {});
     const toolsPart = toolsPatch(call, current, { tools, frontend_tools });
-    const extras = toolsPart.extras ?? current.config.extras;
+    const extras = extrasWith(toolsPart.extras ?? current.config.extras, given);
     const isModelMeant = model !== undefined || default_model_id !== undefined;
     const changed = await call.agents
       .patch(
@@ -56,6 +57,7 @@ export const agentHandlers = {
           ...withoutUndefined(rest),
           ...(default_model_id !== undefined && { default_model_id }),
           ...toolsPart,
+          extras,
           ...(isModelMeant && (await modelOfAgent(call, { default_model_id, model }, extras))),
         },
         expected,
@@ -88,7 +90,8 @@ function tagged(call: Call, agent: Agent): Agent {
 function expectedVersion(call: Call, current: Agent): number | undefined {
   const header = call.request.headers["if-match"];
   if (header === undefined || header === "*") return undefined;
-  if (header !== `"${current.version}"`) throw changedMeanwhile();
+  // A list names several versions that the caller would accept.
+  if (!header.split(",").some((tag) => tag.trim() === `"${current.version}"`)) throw changedMeanwhile();
   return current.version;
 }
 
@@ -144,6 +147,15 @@ function toolsPatch(
 function frontendNames(agent: Agent): readonly string[] {
   const names = agent.config.extras["frontend_tools"];
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+}
+
+/** What stands in the extras for the server itself, and is not the caller's to say. */
+const OWN_MARKS: readonly string[] = [USES_DEFAULT_MODEL, "frontend_tools"];
+
+function extrasWith(current: Extras, given: Extras | undefined): Extras {
+  if (!given) return current;
+  const own = Object.entries(current).filter(([name]) => OWN_MARKS.includes(name));
+  return Object.fromEntries([...Object.entries(given).filter(([name]) => !OWN_MARKS.includes(name)), ...own]);
 }
 
 type Defined<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> };

@@ -367,3 +367,46 @@ test("another agent's id in the path is 404", async () => {
   for (const rest of ["", "/messages", "/events", "/runs"])
     expect((await call("GET", `/v1/agents/${other.agentId}/sessions/${one.id}${rest}`)).status).toBe(404);
 });
+
+test("everything that an agent was made with can be changed, and what is left out stays", async () => {
+  const { call } = await testServer();
+  const { body: made } = await call("POST", "/v1/agents", { name: "A", extras: { team: "x" }, frontend_tools: [pick] });
+  const change = {
+    formatter: "xml",
+    stream_meta_history_and_tool_results: true,
+    compactor_type: "sliding_window",
+    memory_store_type: "placeholder",
+    server_tools: [{ type: "web_search_20250305", name: "web_search" }],
+    beta_headers: ["code-execution-2025-08-25"],
+    api_kwargs: { stop_sequences: ["STOP"] },
+    base_delay: 0.5,
+    max_parallel_tool_calls: 2,
+    max_cost_micros: 5,
+  };
+  const path = `/v1/agents/${made.id}`;
+  expect((await call("PATCH", path, { ...change, compactor_type: "SlidingWindowCompactor" })).body).toMatchObject({
+    version: 2,
+    config: { ...change, extras: { team: "x", frontend_tools: ["pick"] }, tool_schemas: [pick] },
+  });
+  const { body } = await call("PATCH", path, { extras: { owner: "y", uses_default_model: false, frontend_tools: [] } });
+  expect(body["config"]).toMatchObject({ ...change, tool_schemas: [pick] });
+  expect((body["config"] as { extras: unknown }).extras).toEqual({
+    owner: "y",
+    uses_default_model: true,
+    frontend_tools: ["pick"],
+  });
+  expect((await call("PATCH", path, {})).body).toMatchObject({ version: 3 });
+  expect((await call("PATCH", path, { base_delay: 1e300 })).status).toBe(422);
+  expect((await call("PATCH", path, { beta_headers: ["a\r\nX-Evil: b"] })).status).toBe(422);
+  expect((await call("POST", "/v1/agents", { name: "B", beta_headers: ["a b"] })).status).toBe(422);
+});
+
+test("a session needs no body under its agent; content of another shape is told what was expected", async () => {
+  const { call } = await testServer();
+  const { agentId, path } = await session(call);
+  const { status, body } = await call("POST", `/v1/agents/${agentId}/sessions`);
+  expect({ status, tags: body["tags"], title: body["title"] }).toEqual({ status: 201, tags: [], title: null });
+  const refused = await call("POST", `${path}/messages`, { role: "user", content: "Hello." });
+  expect(refused.status).toBe(422);
+  expect(JSON.stringify(refused.body)).toContain("or a list of content blocks.");
+});

@@ -17,8 +17,6 @@ test("a run can be read as text in each of the three forms, live and again after
   const posted = await say(call, `/v1/sessions/${id}`, scripted("How much is 2+2?", [slow]));
   const run_id = String(posted.body["run_id"]);
   const path = `${url}/v1/sessions/${id}/runs/${run_id}/text`;
-  const status = async () => (await call("GET", `/v1/sessions/${id}/runs/${run_id}`)).status;
-  await expect.poll(status, { timeout: 20_000 }).toBe(200);
 
   const live = await textFrames(`${path}?format=json`, key);
   expect(live.at(-1)).toBe("[DONE]");
@@ -42,4 +40,40 @@ test("a run that is not there, and a form that is none, are refused", async () =
   const path = `/v1/sessions/${id}/runs/01890000-0000-7000-8000-000000000000/text`;
   expect((await call("GET", path)).status).toBe(404);
   expect((await call("GET", `${path}?format=yaml`)).status).toBe(422);
+});
+
+test("a run whose turn is still to come is waited for; one that never comes ends its stream", async () => {
+  const { call, url, key } = await testServer();
+  const { id } = await session(call);
+  const path = `/v1/sessions/${id}`;
+  const text = (answer: { body: Record<string, unknown> }) =>
+    textFrames(`${url}${path}/runs/${String(answer.body["run_id"])}/text?format=xml`, key);
+  await say(call, path, scripted("One.", [{ text: "First.", delayMs: 1500 }]));
+  const second = await say(call, path, scripted("Two.", [{ text: "Second." }]));
+  const third = await say(call, path, scripted("Three.", [{ text: "Third." }]));
+  const [reading, waiting] = [text(second), text(third)];
+  await call("POST", `${path}/cancel`, { run_id: third.body["run_id"] });
+  expect((await reading).join("")).toContain("Second.");
+  expect((await reading).join("")).not.toContain("First.");
+  expect((await waiting).join("")).not.toContain("Third.");
+});
+
+test("the history of a run is what was said before it, while it runs and afterwards", async () => {
+  const { call, url, key } = await testServer();
+  const { id } = await session(call, { stream_meta_history_and_tool_results: true });
+  const path = `/v1/sessions/${id}`;
+  const said: unknown[] = [];
+  for (const prompt of ["One.", "Two.", "Three."]) {
+    const { body } = await say(call, path, prompt);
+    const textPath = `${url}${path}/runs/${String(body["run_id"])}/text`;
+    const history = async () => {
+      const [first = ""] = await textFrames(textPath, key);
+      const { delta } = JSON.parse(first) as { delta: string };
+      return (JSON.parse(delta) as { message_history: unknown[] }).message_history;
+    };
+    expect(await history()).toHaveLength(said.length);
+    await settled(call, path);
+    expect(await history()).toHaveLength(said.length);
+    said.push("the prompt", "its answer");
+  }
 });
