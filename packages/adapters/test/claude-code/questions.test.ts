@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createMemoryStore } from "@skein/core";
-import { type World, claudeAgent, createWorld, only, play, until } from "./world.ts";
+import { type Store, createMemoryStore } from "@skein/core";
+import { type World, claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
 
 const DATABASES = {
   questions: [
@@ -101,6 +101,15 @@ test("a cancel while a question is open ends the run, and the question with it",
   expect(existsSync(join(world.cwd, "never"))).toBe(false);
 }, 120_000);
 
+/** Waits until nobody drives the session: a lease that is held could not be claimed. */
+async function givenBack(store: Store, sessionId: string): Promise<void> {
+  await until(async () => {
+    const claim = await store.claim({ owner: "a test", leaseMs: 1000, sessionId });
+    if (claim.kind === "leased") await store.release(claim.lease, { seen: claim.lastSequence, dueAt: null });
+    return claim.kind === "leased";
+  });
+}
+
 const APPROVAL = asksFor("echo late >> ran", "echo two >> ran");
 
 test.each([
@@ -117,12 +126,7 @@ test.each([
     const store = createMemoryStore();
     const here = await createWorld({ store, parkAfterMs: 300 });
     const { sessionId, runId, toolUseId } = await begin(here, prompt);
-    // Given back: a lease that is held could not be claimed.
-    await until(async () => {
-      const claim = await store.claim({ owner: "a test", leaseMs: 1000, sessionId });
-      if (claim.kind === "leased") await store.release(claim.lease, { seen: claim.lastSequence, dueAt: null });
-      return claim.kind === "leased";
-    });
+    await givenBack(store, sessionId);
     expect((await here.sessions.get(sessionId)).status).toBe("awaiting");
     await here.stop();
     const there = await createWorld({ store });
@@ -137,6 +141,53 @@ test.each([
     expect(transcript.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     if (prompt.startsWith(APPROVAL)) expect(readFileSync(join(here.cwd, "ran"), "utf8")).toBe("late\n");
     expect(there.problems).toEqual([]);
+  },
+  120_000,
+);
+
+const asking = (question: string) => ({
+  name: "AskUserQuestion",
+  input: { questions: [{ ...DATABASES.questions[0], question }] },
+});
+const fetching = (page: string) => ({
+  name: "WebFetch",
+  input: { url: `https://nowhere.invalid/${page}`, prompt: "?" },
+});
+
+test.each([
+  ["two questions", [asking("Which yarn?"), asking("Which loom?")], ["Red", "The old one"], ["Red", "The old one"]],
+  [
+    "a permission and a question",
+    [fetching("one"), asking("Which yarn?")],
+    ["no, not that one", "Red"],
+    ["not that one", "Red"],
+  ],
+])(
+  "%s at once that take long keep no process: the run goes on when all have their answers",
+  async (_, tools, answers, told) => {
+    const store = createMemoryStore();
+    const pids: number[] = [];
+    const world = await createWorld({ store, parkAfterMs: 500, ...spawning(pids) });
+    const prompt = play({ text: "I wonder.", tools }, { text: "Done." });
+    const { sessionId, runId } = await world.sessions.begin(claudeAgent({ cwd: world.cwd }), { content: prompt });
+    await until(async () => (await store.awaits(sessionId)).length === 2);
+    await until(() => !isAlive(pids[0]));
+    expect((await world.sessions.get(sessionId)).status).toBe("awaiting");
+    const [first, second] = await store.awaits(sessionId);
+    await world.sessions.answer(sessionId, first?.tool_use_id ?? "", { content: answers[0] ?? "" });
+    await givenBack(store, sessionId);
+    expect((await world.sessions.get(sessionId)).status).toBe("awaiting");
+    expect(pids).toHaveLength(1);
+    await world.sessions.answer(sessionId, second?.tool_use_id ?? "", { content: answers[1] ?? "" });
+    const events = await world.ended(sessionId, runId);
+    expect(only(events, "session.completed")[0]?.data.final_response).toBe("Done.");
+    expect(only(events, "await.opened").flatMap(({ data }) => data.awaits)).toHaveLength(2);
+    expect(only(events, "await.resolved").map(({ data }) => data.resolution)).toEqual(["answered", "answered"]);
+    const results = JSON.stringify(world.requests().at(-1)?.["messages"]);
+    for (const word of told) expect(results).toContain(word);
+    const { transcript } = await world.sessions.state(sessionId);
+    expect(transcript.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(world.problems).toEqual([]);
   },
   120_000,
 );

@@ -127,12 +127,13 @@ export function emitResult(
   state: SessionState,
   emit: Emit,
   outcome: FactData<"tool.completed">["outcome"],
+  resolution: FactData<"await.resolved">["resolution"] = "cancelled",
 ): void {
   const run = state.run as RunState;
   const call = run.calls.find(({ toolUseId, phase }) => toolUseId === result.toolUseId && phase !== "done");
   if (!call) return;
   const { content, isError } = result;
-  if (call.phase === "waiting") emit(resolved(run, call.toolUseId, "cancelled"));
+  if (call.phase === "waiting") emit(resolved(run, call.toolUseId, resolution));
   emit(
     toolCompleted(run, call, {
       outcome: isError && outcome === "committed" ? "failed" : outcome,

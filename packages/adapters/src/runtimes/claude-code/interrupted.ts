@@ -10,14 +10,18 @@ import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
  */
 
 /** The result of a call that has none. */
-export function resultEntry(transcript: Transcript, toolUseId: string, content: Content): Entry | undefined {
+export function resultEntry(
+  transcript: Transcript,
+  { toolUseId, content, isError }: { readonly toolUseId: string; readonly content: string; readonly isError: boolean },
+): Entry | undefined {
   const asking = entryAsking(transcript, toolUseId);
   if (!asking) return undefined;
+  const result = { type: "tool_result", tool_use_id: toolUseId, content, ...(isError && { is_error: true }) };
   return {
     ...common(asking),
     type: "user",
-    message: { role: "user", content: [{ type: "tool_result", tool_use_id: toolUseId, content, is_error: true }] },
-    toolUseResult: typeof content === "string" ? `Error: ${content}` : "Error",
+    message: { role: "user", content: [result] },
+    toolUseResult: isError ? `Error: ${content}` : content,
     sourceToolAssistantUUID: uuidOf(asking),
   };
 }

@@ -29,7 +29,14 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
   const open = new Map<string, () => void>();
   /** A resumed child asks twice for the call that it goes on with. */
   const decided = new Map<string, Promise<PermissionResult>>();
+  const ofSubagents = new Set<string>();
   let closed = false;
+
+  /** Whether a call that was decided still runs. */
+  function isAtWork(): boolean {
+    const calls = log.state.run?.calls ?? [];
+    return calls.some(({ toolUseId, phase }) => phase !== "done" && decided.has(toolUseId) && !open.has(toolUseId));
+  }
 
   /** Asks whoever is outside, and waits for the answer in the log. */
   async function ask(name: string, input: JsonObject, toolUseId: string, stop: AbortSignal): Promise<PermissionResult> {
@@ -75,13 +82,14 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
       const before = decided.get(toolUseID);
       if (before) return before;
       const inMain = agentID === undefined;
-      const timer = setTimeout(() => {
-        // Only one call can be taken up again, and only one of the session's own.
-        if (inMain && open.size === 1 && open.has(toolUseID)) park();
+      if (!inMain) ofSubagents.add(toolUseID);
+      const timer = setInterval(() => {
+        // A process that does something besides is kept, and so is one whose subagent asks: it could not be taken up.
+        if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))
         .then((known) => (known ? ask(name, input, toolUseID, signal) : NOT_KNOWN))
-        .finally(() => clearTimeout(timer));
+        .finally(() => clearInterval(timer));
       decided.set(toolUseID, asking);
       return asking;
     },

@@ -1,11 +1,12 @@
-import type { RunState, SessionState } from "@skein/core";
-import type { ContentBlock } from "@skein/protocol";
+import type { CallState, RunState, SessionState } from "@skein/core";
+import type { ContentBlock, JsonObject } from "@skein/protocol";
 import { userMessage } from "./child.ts";
 import { GO_ON } from "./environment.ts";
 import { UNKNOWN, closeStrays, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
 import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn, soundPart } from "./interrupted.ts";
 import type { Emit, Make } from "./log.ts";
 import { type Drive, cannotStart, childFor, turn } from "./manned.ts";
+import { permissionOf } from "./permission.ts";
 import type { Said } from "./said.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
@@ -25,8 +26,9 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   const transcript = await readTranscript(deps.store, lease.sessionId);
   const before = log.state.run as RunState;
   const cancelled = before.cancelRequested || log.state.queue.some(({ mode }) => mode === "interrupt");
-  const waits = before.calls.some(({ phase }) => phase === "waiting") && !cancelled;
-  if (waits && !before.calls.some(isAnswered)) return putAside(drive, transcript);
+  const waits = before.calls.some(isWaiting) && !cancelled;
+  // The model is told all results of its answer at once: until the last question has its answer, there is nothing to do.
+  if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
   const end = close(transcript, lease.fence, deps.now);
   await log.write(
@@ -52,45 +54,56 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   }
 }
 
-function isAnswered({ phase, answer }: RunState["calls"][number]): boolean {
-  return phase === "waiting" && answer !== null;
-}
+const isWaiting = ({ phase }: CallState): boolean => phase === "waiting";
+const isUnanswered = (call: CallState): boolean => isWaiting(call) && call.answer === null;
 
-/** Nobody has answered yet: the session waits without a child, and the answer wakes it. */
-async function putAside({ log }: Drive, transcript: Transcript): Promise<TurnEnd> {
-  await log.write((state, emit) => {
-    const call = state.run?.calls.find(({ phase }) => phase === "waiting");
-    if (!call || isAnswered(call) || state.run?.cancelRequested) return;
-    emitDeferral(state, emit, transcript);
-    return { dueAt: null };
-  });
+/** The session waits without a child, and the next answer wakes it. */
+async function putAside({ log }: Drive): Promise<TurnEnd> {
+  await log.write((state) =>
+    state.run?.cancelRequested || !state.run?.calls.some(isUnanswered) ? undefined : { dueAt: null },
+  );
   return "ended";
 }
 
-/** Marks the call that waits, and answers those that will never run. */
+/** Marks the call that a resumed process goes on with, and gives all others their results. */
 function emitDeferral(state: SessionState, emit: Emit, transcript: Transcript): void {
-  const calls = state.run?.calls ?? [];
-  // Only one can be taken up: of several, the one that has its answer.
-  const waiting = calls.find(isAnswered) ?? calls.find(({ phase }) => phase === "waiting");
+  const open = (state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
+  const waiting = open.filter(isWaiting);
+  // A process takes up only one: a call that has to run, if there is one. What people answered can be told without it.
+  const next = waiting.find((call) => !ownResult(call)) ?? waiting[0];
   const entries: Entry[] = [];
-  for (const call of calls) {
-    if (call.phase === "done" || call === waiting) continue;
-    const result = resultIn(transcript, call.toolUseId);
-    const entry = result ? undefined : resultEntry(transcript, call.toolUseId, NOT_RUN);
+  for (const call of open) {
+    if (call === next) continue;
+    const { toolUseId } = call;
+    const known = resultIn(transcript, toolUseId);
+    const made = ownResult(call) ?? { toolUseId, content: NOT_RUN, isError: true };
+    const entry = known ? undefined : resultEntry(transcript, made);
     if (entry) entries.push(entry);
-    emitResult(
-      result ?? { toolUseId: call.toolUseId, content: NOT_RUN, isError: true },
-      state,
-      emit,
-      result ? "committed" : "failed",
-    );
+    emitResult(known ?? made, state, emit, "committed", call.answer ? "answered" : "cancelled");
   }
-  const deferred = waiting && !isDeferred(transcript, waiting.toolUseId) && deferredEntry(transcript, waiting);
+  const deferred = next && !isDeferred(transcript, next.toolUseId) && deferredEntry(transcript, next);
   if (deferred) entries.push(deferred);
   emitEntries(emit, entries);
 }
 
-/** A call has its answer: the run goes on there. */
+interface MadeResult {
+  readonly toolUseId: string;
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/** The result of a call that people have decided, if nothing has to run for it. */
+function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResult | undefined {
+  if (!answer || (awaiting !== "question" && awaiting !== "approval")) return undefined;
+  const decision = permissionOf(answer, awaiting, input as JsonObject);
+  if (decision.behavior === "deny") return { toolUseId, content: decision.message, isError: true };
+  if (awaiting === "approval") return undefined;
+  const answers = Object.entries((decision.updatedInput?.["answers"] ?? {}) as Record<string, string>);
+  const said = answers.map(([question, text]) => `${JSON.stringify(question)}: ${JSON.stringify(text)}`);
+  return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
+}
+
+/** What was asked has its answers: the run goes on there. */
 function pairUp(transcript: Transcript, fence: number): Make {
   return (state, emit) => {
     if (!state.run) return;
@@ -109,7 +122,7 @@ function close(transcript: Transcript, fence: number, now: () => number): Make {
     const open = run.calls.filter(({ phase }) => phase !== "done");
     for (const { toolUseId } of open) {
       const result = resultIn(transcript, toolUseId);
-      const entry = result ? undefined : resultEntry(transcript, toolUseId, UNKNOWN);
+      const entry = result ? undefined : resultEntry(transcript, { toolUseId, content: UNKNOWN, isError: true });
       if (entry) entries.push(entry);
       emitResult(
         result ?? { toolUseId, content: UNKNOWN, isError: true },
