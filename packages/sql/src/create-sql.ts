@@ -84,15 +84,19 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
   });
   const connection = await instance.connect();
-  await connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
+  const base = connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
   const cacheFolder = options.cacheFolder ?? null;
   const library: LibraryConfig = {
     ...(options.roots === undefined ? {} : { dataPath: options.roots }),
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "history"),
   };
+  // Looked up while DuckDB is at work, for a question that is asked at once; a later one looks again.
+  let early = earlyFiles(library);
+  await base;
+  setImmediate(() => (early = undefined));
   const transcripts = createTranscripts({
     connection,
-    find: () => foundFiles(library),
+    find: () => early ?? foundFiles(library),
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
     copy: cacheFolder === null ? null : placeOfCopy(join(cacheFolder, "sql"), library),
     emptyFile,
@@ -286,6 +290,15 @@ function foundFiles(library: LibraryConfig): FoundFiles {
     // Somebody without Claude Code still has the platform's tables. A directory that was named must be there.
     if (isDataNotFoundError(error) && library.dataPath === undefined) return { files: [], skipped: [] };
     throw error;
+  }
+}
+
+/** What cannot be found is said to who asks. */
+function earlyFiles(library: LibraryConfig): FoundFiles | undefined {
+  try {
+    return foundFiles(library);
+  } catch {
+    return undefined;
   }
 }
 

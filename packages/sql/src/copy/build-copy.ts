@@ -58,7 +58,7 @@ const MOST_WASTE = 0.3;
 
 const DRAFT = "draft";
 /** Rows in small groups give both threads something to do. */
-const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 16384";
+const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 8192";
 /** A search reads all of it: kept as it is, it is read at the speed of memory. */
 const PLAIN = new Set(["conversation.content"]);
 /** Long texts that are seldom read. */
