@@ -1,7 +1,10 @@
 /**
  * Which scanned files a question can need, as far as DuckDB's own plan shows it: a join with `skein.files` on the place,
- * whose rows are filtered to one session, project or file. Only equality, and only where every scan stands under such a
- * join. (Times are not used: a file's own time says nothing certain about the times in its lines.)
+ * whose rows are filtered by session, project or file. Only where every scan stands under such a join, and only filters of
+ * the forms below.
+ *
+ * Times are not used. A file that was last written before some moment holds no later line if nobody set its time, its clock
+ * never went back and no archive rounded it; that is usual and not certain, and a row that is missing shows nowhere.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { literal } from "./quote.ts";
@@ -21,8 +24,9 @@ export async function filePlaces(
   const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
   if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;
   const where = [...new Set(scans.map((filters) => filters.map(sqlOf).join(" AND ")))];
-  // A literal that is not in the statement was not understood.
-  if (scans.flat().some(({ value }) => !sql.includes(value))) return null;
+  // A literal that is not in the statement was not understood; one with a quote in it cannot be told from several.
+  if (sql.includes("''") || scans.flat().some(({ values }) => values.some((value) => !sql.includes(value))))
+    return null;
   const reader = await connection.runAndReadAll(
     `SELECT place FROM skein.files WHERE place >= 0 AND ((${where.join(") OR (")}))`,
   );
@@ -31,10 +35,30 @@ export async function filePlaces(
 
 interface Filter {
   readonly column: string;
-  readonly value: string;
+  readonly form: keyof typeof FORMS;
+  readonly values: readonly string[];
 }
 
-const sqlOf = ({ column, value }: Filter): string => `${column} = ${literal(value)}`;
+const COLUMN = "(session_id|project_path|file)";
+const TEXT = "'[^']*'";
+
+/** The filters that are understood, as a plan writes them and as they are asked of the table of files. */
+const FORMS = {
+  equal: [new RegExp(`^${COLUMN}=(${TEXT})$`), (column, [value]) => `${column} = ${value}`],
+  // What is optional for the table is a condition of the question all the same, further up.
+  in: [
+    new RegExp(`^(?:optional: )?${COLUMN} IN \\((${TEXT}(?:, ${TEXT})*)\\)$`),
+    (column, values) => `${column} IN (${values.join(", ")})`,
+  ],
+  contains: [new RegExp(`^contains\\(${COLUMN}, (${TEXT})\\)$`), (column, [value]) => `contains(${column}, ${value})`],
+  startsWith: [
+    new RegExp(`^(?:starts_with|prefix)\\(${COLUMN}, (${TEXT})\\)$`),
+    (column, [value]) => `starts_with(${column}, ${value})`,
+  ],
+  ilike: [new RegExp(`^\\(${COLUMN} ~~\\* (${TEXT})\\)$`), (column, [value]) => `${column} ILIKE ${value}`],
+} as const satisfies Readonly<Record<string, readonly [RegExp, (column: string, values: readonly string[]) => string]>>;
+
+const sqlOf = ({ column, form, values }: Filter): string => FORMS[form][1](column, values.map(literal));
 
 /** For each scan of files, the filters that it stands under. */
 function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filter[])[] {
@@ -48,15 +72,18 @@ function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filte
   return children.flatMap((child) => scansOf(child, [...above, ...own]));
 }
 
-const EQUAL = /^(session_id|project_path|file)='([^']*)'$/;
-
 /** The filters of a side that is nothing but the table of files. */
 function filtersOf({ name, children = [], extra_info }: Node): readonly Filter[] {
   const [only, ...others] = children;
-  if (name === "PROJECTION" && only && others.length === 0) return filtersOf(only);
+  if ((name === "PROJECTION" || name === "FILTER") && only && others.length === 0) return filtersOf(only);
   if (children.length > 0 || !String(extra_info?.["Table"]).endsWith("skein.files")) return [];
   return [extra_info?.["Filters"]].flat().flatMap((text) => {
-    const [, column, value] = EQUAL.exec(typeof text === "string" ? text : "") ?? [];
-    return column === undefined || value === undefined ? [] : [{ column, value }];
+    for (const [form, [pattern]] of Object.entries(FORMS)) {
+      const [, column, list] = pattern.exec(typeof text === "string" ? text : "") ?? [];
+      if (column === undefined || list === undefined) continue;
+      const values = Array.from(list.matchAll(/'([^']*)'/g), ([, value = ""]) => value);
+      return [{ column, form: form as keyof typeof FORMS, values }];
+    }
+    return [];
   });
 }

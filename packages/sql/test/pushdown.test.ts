@@ -1,5 +1,6 @@
 import { writeCorpus } from "@skein/history/testing";
 import { discover } from "@skein/history";
+import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
@@ -10,6 +11,11 @@ function corpus(): { root: string; sessionId: string; file: string } {
   const root = folder();
   writeCorpus({ folder: root, files: 10, bytes: 200_000, subagentEvery: 0 });
   const [first] = discover({ dataPath: root }).files;
+  if (first)
+    writeFileSync(
+      first.path,
+      readFileSync(first.path, "utf8").replaceAll(/"cwd":"[^"]*"/g, '"cwd":"/home/dev/project-only"'),
+    );
   return { root, sessionId: first?.sessionId ?? "", file: first?.path ?? "" };
 }
 
@@ -17,14 +23,22 @@ test.each([
   ["conversations of a session", "claude_conversations", "session_id = 'SESSION'"],
   ["calls of a session, and more conditions", "claude.tool_calls", "session_id = 'SESSION' AND name <> 'x'"],
   ["messages of a file", "claude.messages", "file = 'FILE'"],
+  ["messages of one of several sessions", "claude.messages", "session_id IN ('SESSION', 'nobody', 'none')"],
+  ["a project whose folder has a word", "claude_conversations", "project_path LIKE '%project-only%'"],
+  ["a project in other letters", "claude_conversations", "project_path ILIKE '%PROJECT-only'"],
+  ["a session of which the beginning is known", "claude.tool_calls", "starts_with(session_id, 'BEGINNING')"],
+  ["a session and a project", "claude.messages", "session_id = 'SESSION' AND project_path = '/home/dev/project-only'"],
 ])("%s are looked for in one file only", async (_, table, condition) => {
   const { root, sessionId, file } = corpus();
-  const where = condition.replace("SESSION", sessionId).replace("FILE", file);
+  const where = condition
+    .replace("SESSION", sessionId)
+    .replace("FILE", file)
+    .replace("BEGINNING", sessionId.slice(0, 13));
   const sql = await open(root);
   const [found] = await ask(sql, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
   expect(found?.["read"]).toEqual([file]);
   // The same question in a form that is not understood.
-  const loose = where.replace(/^(\w+) =/, "concat($1, '') =");
+  const loose = where.replaceAll(/\b(session_id|project_path|file)\b/g, "concat($1, '')");
   const [expected] = await ask(sql, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
   expect({ n: found?.["n"], line: found?.["line"] }).toEqual(expected);
   expect(Number(found?.["n"])).toBeGreaterThan(0);
@@ -37,6 +51,11 @@ test.each([
   ],
   ["one of two conditions is enough", "SELECT READ FROM claude_conversations WHERE session_id = 'SESSION' OR line = 1"],
   ["calls are counted once over all files", "SELECT READ FROM claude.responses WHERE session_id = 'SESSION'"],
+  ["a session is excluded", "SELECT READ FROM claude_conversations WHERE session_id <> 'SESSION'"],
+  [
+    "a name in a list has quotes",
+    "SELECT READ FROM claude_conversations WHERE session_id IN ('SESSION', 'a'', ''b') OR session_id = 'SESSION'",
+  ],
   ["the condition is about a time", "SELECT READ FROM claude_conversations WHERE timestamp > '2000-01-01'"],
 ])("all files are read where %s", async (_, question) => {
   const { root, sessionId } = corpus();
