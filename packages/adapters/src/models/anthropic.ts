@@ -33,8 +33,11 @@ export function createAnthropicModel({
   return {
     call: ({ body, betas }, onEvent, signal) =>
       watched(silenceMs, signal, async (watch) => {
-        const response = await client.messages
-          .create({ ...body, stream: true } as unknown as Anthropic.MessageCreateParamsStreaming, {
+        // The client's own verb: `messages.create` looks at every block of the conversation first, for its statistics.
+        const response = await client
+          .post("/v1/messages", {
+            body: { ...body, stream: true },
+            stream: true,
             signal: watch.signal,
             ...(betas.length > 0 && { headers: { "anthropic-beta": betas.join(",") } }),
           })

@@ -12,6 +12,7 @@ import type { ModelRequest } from "../model.ts";
 import { type SessionState, contextOf } from "../state.ts";
 import { brokenPairs, repaired } from "./doctor.ts";
 
+type Turn = Omit<Message, "id">;
 type Purpose = "step" | "summary" | "title" | "compaction";
 
 const SUMMARY =
@@ -27,9 +28,7 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   const agent = state.agent as AgentConfig;
   const model = modelOf(state);
   if (purpose === "title") return titleRequest(state, model);
-  const shown = contextOf(state).map((message) => withMemories(message, state.recalled));
-  const whole = brokenPairs(contextOf(state)).length === 0 ? shown : repaired(shown).messages;
-  const messages = whole.flatMap(withoutNothing);
+  const messages = conversation(state);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
   const tools = [...agent.tool_schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
@@ -85,6 +84,34 @@ function titleRequest(state: SessionState, model: string): ModelRequest {
   };
 }
 
+/** What is sent of a conversation up to some message. Memories are counted, because they come to a prompt that is there already. */
+interface Sent {
+  readonly turns: Turn[];
+  until: number;
+  readonly memories: number;
+}
+
+/** Messages are only added, and a long conversation goes out again with every step: what is sent of each is made once. */
+const sentBefore = new WeakMap<readonly Turn[], Sent>();
+
+/** The messages as they are sent: memories with their prompts, every call with its result, nothing that is empty. */
+function conversation(state: SessionState): readonly Turn[] {
+  const { recalled } = state;
+  const context = contextOf(state);
+  const wire = (message: Turn): Turn => withMemories(message, recalled);
+  if (brokenPairs(context).length > 0)
+    return repaired(context.map(wire)).messages.flatMap((message) => withoutNothing(message) ?? []);
+  const memories = Object.keys(recalled).length;
+  const before = sentBefore.get(context);
+  const sent = before?.memories === memories ? before : { turns: [], until: 0, memories };
+  for (; sent.until < context.length; sent.until++) {
+    const turn = withoutNothing(wire(context[sent.until] as Turn));
+    if (turn) sent.turns.push(turn);
+  }
+  sentBefore.set(context, sent);
+  return sent.turns;
+}
+
 /**
  * What memory found for a prompt stands before it in the same message, then and in every later call.
  *
@@ -102,23 +129,33 @@ function withMemories(
 }
 
 /** A model may answer with nothing at all, but does not take it back: such blocks and messages are not sent. */
-function withoutNothing({ role, content }: Omit<Message, "id">): readonly Omit<Message, "id">[] {
-  if (typeof content === "string") return content === "" ? [] : [{ role, content }];
-  const blocks = content.filter((block) => block.type !== "text" || block["text"] !== "");
-  return blocks.length === 0 ? [] : [{ role, content: blocks }];
+function withoutNothing({ role, content }: Turn): Turn | null {
+  if (typeof content === "string") return content === "" ? null : { role, content };
+  const hasEmpty = content.some(isEmptyText);
+  const blocks = hasEmpty ? content.filter((block) => !isEmptyText(block)) : content;
+  return blocks.length === 0 ? null : { role, content: blocks };
+}
+
+function isEmptyText(block: ContentBlock): boolean {
+  return block.type === "text" && block["text"] === "";
 }
 
 /** Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it. */
-function withBreakpoints(messages: readonly Omit<Message, "id">[]): readonly JsonObject[] {
-  const users = messages.flatMap(({ role }, index) => (role === "user" ? [index] : [])).slice(-2);
-  return messages.map((message, index) =>
-    users.includes(index) ? { role: message.role, content: marked(blocksOf(message.content)) } : { ...message },
-  );
+function withBreakpoints(messages: readonly Turn[]): readonly Turn[] {
+  const marks = [...messages];
+  let left = 2;
+  for (let at = marks.length - 1; at >= 0 && left > 0; at--) {
+    const message = marks[at];
+    if (message?.role !== "user") continue;
+    marks[at] = { role: "user", content: marked(blocksOf(message.content)) };
+    left -= 1;
+  }
+  return marks;
 }
 
-function marked(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+function marked(blocks: readonly ContentBlock[]): ContentBlock[] {
   const last = blocks.at(-1);
-  if (!last) return blocks;
+  if (!last) return [];
   return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
 }
 
