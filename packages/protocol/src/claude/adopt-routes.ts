@@ -5,7 +5,7 @@ import { SessionResponse } from "./responses.ts";
 
 /** The files of one session, named as Claude Code names them below its data directory. Nothing else has a name here. */
 const NAMES =
-  /^(?:projects\/[A-Za-z0-9-]{1,220}\/[0-9a-f-]{36}(?:\.jsonl|(?:\/subagents(?:\/[A-Za-z0-9_-]{1,100}){1,5}(?:\.jsonl|\.meta\.json)))|file-history\/[0-9a-f-]{36}\/[A-Za-z0-9_-]{1,100}@v\d{1,9})$/;
+  /^(?:projects\/[A-Za-z0-9-]{1,220}\/[0-9a-f-]{36}(?:\.jsonl|\/subagents(?:\/[A-Za-z0-9_-]{1,100}){1,5}(?:\.jsonl|\.meta\.json)|\/tool-results\/[A-Za-z0-9_-]{1,200}\.(?:txt|json))|file-history\/[0-9a-f-]{36}\/[A-Za-z0-9_-]{1,100}@v\d{1,9})$/;
 
 /** A file of Claude Code's data directory. */
 export const ClaudeFile = z.strictObject({

@@ -3,8 +3,8 @@ import { type ContentBlock, type Fact, type Ids, type JsonObject, Uuid, blocksOf
 import { type AdoptedRun, beginRun } from "./adopted-run.ts";
 import { type Answer, answerOf, contentOf, isMadeUp, messageOf } from "./answers.ts";
 import { checkpointsOf } from "./checkpoints.ts";
-import type { ClaudeBackup, ClaudeSession, ClaudeSubagent } from "./claude-session.ts";
-import { BACKUPS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
+import type { ClaudeSession, ClaudeSubagent, FileCopy } from "./claude-session.ts";
+import { BACKUPS, TOOL_RESULTS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
 
 /** How many lines one fact holds, so that no single body grows with the session. */
 const LINES_OF_A_FACT = 200;
@@ -143,7 +143,8 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     }
   }
   writeLines(session.lines.length);
-  write(...session.backups.map(backupFact));
+  write(...session.backups.map((copy) => copyFact(copy, BACKUPS)));
+  write(...session.toolResults.map((copy) => copyFact(copy, TOOL_RESULTS)));
   for (const agent of subagents) tell(agent);
   current.run?.end(time);
   return facts;
@@ -159,9 +160,9 @@ function isTelling({ role, type, ...message }: Message): boolean {
 }
 
 /** A copy of a file, in the form in which the runtime keeps those that it makes itself. */
-function backupFact({ name, bytes }: ClaudeBackup): Fact {
+function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   const entry = { type: "file-history-backup", name, data: Buffer.from(bytes).toString("base64") };
-  return { event_type: "transcript.appended", data: { entries: [entry], subpath: `${BACKUPS}${name}` } };
+  return { event_type: "transcript.appended", data: { entries: [entry], subpath: `${place}${name}` } };
 }
 
 /** The message of the results of an answer's calls: the first user line that brings one. */

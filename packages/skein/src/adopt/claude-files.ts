@@ -1,8 +1,8 @@
 import { encodeProjectPath } from "@skein/history";
 import { type ClaudeFile, type Event, type JsonObject, KnownError } from "@skein/protocol";
-import { BACKUPS, linesOfEvents } from "./transcript-lines.ts";
+import { BACKUPS, TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
 
-/** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, and the files of its checkpoints. */
+/** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, long outputs of tools, and the files of its checkpoints. */
 export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {
   const transcripts = linesOfEvents(events);
   const own = transcripts.get(null);
@@ -14,7 +14,8 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
   const project = `projects/${encodeProjectPath(projectOf(events, own))}`;
   return [...transcripts].flatMap(([subpath, lines]) => {
     if (subpath === null) return [textFile(`${project}/${sessionId}.jsonl`, textOf(lines))];
-    if (subpath.startsWith(BACKUPS)) return backupFiles(`${BACKUPS}${sessionId}`, lines);
+    if (subpath.startsWith(TOOL_RESULTS)) return copyFiles(`${project}/${sessionId}/tool-results`, lines, SAFE_RESULT);
+    if (subpath.startsWith(BACKUPS)) return copyFiles(`${BACKUPS}${sessionId}`, lines, SAFE_COPY);
     if (!SAFE.test(subpath)) return [];
     return subagentFiles(`${project}/${sessionId}/${subpath}`, lines);
   });
@@ -23,16 +24,17 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
 /** What Claude Code itself names such files. Anything else could lead out of the folder. */
 const SAFE = /^subagents(?:\/[A-Za-z0-9_-]+)+$/;
 
-const SAFE_NAME = /^[A-Za-z0-9_-]+@v\d+$/;
+const SAFE_COPY = /^[A-Za-z0-9_-]+@v\d+$/;
+const SAFE_RESULT = /^[A-Za-z0-9_-]+\.(?:txt|json)$/;
 
 function textFile(path: string, content: string): ClaudeFile {
   return { path, content, encoding: "utf8" };
 }
 
 /** A copy that was made twice is the newer one. */
-function backupFiles(folder: string, lines: readonly string[]): readonly ClaudeFile[] {
+function copyFiles(folder: string, lines: readonly string[], safe: RegExp): readonly ClaudeFile[] {
   const { name, data } = entryOf(lines.at(-1) ?? "");
-  if (typeof name !== "string" || typeof data !== "string" || !SAFE_NAME.test(name)) return [];
+  if (typeof name !== "string" || typeof data !== "string" || !safe.test(name)) return [];
   return [{ path: `${folder}/${name}`, content: data, encoding: "base64" }];
 }
 

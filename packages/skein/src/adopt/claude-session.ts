@@ -19,10 +19,13 @@ export interface ClaudeSession {
   readonly messages: readonly Message[];
   readonly subagents: readonly ClaudeSubagent[];
   /** Copies of files as they were before they were changed: what a rewind needs. */
-  readonly backups: readonly ClaudeBackup[];
+  readonly backups: readonly FileCopy[];
+  /** Outputs of tools that were too long for the transcript, which only points to them. */
+  readonly toolResults: readonly FileCopy[];
 }
 
-export interface ClaudeBackup {
+/** A file that is kept beside a transcript. */
+export interface FileCopy {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -68,18 +71,18 @@ export async function readClaudeSession(session: number | string, config: Librar
             },
           ],
     ),
-    backups: backupsOf(found.id, dataDirectoryOf(found.path)),
+    backups: copiesIn(join(dataDirectoryOf(found.path), "file-history", found.id)),
+    toolResults: copiesIn(join(found.path.slice(0, -".jsonl".length), "tool-results")),
   };
 }
 
-/** Larger copies stay where they are. */
-const MAXIMUM_BACKUP = 8 * 1024 * 1024;
+/** Larger ones stay where they are. */
+const MAXIMUM_COPY = 8 * 1024 * 1024;
 
-function backupsOf(sessionId: string, dataDirectory: string): readonly ClaudeBackup[] {
-  const folder = join(dataDirectory, "file-history", sessionId);
+function copiesIn(folder: string): readonly FileCopy[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true })
-    .filter((file) => file.isFile() && statSync(join(folder, file.name)).size <= MAXIMUM_BACKUP)
+    .filter((file) => file.isFile() && statSync(join(folder, file.name)).size <= MAXIMUM_COPY)
     .map(({ name }) => ({ name, bytes: readFileSync(join(folder, name)) }));
 }
 

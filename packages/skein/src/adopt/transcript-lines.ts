@@ -8,6 +8,8 @@ export interface TranscriptLine {
 
 /** Where copies of files stand among the transcripts of a session. */
 export const BACKUPS = "file-history/";
+/** Where long outputs of tools stand. Below the copies, because the runtime shows Claude Code nothing of that as a transcript. */
+export const TOOL_RESULTS = `${BACKUPS}tool-results/`;
 
 /** The lines of a file. Refuses bytes that are not UTF-8, because they would come back as other ones. */
 export function linesOfFile(bytes: Uint8Array, name: string): readonly TranscriptLine[] {

@@ -104,7 +104,13 @@ beforeAll(async () => {
   await say(
     "Second turn:",
     [
-      { tools: [{ name: "Write", input: { file_path: join(work, "made.txt"), content: "new\n" } }] },
+      {
+        tools: [
+          { name: "Write", input: { file_path: join(work, "made.txt"), content: "new\n" } },
+          // Too long for the transcript: Claude Code writes it beside.
+          { name: "Bash", input: { command: "seq 1 50000" } },
+        ],
+      },
       { text: "The second answer." },
     ],
     { ...options("first"), resume: id },
@@ -138,9 +144,9 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     const [before, back] = [filesBelow(directory("first")), filesBelow(directory("second"))];
-    const expected = [...before].filter(([path]) => !path.includes("/tool-results/"));
-    expect([...back.keys()].toSorted()).toEqual(expected.map(([path]) => path).toSorted());
-    for (const [path, bytes] of expected) expect(back.get(path)?.equals(bytes), path).toBe(true);
+    expect([...before.keys()].some((path) => path.includes("/tool-results/"))).toBe(true);
+    expect([...back.keys()].toSorted()).toEqual([...before.keys()].toSorted());
+    for (const [path, bytes] of before) expect(back.get(path)?.equals(bytes), path).toBe(true);
     // Again into the same place changes nothing, and a file that went another way is left alone.
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     expect(await readBy("second")).toEqual(await readBy("first"));
