@@ -8,6 +8,7 @@ import { type HookedSession, type HooksDeps, createHooks } from "@skein/adapters
 import { type Event, HOOK_EVENTS, HookWebhook, HooksConfig } from "@skein/protocol";
 import { script } from "@skein/simulator";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { ClaudeCodeDeps } from "@skein/adapters/runtimes/claude-code";
 import { claudeAgent, createWorld, play, until } from "./world.ts";
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
@@ -251,8 +252,9 @@ test.each([
 });
 
 describe("with Claude Code itself", () => {
-  const world = (hooks: object) =>
+  const world = (hooks: object, children: ClaudeCodeDeps["children"] = {}) =>
     createWorld({
+      children,
       hooksOf: ({ sessionId, runId, wrote }) =>
         createHooks({ sessionId, runId, wrote, hooks: HooksConfig.parse(hooks) }, deps),
     });
@@ -353,6 +355,21 @@ describe("with Claude Code itself", () => {
     ])
       expect(heard).toContain(event);
     for (const body of bodies()) expect(body).toMatchObject({ session_id: sessionId });
+  });
+
+  test("whoever was told of the start of a process is told of its end: of an idle one, a dropped one, and with the server", async () => {
+    const { url, bodies } = await receiver();
+    const { run, stop } = await world({ SessionStart: { url }, SessionEnd: { url } }, { maxIdle: 1 });
+    const ends = (): unknown[] =>
+      bodies().flatMap(({ hook_event, session_id }) => (hook_event === "SessionEnd" ? [session_id] : []));
+    const first = await run(play({ text: "One." }));
+    expect(ends()).toEqual([]);
+    // It takes the one idle place.
+    const second = await run(play({ text: "Two." }));
+    await until(() => ends().length === 1);
+    expect(ends()).toEqual([first.sessionId]);
+    await stop();
+    expect(ends()).toEqual([first.sessionId, second.sessionId]);
   });
 
   test("people are told that a session waits for them: for permission, or for an answer", async () => {

@@ -86,7 +86,7 @@ export async function createWorld({
   });
   const stop = async (): Promise<void> => {
     await host.stop();
-    claude?.close();
+    await claude?.close();
   };
   onTestFinished(async () => {
     await stop();

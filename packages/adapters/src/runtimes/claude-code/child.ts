@@ -54,6 +54,8 @@ export interface Child {
   readonly query: Query;
   readonly configDir: string;
   readonly ended: Promise<ChildGone>;
+  /** Resolves when it has ended and whoever wants to hear of that was told. */
+  readonly told: Promise<void>;
   readonly isOver: boolean;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
@@ -133,6 +135,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
   let isOver = false;
   let killed = false;
+  let wasPrompted = false;
 
   // A process that was killed before the log had a word of it has left its file, and the SDK refuses an id that has one.
   if (!transcript) removeTraces(configDir, sessionId);
@@ -203,11 +206,23 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     return end;
   }
 
+  /** Claude Code does not tell callbacks that a process ends. */
+  async function tellEnd(): Promise<void> {
+    await ended;
+    if (!wasPrompted) return;
+    const said = { hook_event_name: "SessionEnd", reason: "other", transcript_path: "" } as const;
+    const input = { ...said, session_id: sessionId, cwd: options.cwd ?? "" };
+    const { signal } = new AbortController();
+    const listeners = (hooks?.SessionEnd ?? []).flatMap((matcher) => matcher.hooks);
+    await Promise.allSettled(listeners.map((tell) => tell(input, undefined, { signal })));
+  }
+
   return {
     sessionId,
     key: start.key,
     query,
     ended,
+    told: tellEnd(),
     get configDir() {
       return configDir;
     },
@@ -217,7 +232,10 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
     now: { model: options.model, permissionMode: options.permissionMode },
-    send: inbox.put,
+    send(message) {
+      wasPrompted = true;
+      inbox.put(message);
+    },
     attach(next) {
       driver = next;
       process?.agree?.(next.terms);

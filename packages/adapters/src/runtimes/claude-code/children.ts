@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { type Ahead, createAhead } from "./ahead.ts";
 import { type Child, type ChildDeps, type ChildStart, startChild } from "./child.ts";
 
@@ -20,8 +21,12 @@ export interface Children extends Ahead {
   keep(child: Child): void;
   /** Ends the idle child of a session, if it has one. */
   drop(sessionId: string): void;
-  close(): void;
+  /** Ends all that are idle. Resolves when those who want to hear of that were told, or after a while. */
+  close(): Promise<void>;
 }
+
+/** How long those who want to hear of the end of a process hold up the end of the server. */
+const TOLD_MS = 3000;
 
 export function createChildren(deps: () => Promise<ChildDeps>, options: ChildrenOptions = {}): Children {
   const { idleMs = 10 * 60_000, maxIdle = 16, maxStarting = Math.max(2, availableParallelism()) } = options;
@@ -83,9 +88,15 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
       }
     },
     drop,
-    close() {
+    async close() {
       ahead.close();
-      for (const sessionId of idle.keys()) out(sessionId)?.kill();
+      const told: Promise<void>[] = [];
+      for (const sessionId of idle.keys()) {
+        const child = out(sessionId);
+        child?.kill();
+        if (child) told.push(child.told);
+      }
+      await Promise.race([Promise.all(told), delay(TOLD_MS, undefined, { ref: false })]);
     },
   };
 }

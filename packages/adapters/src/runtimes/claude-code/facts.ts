@@ -123,16 +123,15 @@ export function emitLost(said: Said, { run }: SessionState, emit: Emit): void {
 
 /** A call has its result; with the last one of its step, the results enter the transcript. */
 export function emitResult(
-  result: CallResult,
+  result: CallResult & { readonly resolution?: FactData<"await.resolved">["resolution"] },
   state: SessionState,
   emit: Emit,
   outcome: FactData<"tool.completed">["outcome"],
-  resolution: FactData<"await.resolved">["resolution"] = "cancelled",
 ): void {
   const run = state.run as RunState;
   const call = run.calls.find(({ toolUseId, phase }) => toolUseId === result.toolUseId && phase !== "done");
   if (!call) return;
-  const { content, isError } = result;
+  const { content, isError, resolution = "cancelled" } = result;
   if (call.phase === "waiting") emit(resolved(run, call.toolUseId, resolution));
   emit(
     toolCompleted(run, call, {

@@ -43,8 +43,8 @@ export interface ClaudeCode extends Runtime {
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
   /** Ends the idle process of a session that is gone. */
   drop(sessionId: string): void;
-  /** Ends every process that is idle. Those that work end with their drive. */
-  close(): void;
+  /** Ends every process that is idle. Those that work end with their drive. Resolves when `SessionEnd` hooks were told. */
+  close(): Promise<void>;
 }
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {

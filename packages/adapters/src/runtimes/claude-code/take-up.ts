@@ -79,7 +79,8 @@ function emitDeferral(state: SessionState, emit: Emit, transcript: Transcript): 
     const made = ownResult(call) ?? { toolUseId, content: NOT_RUN, isError: true };
     const entry = known ? undefined : resultEntry(transcript, made);
     if (entry) entries.push(entry);
-    emitResult(known ?? made, state, emit, "committed", call.answer ? "answered" : "cancelled");
+    const resolution = call.answer ? "answered" : "cancelled";
+    emitResult({ ...(known ?? made), resolution }, state, emit, "committed");
   }
   const deferred = next && !isDeferred(transcript, next.toolUseId) && deferredEntry(transcript, next);
   if (deferred) entries.push(deferred);
