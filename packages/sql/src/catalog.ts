@@ -27,7 +27,7 @@ export const TABLE_DOCS: Readonly<Record<string, string>> = {
   "platform.events": "Seed 004: events, the log itself",
   "agent.conversation_history": "Seed 002: runs, from a prompt to the end of its answer",
   "agent.agent_config": "Seed 002: each session with everything that is needed to resume it",
-  "agent.agent_runs": "Seed 002: the actions of every run; what the model was shown at each step is left out",
+  "agent.agent_runs": "Seed 002: the actions of every run",
   "api.sessions": "Seed 000: sessions",
   "api.session_messages": "Seed 000: the transcript as the Messages API has it, and the result of each run",
   "api.checkpoints": "Seed 000: checkpoints",
@@ -199,7 +199,8 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
   step_number: "The step in its run, from 1; 0 outside of any",
   action_type: "What was done",
   action_data: "What it says",
-  messages_snapshot: "Empty: the whole context again for each step; the stores' own views compute it",
+  messages_snapshot:
+    "What the model was shown, for api_call_started; the whole context again for each step, so ask for it only where you need it",
   messages_count: "Messages in the context",
   estimated_tokens: "Its tokens, estimated",
   "agent.agent_runs.duration_ms": "Milliseconds that it took",

@@ -18,6 +18,8 @@ import type { Row } from "./platform-rows.ts";
 export interface LogRows {
   readonly sessionMessages: readonly Row[];
   readonly actions: readonly Row[];
+  /** Every message of the session, once: what the model was shown at some step is a stretch of it. */
+  readonly transcript: Row;
   /** The messages of each run, as the Messages API has them. */
   readonly runMessages: ReadonlyMap<string, readonly Row[]>;
   /** Undefined if the log holds something that this Skein does not understand. */
@@ -33,10 +35,10 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
   const spans = new Map<string, { readonly from: number; to: number | undefined }>();
   let state: SessionState | undefined = emptyState(sessionId);
   for (const event of events) {
-    actions.push(...actionsOf(event));
     const before = state?.transcript.length ?? 0;
     if (state && event.event_type === "session.started") spans.set(event.data.run_id, { from: before, to: undefined });
     state = state && folded(state, event);
+    actions.push(...actionsOf(event, state));
     for (const message of state?.transcript.slice(before) ?? [])
       sessionMessages.push({
         id: message.id,
@@ -53,7 +55,8 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
   }
   const transcript = state?.transcript ?? [];
   const runMessages = new Map([...spans].map(([id, { from, to }]) => [id, transcript.slice(from, to).map(shown)]));
-  return { sessionMessages, actions, runMessages, state };
+  const whole = { session_id: sessionId, ids: transcript.map(({ id }) => id), messages: transcript.map(shown) };
+  return { sessionMessages, actions, transcript: whole, runMessages, state };
 }
 
 /** Seed 002's `agent_config`: everything that is needed to resume. */
@@ -94,11 +97,8 @@ function folded(state: SessionState, event: Event): SessionState | undefined {
   }
 }
 
-/**
- * Seed 002's actions of a fact. What the model was shown at each step is left out: all of it, again for each step, is
- * what the stores avoid.
- */
-function actionsOf(event: Event): readonly Row[] {
+/** Seed 002's actions of a fact, with where in the transcript that stands which the model was shown. */
+function actionsOf(event: Event, state: SessionState | undefined): readonly Row[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
   const number = (...keys: readonly string[]): unknown =>
@@ -118,9 +118,21 @@ function actionsOf(event: Event): readonly Row[] {
             messages_count: number("messages_count", "messages_after_count"),
             estimated_tokens: number("estimated_tokens", "tokens_after"),
             duration_ms: number("duration_ms", "waited_ms"),
+            ...(row.action === "api_call_started" && state && shownAt(state)),
           },
         ],
   );
+}
+
+/** `contextOf`, as places in the transcript. */
+function shownAt({ compacted, leftOut, transcript }: SessionState): Row {
+  return {
+    shown_first: compacted?.messages.map(shown) ?? [],
+    shown_from: compacted?.until ?? 0,
+    shown_until: transcript.length,
+    // A copy: the fold goes on with its own.
+    left_out: [...leftOut],
+  };
 }
 
 /** What Claude Code said besides: how it came up, its notices, and what its subagents and it said to each other. */

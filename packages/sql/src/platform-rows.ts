@@ -30,7 +30,8 @@ export async function addSession(
   );
   const log = readLog(id, events);
   await add("api.session_messages", log.sessionMessages);
-  await add("agent.agent_runs", log.actions);
+  await add("skein.actions", log.actions);
+  await add("skein.transcripts", [log.transcript]);
   await add("agent.agent_config", [configOf(session, log, await store.awaits(id))]);
   await add("platform.sessions", [{ ...session, status: platformStatus }]);
   await add("api.sessions", [{ ...session, status: apiStatus, total_cost_usd: session.cost_micros / 1_000_000 }]);

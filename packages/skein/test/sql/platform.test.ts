@@ -78,6 +78,7 @@ test("the platform's tables have the rows of the store's own views, and both wor
 const SAME_JSON: readonly (readonly [view: string, table: string, key: string, columns: readonly string[]])[] = [
   ["api_session_messages", "api.session_messages", "id", ["content"]],
   ["conversation_history", "agent.conversation_history", "run_id", ["messages", "usage", "extras"]],
+  ["agent_runs", "agent.agent_runs", "agent_uuid, log_id", ["messages_snapshot"]],
   [
     "agent_config",
     "agent.agent_config",

@@ -102,7 +102,7 @@ export const PLATFORM_COLUMNS = {
     last_run_at: "TIMESTAMP",
     total_runs: "INTEGER",
   },
-  "agent.agent_runs": {
+  "skein.actions": {
     log_id: "BIGINT",
     agent_uuid: "VARCHAR",
     run_id: "VARCHAR",
@@ -110,10 +110,19 @@ export const PLATFORM_COLUMNS = {
     step_number: "INTEGER",
     action_type: "VARCHAR",
     action_data: "JSON",
-    messages_snapshot: "JSON",
     messages_count: "INTEGER",
     estimated_tokens: "INTEGER",
     duration_ms: "BIGINT",
+    // What the model was shown: what stands for the messages before, then a stretch of the transcript without some.
+    shown_first: "JSON[]",
+    shown_from: "INTEGER",
+    shown_until: "INTEGER",
+    left_out: "VARCHAR[]",
+  },
+  "skein.transcripts": {
+    session_id: "VARCHAR",
+    ids: "VARCHAR[]",
+    messages: "JSON[]",
   },
   "api.sessions": {
     id: "VARCHAR",
@@ -160,11 +169,22 @@ const tables = Object.entries(PLATFORM_COLUMNS).map(
       .join(", ")});`,
 );
 
+const stretch = (list: string): string => `t.${list}[a.shown_from + 1 : a.shown_until]`;
+
 const tokens = (name: string): string => `CAST(json_extract_string(usage, '$.${name}') AS BIGINT)`;
 
 export const PLATFORM_TABLES = `
 CREATE SCHEMA platform; CREATE SCHEMA agent; CREATE SCHEMA api;
 ${tables.join("\n")}
+
+-- What the model was shown is put together only for who asks for it: it is the whole context again for each step.
+CREATE VIEW agent.agent_runs AS
+SELECT a.log_id, a.agent_uuid, a.run_id, a.timestamp, a.step_number, a.action_type, a.action_data,
+  CASE WHEN a.shown_until IS NOT NULL THEN to_json(list_concat(a.shown_first, CASE WHEN len(a.left_out) = 0 THEN ${stretch("messages")}
+    ELSE list_transform(list_filter(list_zip(${stretch("ids")}, ${stretch("messages")}), lambda m: NOT list_contains(a.left_out, m[1])), lambda m: m[2])
+    END)) END AS messages_snapshot,
+  a.messages_count, a.estimated_tokens, a.duration_ms
+FROM skein.actions a LEFT JOIN skein.transcripts t ON t.session_id = a.agent_uuid;
 
 CREATE VIEW main.all_sessions AS
 SELECT 'claude-code' AS source, session_id, title, project_path, started_at, last_activity_at, message_count FROM claude.sessions
