@@ -17,8 +17,11 @@ export interface Claimed {
   readonly clock: LeaseClock;
   /** Whether the log began with this lease: then a run in it was begun here, and not taken up from somebody. */
   readonly begins: boolean;
-  /** Holds the session longer at a time from here on, for a runtime whose effects cannot be fenced. Answers the lease to write with. */
-  prolong(leaseMs: number): Promise<Lease>;
+  /**
+   * Holds the session longer at a time, for a runtime whose effects cannot be fenced: from the next renewal on, or the next
+   * append with the lease that this answers.
+   */
+  prolong(leaseMs: number): Lease;
 }
 
 /** Why a drive is aborted whose lease another worker has: it must end at once, where others may finish what is going on. */

@@ -8,7 +8,6 @@ import {
   type Runtime,
   type Store,
   type Timers,
-  leaseLost,
   openingOf,
 } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
@@ -64,22 +63,14 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   ): void {
     const stop = new AbortController();
     const clock: LeaseClock = { validUntil: asked + lease.leaseMs };
-    const prolong = async (leaseMs: number): Promise<Lease> => {
-      const held = driving.get(lease.sessionId);
-      const longer = { ...lease, leaseMs };
-      if (held) held.lease = longer;
-      const asked = now();
-      const lost = await store.renew([longer]);
-      if (lost.length > 0) throw leaseLost(lease);
-      clock.validUntil = Math.max(clock.validUntil, asked + leaseMs);
-      return longer;
-    };
+    const held = { lease, clock, stop };
+    const prolong = (leaseMs: number): Lease => (held.lease = { ...lease, leaseMs });
     const claimed: Claimed = { lease, lastSequence, clock, begins, prolong };
     const done = runtime.drive(claimed, stop.signal).finally(() => {
       driving.delete(lease.sessionId);
       look();
     });
-    driving.set(lease.sessionId, { lease, clock, stop, done });
+    driving.set(lease.sessionId, Object.assign(held, { done }));
   }
 
   /** Takes what is due until nothing is, or the hands are full. One look at a time. */

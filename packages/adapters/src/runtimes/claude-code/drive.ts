@@ -7,27 +7,18 @@ import { rewind } from "./rewind.ts";
 import { takeUp } from "./take-up.ts";
 import type { TurnEnd } from "./turn.ts";
 
-const PROLONG_AFTER_MS = 20;
-
 /** Works until the session has nothing left to do here, and gives the lease back. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
-  // Every append renews the lease for as long as it says. Only the engine has to be told, and not before the run has begun:
-  // that would be a commit of the store that the prompt waits for.
-  const lease = { ...claimed.lease, leaseMs: deps.leaseMs };
-  const prolonging = setTimeout(() => void claimed.prolong(deps.leaseMs).catch(() => undefined), PROLONG_AFTER_MS);
+  const lease = claimed.prolong(deps.leaseMs);
   const state = await deps.states.take(sessionId, claimed.lastSequence);
   const log = createLog(lease, claimed.clock, state, deps);
   const drive: Drive = { claimed, lease, log, signal, deps, entriesBefore: state.transcriptEntries };
-  try {
-    while (!log.released) {
-      if (signal.aborted) return await giveBack(drive);
-      const how = await work(drive);
-      if (how === "lost") return;
-      if (how === "stopped") return await giveBack(drive);
-    }
-  } finally {
-    clearTimeout(prolonging);
+  while (!log.released) {
+    if (signal.aborted) return giveBack(drive);
+    const how = await work(drive);
+    if (how === "lost") return;
+    if (how === "stopped") return giveBack(drive);
   }
 }
 

@@ -111,7 +111,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
   ): Promise<void> {
     const held = { over: false };
     const clock = { validUntil: asked + LEASE_MS };
-    const claimed: Claimed = { lease, lastSequence, clock, begins, prolong: () => Promise.resolve(lease) };
+    const claimed: Claimed = { lease, lastSequence, clock, begins, prolong: () => lease };
     const stop = new AbortController();
     // Now and then a worker is asked to stop in the middle of its work.
     if (world.random.chance(0.05)) stop.abort();
