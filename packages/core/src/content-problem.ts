@@ -19,6 +19,7 @@ export function contentProblem(
   if (blocks.length === 0) return problem("A message needs at least one character or one block.");
   let characters = 0;
   for (const block of blocks) {
+    if (NOT_SAID.has(block.type)) return problem(notSaid(block.type));
     const text = block.type === "text" ? String(block["text"]) : undefined;
     if (text?.trim() === "") return problem("A text needs at least one character that is no space.");
     characters += text?.length ?? 0;
@@ -27,6 +28,14 @@ export function contentProblem(
   }
   if (characters <= TEXT_LIMIT) return undefined;
   return { tooLarge: true, sentence: `A message may have ${TEXT_LIMIT} characters, and this one has ${characters}.` };
+}
+
+/** Blocks that only runs make. In a prompt they would be taken out before the model sees it. */
+const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking"]);
+
+function notSaid(type: string): string {
+  const hint = type === "tool_result" ? " Answer the call that it belongs to instead." : "";
+  return `A prompt has no blocks of the type ${type}: runs make them.${hint}`;
 }
 
 function problem(sentence: string): { readonly tooLarge: boolean; readonly sentence: string } {

@@ -46,14 +46,14 @@ export const AgentConfig = z.object({
   max_tokens: z.int().positive().default(2048),
   tool_schemas: z.array(ToolSchema).default([]),
   server_tools: z.array(JsonObject).default([]),
-  beta_headers: z.array(Line.regex(/^[\x21-\x7e]{1,200}$/, "Expected the name of a beta, without spaces.")).default([]),
+  beta_headers: z.array(Line).default([]),
   api_kwargs: JsonObject.default({}),
   formatter: Formatter.default("json"),
   stream_meta_history_and_tool_results: z.boolean().default(false),
   compactor_type: CompactorType.default("none"),
   memory_store_type: MemoryStoreType.default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
-  base_delay: z.number().nonnegative().max(3600).default(1),
+  base_delay: z.number().nonnegative().default(1),
   /** Have the model write a title after the first answer. It is a call of its own, and counted. */
   generate_title: z.boolean().default(false),
   /** How many tool calls of one step run side by side. */
@@ -64,6 +64,14 @@ export const AgentConfig = z.object({
   extras: JsonObject.default({}),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;
+
+/** The configuration of a new agent: narrower where an older one is read that would not be taken today. */
+export const NewAgentConfig = AgentConfig.extend({
+  beta_headers: z
+    .array(z.string().regex(/^[\x21-\x7e]{1,200}$/, "Expected the name of a beta, without spaces."))
+    .default([]),
+  base_delay: z.number().nonnegative().max(3600).default(1),
+});
 
 /** An agent as seed 004 has it, with its configuration and the version that each change raises. */
 export const Agent = z.object({

@@ -13,18 +13,19 @@ import {
   derivedId,
   formatStream,
 } from "@skein/core";
-import { AgentConfig, type Content, type Draft, type Event, KnownError, MemoryStoreType } from "@skein/protocol";
+import { type Content, type Draft, type Event, KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
 import { readConfig } from "./config.ts";
 import { type Watched, openAwaits } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
+import { refuseUnknown } from "./known-options.ts";
 import { modelFrom } from "./model-from.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { type AgentResult, runOutcome } from "./result.ts";
 import { streamFrames, streamRun } from "./stream.ts";
 
-export interface AgentOptions extends Omit<Partial<z.input<typeof AgentConfig>>, "tool_schemas"> {
+export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig>>, "tool_schemas"> {
   readonly tools?: readonly Tool[];
   /** Other agents that this one may call, as tools of their names. */
   readonly subagents?: readonly Agent[];
@@ -43,6 +44,20 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof AgentConfig>>,
   readonly leaseMs?: number;
 }
 
+/** What of an agent is no configuration. */
+const OWN_OPTIONS = [
+  "tools",
+  "subagents",
+  "validate",
+  "memory",
+  "files",
+  "store",
+  "apiKey",
+  "baseUrl",
+  "silenceMs",
+  "leaseMs",
+] satisfies (keyof AgentOptions)[];
+
 export interface RunOptions {
   /** Go on with this session instead of a new one. */
   readonly sessionId?: string;
@@ -52,6 +67,8 @@ export interface RunOptions {
   /** While a run is under way: wait for its end (the default), be read before its next step, or take its place. */
   readonly mode?: "queue" | "steer" | "interrupt";
 }
+
+const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "mode"] satisfies (keyof RunOptions)[];
 
 /** An agent that can be run: in this process, on whichever store it was given. */
 export interface Agent {
@@ -106,10 +123,9 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let opening: Promise<Opened> | undefined;
   const opened = (): Promise<Opened> => (opening ??= open(options, all));
 
-  async function begin(
-    prompt: Content,
-    { sessionId, maxCostMicros, mode, signal, onEvent }: RunOptions,
-  ): Promise<Watched> {
+  async function begin(prompt: Content, run: RunOptions): Promise<Watched> {
+    refuseUnknown(run, RUN_OPTIONS, "A run");
+    const { sessionId, maxCostMicros, mode, signal, onEvent } = run;
     const { host } = await opened();
     if (sessionId !== undefined && (await host.sessions.get(sessionId)).agent_id !== registered.agent.id)
       await servedState(host, sessionId);
@@ -232,10 +248,12 @@ function registration(options: AgentOptions): RegisteredAgent {
     leaseMs: _l,
     ...config
   } = options;
+  const { tool_schemas: _t, ...known } = NewAgentConfig.shape;
+  refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
   const all = [...tools, ...subagents.map(asTool)];
   const byName = new Map(all.map((tool) => [tool.name, tool]));
   if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
-  const parsedConfig = AgentConfig.safeParse({
+  const parsedConfig = NewAgentConfig.safeParse({
     name: "Agent",
     model: "claude-sonnet-5-5",
     ...(memory && MemoryStoreType.safeParse(memory.type).success && { memory_store_type: memory.type }),

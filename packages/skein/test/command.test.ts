@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { type ServerOptions, createServer } from "skein";
+import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../src/config.ts";
 
 const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
@@ -64,4 +67,16 @@ test("an empty HOME puts nothing into the working folder", () => {
     if (home === undefined) delete process.env["HOME"];
     else process.env["HOME"] = home;
   }
+});
+
+test("a word that nobody reads is refused in skein.config.ts and by createServer", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.config.ts");
+  writeFileSync(file, "export default { agent: [] };\n");
+  const { status, stderr } = skein("serve", "--port", "0", "--data", folder, "--config", file);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/skein\.config\.ts has no option "agent"\. It has agents, tools, claude\.\n$/);
+  const options = { prot: 0, data: folder } as ServerOptions;
+  await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AgentConfig, Line, LlmModel, Tags, ToolSchema } from "../agent.ts";
+import { Line, LlmModel, NewAgentConfig, Tags, ToolSchema } from "../agent.ts";
 import { ACTION_TYPES } from "../dialects.ts";
 import { ContentBlock } from "../content.ts";
 import { Uuid } from "../ids.ts";
@@ -29,8 +29,8 @@ export const PageQuery = z.strictObject({
 /** What an agent is made of, on the wire: seed 004's columns, the configuration beside them, code tools by name. */
 export const AgentInput = z
   .strictObject({
-    ...AgentConfig.shape,
-    model: AgentConfig.shape.model.optional(),
+    ...NewAgentConfig.shape,
+    model: NewAgentConfig.shape.model.optional(),
     /** A model of the list; its name becomes the agent's model. */
     default_model_id: Uuid.nullable().default(null),
     tags: Tags.default([]),
@@ -43,7 +43,7 @@ export const AgentInput = z
 export type AgentInput = z.output<typeof AgentInput>;
 
 /** What a patch may change of the configuration, without the defaults that would undo what it leaves out. */
-const { shape } = AgentConfig;
+const { shape } = NewAgentConfig;
 const changeable = {
   description: shape.description.unwrap(),
   system_prompt: shape.system_prompt.unwrap(),

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { type Agent, registrationsOf } from "../agent.ts";
 import type { RegisteredAgent } from "../host.ts";
+import { refuseUnknown } from "../known-options.ts";
 
 /** What `skein.config.ts` exports by default: the code that agents of this server may name. */
 export interface SkeinConfig {
@@ -32,6 +33,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
+  refuseUnknown(loaded.default, ["agents", "tools", "claude"], file);
   return codeOf(loaded.default);
 }
 

@@ -1,5 +1,6 @@
 import type { Limits } from "@skein/server";
 import { readConfig } from "../config.ts";
+import { refuseUnknown } from "../known-options.ts";
 import { type SkeinConfig, codeOf } from "./config-file.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { serveSettings } from "./settings.ts";
@@ -18,6 +19,11 @@ export interface ServerOptions extends SkeinConfig {
 
 /** The server of `skein serve` inside another program. What is not told comes from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
+  refuseUnknown(
+    options,
+    ["port", "host", "store", "data", "limits", "log", "agents", "tools", "claude"],
+    "createServer",
+  );
   const { port, host, store, data, limits, log, agents = [], tools = [], claude = {} } = options;
   const flags = { host, store, data, ...(port !== undefined && { port: String(port) }) };
   return startServer({

@@ -2,7 +2,7 @@ import { type IncomingMessage, type RequestListener, type ServerResponse, create
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "@skein/protocol";
-import { createAgent, defineTool } from "skein";
+import { type AgentOptions, type RunOptions, createAgent, defineTool } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
@@ -31,9 +31,32 @@ test("two tools of the same name are refused when the agent is made", () => {
 });
 
 test.each([
+  ["a setting that is spelled in another way", { maxSteps: 3 }, /no option "maxSteps"\. It has tools, .*max_steps/],
+  ["schemas of tools instead of tools", { tool_schemas: [] }, /no option "tool_schemas"/],
+  ["a beta that would be two headers", { beta_headers: ["a\r\nx: y"] }, /beta_headers\.0/],
+  ["a delay of centuries", { base_delay: 1e300 }, /base_delay/],
+])("an agent with %s is refused when it is made", (_, options, sentence) => {
+  const make = () => createAgent(options as AgentOptions);
+  expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
+});
+
+test("a run with an option that there is not is refused, and not begun as something else", async () => {
+  const { agent } = await simulatedAgent();
+  const { sessionId } = await agent.run("Hello.");
+  const options = { session_id: sessionId } as RunOptions;
+  await expect(agent.run("And now?", options)).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining('"session_id"'),
+  });
+});
+
+test.each([
   ["no character", "", "invalid"],
   ["nothing but spaces", " \n\t", "invalid"],
   ["no block", [], "invalid"],
+  ["the result of a tool", [{ type: "tool_result", tool_use_id: "toolu_1", content: "4" }], "invalid"],
+  ["a call of a tool", [{ type: "tool_use", id: "toolu_1", name: "add", input: {} }], "invalid"],
+  ["a thought", [{ type: "thinking", thinking: "Hm.", signature: "x" }], "invalid"],
   ["an empty text block", [{ type: "text", text: "" }], "invalid"],
   ["10 million characters", "x".repeat(10_000_000), "too_large"],
   ["10 million characters in a block", [{ type: "text", text: "x".repeat(10_000_000) }], "too_large"],

@@ -1,5 +1,8 @@
+import { join } from "node:path";
+import { createAgents } from "@skein/core";
 import type { Run, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
+import { openStore } from "../../src/open-store.ts";
 import { finished, folder, say, scripted, session, settled, testServer } from "./world.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -409,4 +412,15 @@ test("a session needs no body under its agent; content of another shape is told 
   const refused = await call("POST", `${path}/messages`, { role: "user", content: "Hello." });
   expect(refused.status).toBe(422);
   expect(JSON.stringify(refused.body)).toContain("or a list of content blocks.");
+});
+
+test("an agent that was stored before its settings were narrowed is still listed", async () => {
+  const data = folder();
+  const { call } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
+  const store = await openStore(`sqlite:${join(data, "skein.db")}`);
+  const old = { name: "Old", model: "claude-sonnet-5-5", base_delay: 1e300, beta_headers: ["a b"] };
+  const { id } = await createAgents({ records: store.records }).create(old);
+  await store.close();
+  expect((await call("GET", `/v1/agents/${id}`)).body["config"]).toMatchObject(old);
+  expect((await call("GET", "/v1/agents")).body.data).toHaveLength(1);
 });
