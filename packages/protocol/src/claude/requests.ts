@@ -80,7 +80,9 @@ export const ForkRequest = z
 export type ForkRequest = z.output<typeof ForkRequest>;
 
 /** An answer to a question or to a request for permission: words, or what the tool is to be told. */
-const Answer = z.union([z.string().min(1).max(100_000), JsonObject]);
+const Answer = z.union([z.string().min(1).max(100_000), JsonObject], {
+  error: "Expected 1 to 100,000 characters, or an object.",
+});
 
 export const AnswerRequest = z.strictObject({
   answer: Answer,

@@ -23,8 +23,15 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
   const { shared, principal } = caller;
   const runs = new Map<string, { readonly stop: AbortController; readonly run: AskedRun; stopOnDisconnect: boolean }>();
   let current: string | undefined;
+  let before = Promise.resolve();
 
-  async function receive(bytes: Buffer): Promise<void> {
+  /** One after the other: an interrupt that follows a prompt is for that prompt. */
+  function receive(bytes: Buffer): Promise<void> {
+    before = before.then(() => heard(bytes));
+    return before;
+  }
+
+  async function heard(bytes: Buffer): Promise<void> {
     try {
       shared.meter.request(principal.keyId);
       if (!allows(principal, "run")) throw new ApiError("forbidden", 'This key does not have the scope "run".');

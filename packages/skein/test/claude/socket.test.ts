@@ -44,6 +44,20 @@ test("a key that may only read is let in and may not speak; what cannot be read 
   socket.close();
 });
 
+test("what is said over the socket is heard in its order: an interrupt is for the prompt before it", async () => {
+  const server = await testServer();
+  const { id } = await session(server.call);
+  const socket = await talk(server);
+  socket.send({ type: "prompt", prompt: scripted("Hang.", [{ hang: true }]), session_id: id });
+  socket.send({ type: "interrupt" });
+  await socket.until(({ event }) => event === "done");
+  const acks = socket.said.filter(({ type }) => type !== "sse_event");
+  expect(acks.map(({ message }) => message)).toEqual(["accepted", "interrupted"]);
+  expect(acks[1]?.["run_id"]).toBe(acks[0]?.["run_id"]);
+  expect(socket.said.at(-1)).toMatchObject({ event: "done", data: { reason: "interrupted" } });
+  socket.close();
+});
+
 test("a server that stops tells its sockets and ends its streams without an end of the run", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
