@@ -5,10 +5,12 @@ import {
   type MessageRow,
   NO_USAGE,
   type Run,
+  type RunModel,
   type Session,
 } from "@skein/protocol";
 import { duplicateCheckpoint } from "./append-rules.ts";
 import {
+  COUNTERS,
   type Changes,
   type Counters,
   type FileRow,
@@ -66,6 +68,7 @@ export function applyChanges(tables: SessionTables | undefined, changes: Changes
         cost: null,
         cost_micros: 0,
         unpriced_calls: 0,
+        models: [],
         generated_files: [],
       },
       counters: noRunCounters(),
@@ -160,7 +163,7 @@ function addedTo(session: Session, { sessionAdd }: Changes): Partial<Session> {
   };
 }
 
-function updateRun(tables: SessionTables, { id, set, add }: RunUpdate): void {
+function updateRun(tables: SessionTables, { id, set, add, models }: RunUpdate): void {
   const table = tables.runs.findLast(({ run }) => run.id === id);
   if (!table) return;
   const { model, long_context_applied, ...columns } = set;
@@ -174,7 +177,18 @@ function updateRun(tables: SessionTables, { id, set, add }: RunUpdate): void {
     cost: costBreakdown(table.counters, table.model, table.longContext),
     cost_micros: table.counters.cost_micros,
     unpriced_calls: table.counters.unpriced_calls,
+    models: addModels(table.run.models, models),
   };
+}
+
+function addModels(before: readonly RunModel[], added: RunUpdate["models"]): RunModel[] {
+  const models = new Map(before.map((one) => [one.model, { ...one }]));
+  for (const one of added) {
+    const known = models.get(one.model);
+    if (!known) models.set(one.model, { ...one });
+    else for (const key of COUNTERS) known[key] += one[key];
+  }
+  return [...models.values()].sort((a, b) => (a.model < b.model ? -1 : 1));
 }
 
 /** Seed 002's cost of a run: dollars for people, from the micro-dollars that were added up. Null if any call had no price. */

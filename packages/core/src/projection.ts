@@ -29,7 +29,7 @@ export interface MessageEntry {
   readonly first: number;
 }
 
-export type RunColumns = Omit<Run, "usage" | "cost" | "generated_files" | "number" | keyof Counters> & {
+export type RunColumns = Omit<Run, "usage" | "cost" | "models" | "generated_files" | "number" | keyof Counters> & {
   readonly model: string;
 };
 
@@ -56,6 +56,8 @@ export interface RunUpdate {
     long_context_applied?: boolean;
   };
   readonly add: RunCounters;
+  /** What of it goes to which model. */
+  readonly models: readonly (Counters & { readonly model: string })[];
 }
 
 /** A run's money by kind, so that seed 002's breakdown is a sum and not a second calculation. */
@@ -89,13 +91,15 @@ export interface Changes {
   readonly fileInserts: readonly FileRow[];
 }
 
+type DraftUpdate = Omit<RunUpdate, "models"> & { readonly models: (Counters & { readonly model: string })[] };
+
 /** A draft of the changes while events are read one after the other. */
 interface Draft {
   sessionInsert: SessionColumns | null;
   sessionSet: Partial<SessionColumns>;
   sessionAdd: Counters & { total_turns: number };
   runInserts: RunColumns[];
-  runUpdates: Map<string, RunUpdate>;
+  runUpdates: Map<string, DraftUpdate>;
   messageInserts: MessageInsert[];
   messageEntries: MessageEntry[];
   messagesEntered: number;
@@ -268,8 +272,8 @@ function projectEvent(draft: Draft, event: Event): void {
       return;
     }
     case "subagent.messaged": {
-      const { usage, cost, run_id } = event.data;
-      if (usage) count(draft, { run_id, usage, cost });
+      const { usage, cost, run_id, model } = event.data;
+      if (usage) count(draft, { run_id, model: model ?? "", usage, cost });
       return;
     }
     case "control.requested":
@@ -376,8 +380,9 @@ function endRun(
 }
 
 /** Usage and money are added once per answered model call. */
-function count(draft: Draft, call: Pick<Of<"step.abandoned">["data"], "run_id" | "usage" | "cost">): void {
+function count(draft: Draft, call: Pick<Of<"step.abandoned">["data"], "run_id" | "model" | "usage" | "cost">): void {
   const { usage, cost } = call;
+  const model = displayText(call.model);
   const added: RunCounters = {
     cost_micros: cost?.total_micros ?? 0,
     unpriced_calls: cost ? 0 : 1,
@@ -390,17 +395,18 @@ function count(draft: Draft, call: Pick<Of<"step.abandoned">["data"], "run_id" |
     cache_write_micros: cost?.cache_write_micros ?? 0,
     cache_read_micros: cost?.cache_read_micros ?? 0,
   };
-  const { add } = runUpdate(draft, call.run_id);
+  const { add, models } = runUpdate(draft, call.run_id);
   for (const key of Object.keys(added) as (keyof RunCounters)[]) add[key] += added[key];
-  for (const key of Object.keys(noCounters()) as (keyof Counters)[]) draft.sessionAdd[key] += added[key];
+  const ofModel = models.find((one) => one.model === model) ?? { model, ...noCounters() };
+  if (!models.includes(ofModel)) models.push(ofModel);
+  for (const key of COUNTERS) {
+    draft.sessionAdd[key] += added[key];
+    ofModel[key] += added[key];
+  }
 }
 
-function runUpdate(draft: Draft, id: string): RunUpdate {
-  const update = draft.runUpdates.get(id) ?? {
-    id,
-    set: {},
-    add: noRunCounters(),
-  };
+function runUpdate(draft: Draft, id: string): DraftUpdate {
+  const update = draft.runUpdates.get(id) ?? { id, set: {}, add: noRunCounters(), models: [] };
   draft.runUpdates.set(id, update);
   return update;
 }
@@ -408,6 +414,15 @@ function runUpdate(draft: Draft, id: string): RunUpdate {
 export function noRunCounters(): RunCounters {
   return { ...noCounters(), input_micros: 0, output_micros: 0, cache_write_micros: 0, cache_read_micros: 0 };
 }
+
+export const COUNTERS = [
+  "cost_micros",
+  "unpriced_calls",
+  "input_tokens",
+  "output_tokens",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+] as const satisfies readonly (keyof Counters)[];
 
 function noCounters(): Counters {
   return {

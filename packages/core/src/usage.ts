@@ -1,4 +1,5 @@
 import type { Run, Session, UsageRow } from "@skein/protocol";
+import { COUNTERS, type Counters } from "./projection.ts";
 import type { Store } from "./store.ts";
 
 /** What runs used, added up. A run counts for the time at which it began. */
@@ -23,7 +24,7 @@ export async function addedUsage(
   for await (const session of pages((cursor) => list({ ...sessions, ...cursor }))) {
     if (session.total_runs === 0) continue;
     for await (const run of pages((cursor) => runs(session.id, { limit: PAGE, ...cursor })))
-      if (run.started_at >= from && run.started_at < to) add(rows, keyOf(by, session, run), run);
+      if (run.started_at >= from && run.started_at < to) count(rows, by, session, run);
   }
   return [...rows.values()];
 }
@@ -38,17 +39,16 @@ async function* pages<Item>(
   }
 }
 
-function keyOf(by: UsageQuery["by"], session: Session, { started_at, cost }: Run): string {
-  const keys = {
-    day: started_at.slice(0, 10),
-    model: cost?.model_id ?? session.model,
-    agent: session.agent_id,
-    session: session.id,
-  };
-  return keys[by];
+function count(rows: Map<string, UsageRow>, by: UsageQuery["by"], session: Session, run: Run): void {
+  const { started_at, usage, cost_micros, unpriced_calls, models } = run;
+  const whole = { ...usage, cost_micros, unpriced_calls };
+  if (by !== "model" || models.length === 0) {
+    const keys = { day: started_at.slice(0, 10), model: session.model, agent: session.agent_id, session: session.id };
+    add(rows, keys[by], whole);
+  } else for (const { model, ...used } of models) add(rows, model, used);
 }
 
-function add(rows: Map<string, UsageRow>, key: string, { usage, cost_micros, unpriced_calls }: Run): void {
+function add(rows: Map<string, UsageRow>, key: string, used: Counters): void {
   const row = rows.get(key) ?? {
     key,
     runs: 0,
@@ -61,10 +61,5 @@ function add(rows: Map<string, UsageRow>, key: string, { usage, cost_micros, unp
   };
   rows.set(key, row);
   row.runs += 1;
-  row.input_tokens += usage.input_tokens;
-  row.output_tokens += usage.output_tokens;
-  row.cache_creation_input_tokens += usage.cache_creation_input_tokens;
-  row.cache_read_input_tokens += usage.cache_read_input_tokens;
-  row.cost_micros += cost_micros;
-  row.unpriced_calls += unpriced_calls;
+  for (const name of COUNTERS) row[name] += used[name];
 }

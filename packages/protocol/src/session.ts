@@ -64,6 +64,15 @@ export const Session = z.object({
 });
 export type Session = z.infer<typeof Session>;
 
+/** What the calls of one model came to in a run. A run may use several: a title's, a subagent's, one that was changed on the way. */
+export const RunModel = z.object({
+  model: z.string(),
+  ...UsageTotals.shape,
+  cost_micros: z.int().nonnegative(),
+  unpriced_calls: z.int().nonnegative(),
+});
+export type RunModel = z.infer<typeof RunModel>;
+
 /** From a prompt to the end of its answer: seed 002's conversation_history row. */
 export const Run = z.object({
   id: Uuid,
@@ -81,6 +90,8 @@ export const Run = z.object({
   cost: CostBreakdown.nullable(),
   cost_micros: z.int().nonnegative(),
   unpriced_calls: z.int().nonnegative(),
+  /** The same by model, in the order of their names. */
+  models: z.array(RunModel),
   generated_files: z.array(JsonObject),
   first_sequence: z.int().positive(),
   last_sequence: z.int().positive().nullable(),

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type Message,
   NO_USAGE,
+  type RunModel,
   type StopReason,
   type UsageTotals,
   actionData,
@@ -33,6 +34,8 @@ export interface AgentResult {
   /** Of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
+  /** Usage and money of the run by model. */
+  readonly models: readonly RunModel[];
   readonly containerId: string | null;
   readonly totalSteps: number;
   readonly generatedFiles: readonly JsonObject[];
@@ -97,6 +100,7 @@ async function resultOf(
     usage,
     cumulativeUsage: session?.usage ?? state.usage,
     cost: run ? costBreakdown(run.add, run.set.model ?? "", run.set.long_context_applied ?? false) : null,
+    models: run?.models ?? [],
     containerId: session?.container_id ?? state.containerId,
     totalSteps: run?.set.total_steps ?? 0,
     generatedFiles: filesOf(events, runId),

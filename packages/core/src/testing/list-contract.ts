@@ -1,4 +1,4 @@
-import type { UsageRow } from "@skein/protocol";
+import type { Fact, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createSessions } from "../sessions.ts";
 import { addedUsage } from "../usage.ts";
@@ -161,6 +161,20 @@ export function describeLists(bench: () => Bench): void {
     const { runId, messageId } = await waiting.prompt("not answered yet");
     const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
     await waiting.append([{ event_type: "session.started", data: started }], { lease: await waiting.claim() });
+    const several = await bench().created();
+    const turn = await several.prompt("two models, one of them twice");
+    const lease = await several.claim();
+    await several.append(
+      [
+        {
+          event_type: "session.started",
+          data: { run_id: turn.runId, message_id: turn.messageId, user_message: "hi", formatter: "json" },
+        },
+        abandoned(turn.runId, "claude-b", 1),
+      ],
+      { lease },
+    );
+    await several.append([abandoned(turn.runId, "claude-a", 2), abandoned(turn.runId, "claude-b", 4)], { lease });
     const foreign = await bench().created({ tenant: "other" });
     await foreign.prompt("of another tenant");
 
@@ -177,17 +191,34 @@ export function describeLists(bench: () => Bench): void {
         const asked = { tenant: "default", by, ...query };
         expect(sorted(await store.usage(asked))).toEqual(sorted(await addedUsage(store, asked)));
       }
+    const of = (model: string, tokens: number, calls: number) => ({
+      model,
+      input_tokens: tokens,
+      output_tokens: 10 * tokens,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      cost_micros: 0,
+      unpriced_calls: calls,
+    });
+    const [run] = (await store.runs(several.sessionId)).items;
+    expect(run).toMatchObject({ models: [of("claude-a", 2, 1), of("claude-b", 5, 2)], unpriced_calls: 3 });
     const bySession = sorted(await store.usage({ tenant: "default", by: "session" }));
     expect(bySession.map(({ key, runs }) => [key, runs])).toEqual(
       [
         [done.sessionId, 2],
         [other.id, 1],
         [waiting.sessionId, 1],
+        [several.sessionId, 1],
       ].sort(),
     );
     expect(bySession.some(({ output_tokens }) => output_tokens > 0)).toBe(true);
     expect(await store.usage({ tenant: "nobody", by: "day" })).toEqual([]);
   });
+}
+
+function abandoned(runId: string, model: string, tokens: number): Fact {
+  const usage = { input_tokens: tokens, output_tokens: 10 * tokens };
+  return { event_type: "step.abandoned", data: { run_id: runId, step: 1, model, usage, cost: null } };
 }
 
 function sorted(rows: readonly UsageRow[]): readonly UsageRow[] {

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { RunModel } from "../session.ts";
 import { CostBreakdown } from "../usage.ts";
 import { type Route, inRun, run, session } from "./route.ts";
-import { ApiRun, PageQuery, RunLog, SentRequest, pageOf } from "./wire.ts";
+import { ApiRun, ApiRunWithMessages, PageQuery, RunLog, SentRequest, pageOf } from "./wire.ts";
 
 /** Runs of a session. */
 export const runRoutes = {
@@ -20,9 +21,9 @@ export const runRoutes = {
     method: "GET",
     path: "/v1/sessions/{session_id}/runs/{run_id}",
     scope: "read",
-    summary: "One run",
+    summary: "One run, with what was said in it",
     status: 200,
-    response: ApiRun,
+    response: ApiRunWithMessages,
   },
   getRunLogs: {
     ...run,
@@ -38,9 +39,14 @@ export const runRoutes = {
     method: "GET",
     path: "/v1/sessions/{session_id}/runs/{run_id}/cost",
     scope: "read",
-    summary: "What the run cost",
+    summary: "What the run cost, in all and by model",
     status: 200,
-    response: z.object({ cost: CostBreakdown.nullable(), cost_micros: z.int(), unpriced_calls: z.int() }),
+    response: z.object({
+      cost: CostBreakdown.nullable(),
+      cost_micros: z.int(),
+      unpriced_calls: z.int(),
+      models: z.array(RunModel),
+    }),
   },
   streamRunText: {
     ...run,

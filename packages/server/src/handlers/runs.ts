@@ -11,17 +11,23 @@ export const runHandlers = {
       ...(limit !== undefined && { limit }),
       ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.number) }),
     });
-    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+    return { data: page.items.map(wire), next_cursor: cursorOf(page.cursor) };
   },
   async getRun({ params }, call) {
-    return runIn(call, params);
+    const run = await runIn(call, params);
+    const said = new Set<string>();
+    for (const { event_type, data } of await eventsOf(call, run))
+      if (event_type === "message.created" && data.run_id === run.id) said.add(data.message_id);
+    const transcript = await call.sessions.transcript(run.session_id);
+    const messages = transcript.filter(({ id }) => said.has(id)).map(({ role, content }) => ({ role, content }));
+    return { ...wire(run), messages };
   },
   async getRunLogs({ params }, call) {
-    return { data: logsOf(await eventsOf(call, await runIn(call, params)), params.run_id) };
+    return { data: logsOf(await eventsOf(call, await runIn(call, params)), params) };
   },
   async getRunCost({ params }, call) {
-    const { cost, cost_micros, unpriced_calls } = await runIn(call, params);
-    return { cost, cost_micros, unpriced_calls };
+    const { cost, cost_micros, unpriced_calls, models } = await runIn(call, params);
+    return { cost, cost_micros, unpriced_calls, models };
   },
   async getRunStep({ params: { step, ...params } }, call) {
     const run = await runIn(call, params);
@@ -30,6 +36,19 @@ export const runHandlers = {
     return { data: sent };
   },
 } satisfies Partial<Handlers>;
+
+/** A run, also under the names that seed 002's conversation_history has for it. */
+function wire(run: Run) {
+  return {
+    ...run,
+    conversation_id: run.id,
+    run_id: run.id,
+    agent_uuid: run.session_id,
+    sequence_number: run.number,
+    extras: {},
+    created_at: run.completed_at ?? run.started_at,
+  };
+}
 
 export async function runIn(
   call: Call,
@@ -54,10 +73,10 @@ async function eventsOf(call: Call, run: Run): Promise<readonly Event[]> {
 }
 
 /** The run in seed 002's actions. */
-function logsOf(events: readonly Event[], runId: string) {
-  return events.flatMap((event) => {
+function logsOf(events: readonly Event[], { run_id, session_id }: { run_id: string; session_id: string }) {
+  const rows = events.flatMap((event) => {
     const data = event.data as JsonObject;
-    if (data["run_id"] !== runId) return [];
+    if (data["run_id"] !== run_id) return [];
     return DIALECTS[event.event_type].actions
       .filter(({ when }) => !when || data[when[0]] === when[1])
       .map((row) => ({
@@ -70,6 +89,7 @@ function logsOf(events: readonly Event[], runId: string) {
         duration_ms: count(data, "duration_ms", "waited_ms"),
       }));
   });
+  return rows.map((row, index) => ({ log_id: index + 1, agent_uuid: session_id, run_id, ...row }));
 }
 
 function count(data: JsonObject, ...keys: readonly string[]): number | null {

@@ -1,4 +1,4 @@
-import { type Changes, type RunCounters, displayText } from "@skein/core";
+import { COUNTERS, type Changes, type RunCounters, displayText } from "@skein/core";
 import { jsonText, showableJson } from "../sql/body.ts";
 
 /** The row operations of an append as `skein.append` takes them: what moves on the head as values, the rest as JSON. */
@@ -92,7 +92,12 @@ function changesJson(changes: Changes): string | null {
     ...some("runs", changes.runInserts),
     ...some(
       "run_updates",
-      changes.runUpdates.map(({ id, set, add }) => ({ id, set, add: RUN_COUNTERS.map((name) => add[name]) })),
+      changes.runUpdates.map(({ id, set, add, models }) => ({
+        id,
+        set,
+        add: RUN_COUNTERS.map((name) => add[name]),
+        models: models.map((used) => [used.model, ...COUNTERS.map((name) => used[name])]),
+      })),
     ),
     ...some(
       "entries",

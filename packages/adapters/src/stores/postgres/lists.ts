@@ -1,4 +1,5 @@
 import {
+  COUNTERS,
   type Page,
   type PageOptions,
   type SessionFilter,
@@ -7,7 +8,7 @@ import {
   displayText,
 } from "@skein/core";
 import { KnownError, type MessageRow, type Run, type Session, type UsageRow } from "@skein/protocol";
-import { USAGE_COUNTERS, USAGE_KEYS } from "../sql/usage.ts";
+import { USAGE_KEYS, usageSum } from "../sql/usage.ts";
 import type { Connections, Statement, TextRow } from "./connections.ts";
 import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
 
@@ -54,8 +55,9 @@ export async function usageOf(
   const key = by === "day" ? "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')" : USAGE_KEYS[by];
   const rows = await connections.query(
     {
-      text: `select ${key}, count(*), ${USAGE_COUNTERS.map((name) => `sum(r.${name})`).join(", ")}
+      text: `select ${key}, count(*), ${COUNTERS.map((name) => usageSum(by, name)).join(", ")}
         from skein.sessions s join skein.runs r on r.session_id = s.id
+        ${by === "model" ? "left join skein.run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
         where s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
           and ($3::timestamptz is null or r.started_at >= $3) and ($4::timestamptz is null or r.started_at < $4)
         group by 1`,
@@ -63,7 +65,7 @@ export async function usageOf(
     [tenant, agentId ?? null, from ?? null, to ?? null],
   );
   return rows.map(([name, runs, ...sums]) => {
-    const counters = USAGE_COUNTERS.map((counter, at) => [counter, Number(sums[at])]);
+    const counters = COUNTERS.map((counter, at) => [counter, Number(sums[at])]);
     return { key: name, runs: Number(runs), ...Object.fromEntries(counters) } as UsageRow;
   });
 }

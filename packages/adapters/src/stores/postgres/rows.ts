@@ -1,5 +1,15 @@
-import { type RunCounters, costBreakdown } from "@skein/core";
-import type { Await, Checkpoint, Event, JsonObject, MessageRow, Run, Session, UsageTotals } from "@skein/protocol";
+import { COUNTERS, type RunCounters, costBreakdown } from "@skein/core";
+import type {
+  Await,
+  Checkpoint,
+  Event,
+  JsonObject,
+  MessageRow,
+  Run,
+  RunModel,
+  Session,
+  UsageTotals,
+} from "@skein/protocol";
 import type { TextRow } from "./connections.ts";
 
 /** Reads the columns of a text row one after the other, in the order in which they were selected. */
@@ -124,7 +134,10 @@ export const RUN_COLUMNS = `r.id, r.session_id, r.number, ${at("r.started_at")},
   r.cost_micros, r.unpriced_calls, r.input_tokens, r.output_tokens, r.cache_creation_input_tokens,
   r.cache_read_input_tokens, r.input_micros, r.output_micros, r.cache_write_micros, r.cache_read_micros,
   (select coalesce(json_agg(f.shown order by f.place), '[]') from skein.files f
-    where f.run_id = r.id and f.session_id = r.session_id)`;
+    where f.run_id = r.id and f.session_id = r.session_id),
+  (select coalesce(json_agg(json_build_object('model', m.model, ${COUNTERS.map((name) => `'${name}', m.${name}`).join(", ")})
+      order by m.model collate "C"), '[]')
+    from skein.run_models m where m.run_id = r.id and m.session_id = r.session_id)`;
 
 export function runOf(row: TextRow): Run {
   const c = columns(row);
@@ -156,7 +169,8 @@ export function runOf(row: TextRow): Run {
     cache_read_micros: c.number(),
   };
   const cost = costBreakdown(counters, model, longContext);
-  return { ...run, usage, cost, cost_micros, unpriced_calls, generated_files: c.json() as JsonObject[] };
+  const generated_files = c.json() as JsonObject[];
+  return { ...run, usage, cost, cost_micros, unpriced_calls, models: c.json() as RunModel[], generated_files };
 }
 
 export const AWAIT_COLUMNS = "a.opened::text";

@@ -1,4 +1,4 @@
-import { type Changes, type Counters, metadataPairs } from "@skein/core";
+import { COUNTERS, type Changes, type Counters, metadataPairs } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import type { SQLInputValue } from "node:sqlite";
 import type { Database } from "./database.ts";
@@ -13,6 +13,10 @@ const INSERT_MESSAGE = `insert into messages
   (id, session_id, message_id, part, number, role, content, tool_call_id, run_id, sequence, created_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+const ADD_MODEL = `insert into run_models (session_id, run_id, model, ${COUNTERS.join(", ")})
+  values (?, ?, ?${", ?".repeat(COUNTERS.length)})
+  on conflict do update set ${COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
+
 /** Applies the row operations of one append, inside its transaction. */
 export function applyChanges(db: Database, sessionId: string, changes: Changes, base: Base): void {
   if (changes.sessionInsert) {
@@ -26,7 +30,11 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
   if (metadata) setMetadata(db, sessionId, metadata);
   for (const [index, run] of changes.runInserts.entries())
     insert(db, "runs", { ...columns(run), number: base.runs + index + 1 });
-  for (const { id, set, add } of changes.runUpdates) update(db, ["runs", id], set, add);
+  for (const { id, set, add, models } of changes.runUpdates) {
+    update(db, ["runs", id], set, add);
+    for (const { model, ...used } of models)
+      db.run(ADD_MODEL, sessionId, id, model, ...COUNTERS.map((name) => used[name]));
+  }
   for (const row of changes.messageInserts)
     db.run(
       INSERT_MESSAGE,

@@ -1,6 +1,6 @@
-import type { SessionFilter, SessionQuery, UsageQuery } from "@skein/core";
+import { COUNTERS, type SessionFilter, type SessionQuery, type UsageQuery } from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
-import { USAGE_COUNTERS, USAGE_KEYS } from "../sql/usage.ts";
+import { USAGE_KEYS, usageSum } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
 import type { SessionCache, SessionPage } from "./session-cache.ts";
 
@@ -50,8 +50,9 @@ export function usageOf(db: Database, { tenant, by, agentId, from, to }: UsageQu
   const given = bounds.filter(([, value]) => value !== undefined);
   const rows = db.all(
     `select ${by === "day" ? "substr(r.started_at, 1, 10)" : USAGE_KEYS[by]} as key, count(*) as runs,
-      ${USAGE_COUNTERS.map((name) => `sum(r.${name}) as ${name}`).join(", ")}
+      ${COUNTERS.map((name) => `${usageSum(by, name)} as ${name}`).join(", ")}
     from sessions s cross join runs r on r.session_id = s.id
+    ${by === "model" ? "left join run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
     where ${["s.tenant = ?", ...given.map(([condition]) => condition)].join(" and ")} group by 1`,
     tenant,
     ...given.map(([, value]) => value as string),

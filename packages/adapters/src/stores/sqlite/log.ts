@@ -258,6 +258,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
 
 const OWNED = [
   "events",
+  "run_models",
   "heads",
   "session_tags",
   "session_metadata",

@@ -1,5 +1,5 @@
 import { costBreakdown } from "@skein/core";
-import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/protocol";
+import type { Await, Checkpoint, Event, MessageRow, Run, RunModel, Session } from "@skein/protocol";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -61,7 +61,7 @@ export function toMessageRow(row: Row): MessageRow {
   return { ...row, content: JSON.parse(row["content"] as string) } as MessageRow;
 }
 
-export function toRun(row: Row, files: readonly Row[]): Run {
+export function toRun(row: Row, files: readonly Row[], models: readonly Row[]): Run {
   const usage = {
     input_tokens: row["input_tokens"] as number,
     output_tokens: row["output_tokens"] as number,
@@ -92,6 +92,7 @@ export function toRun(row: Row, files: readonly Row[]): Run {
     cost: costBreakdown(counters, row["model"] as string, row["long_context_applied"] === 1),
     cost_micros: counters.cost_micros,
     unpriced_calls: counters.unpriced_calls,
+    models: models.map(({ session_id: _s, run_id: _r, ...used }) => used as RunModel),
     generated_files: files.map(({ session_id: _s, run_id: _r, place: _p, created_at: timestamp, ...file }) => ({
       ...file,
       timestamp,

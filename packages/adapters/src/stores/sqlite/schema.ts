@@ -146,6 +146,19 @@ create table runs (
 ) without rowid;
 create index runs_started on runs (session_id, started_at);
 
+create table run_models (
+  session_id text not null,
+  run_id text not null,
+  model text not null,
+  cost_micros integer not null,
+  unpriced_calls integer not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  cache_creation_input_tokens integer not null,
+  cache_read_input_tokens integer not null,
+  primary key (session_id, run_id, model)
+) without rowid;
+
 create table awaits (
   session_id text not null,
   tool_use_id text not null,

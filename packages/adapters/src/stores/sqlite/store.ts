@@ -154,18 +154,12 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
         cursor === undefined ? EVERYTHING : Number(cursor),
         limit + 1,
       );
-      const items = rows
-        .slice(0, limit)
-        .map((row) =>
-          toRun(
-            row,
-            db.all(
-              "select * from files where session_id = ? and run_id = ? order by place",
-              sessionId,
-              row["id"] as string,
-            ),
-          ),
-        );
+      const items = rows.slice(0, limit).map((row) => {
+        const place = [sessionId, row["id"] as string];
+        const files = db.all("select * from files where session_id = ? and run_id = ? order by place", ...place);
+        const models = db.all("select * from run_models where session_id = ? and run_id = ? order by model", ...place);
+        return toRun(row, files, models);
+      });
       return { items, cursor: rows.length > limit ? String(items.at(-1)?.number) : null };
     },
     async awaits(sessionId, { tenant } = {}) {

@@ -103,6 +103,21 @@ begin
       cache_write_micros = r.cache_write_micros + (v_add->>8)::bigint,
       cache_read_micros = r.cache_read_micros + (v_add->>9)::bigint
     where r.id = (v_part->i->>'id')::uuid and r.session_id = p_session;
+    for j in 0 .. jsonb_array_length(v_part->i->'models') - 1 loop
+      v_row := v_part->i->'models'->j;
+      insert into skein.run_models as m (
+        session_id, run_id, model, cost_micros, unpriced_calls, input_tokens, output_tokens,
+        cache_creation_input_tokens, cache_read_input_tokens)
+      values (p_session, (v_part->i->>'id')::uuid, v_row->>0, (v_row->>1)::bigint, (v_row->>2)::integer,
+        (v_row->>3)::bigint, (v_row->>4)::bigint, (v_row->>5)::bigint, (v_row->>6)::bigint)
+      on conflict (session_id, run_id, model) do update set
+        cost_micros = m.cost_micros + excluded.cost_micros,
+        unpriced_calls = m.unpriced_calls + excluded.unpriced_calls,
+        input_tokens = m.input_tokens + excluded.input_tokens,
+        output_tokens = m.output_tokens + excluded.output_tokens,
+        cache_creation_input_tokens = m.cache_creation_input_tokens + excluded.cache_creation_input_tokens,
+        cache_read_input_tokens = m.cache_read_input_tokens + excluded.cache_read_input_tokens;
+    end loop;
   end loop;
 
   v_part := coalesce(p_changes->'entries', '[]');

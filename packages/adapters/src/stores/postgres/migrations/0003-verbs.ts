@@ -87,6 +87,7 @@ begin
   delete from skein.events e where e.session_id = p_session;
   delete from skein.messages m where m.session_id = p_session;
   delete from skein.runs r where r.session_id = p_session;
+  delete from skein.run_models m where m.session_id = p_session;
   delete from skein.sessions s where s.id = p_session;
   delete from skein.heads h where h.session_id = p_session;
   if v_blobs is not null then
