@@ -105,7 +105,9 @@ export const ApiSession = z.object({
   updated_at: Instant,
   parent_session_id: Uuid.nullable(),
   forked_from_sequence: z.int().positive().nullable(),
+  /** For a session that works for another one: whose, and which of its calls is waiting for it. */
   subagent_of_session_id: Uuid.nullable(),
+  subagent_of_tool_use_id: z.string().nullable(),
   total_runs: Count,
   usage: UsageTotals,
   cost_micros: Count,
@@ -131,6 +133,10 @@ export const SessionQueryInput = z.strictObject({
   agent_id: Uuid.optional(),
   status: ApiSession.shape.status.optional(),
   tag: z.string().min(1).max(100).optional(),
+  /** Forks of this session. */
+  parent_session_id: Uuid.optional(),
+  /** Sessions that work for this one. */
+  subagent_of_session_id: Uuid.optional(),
 });
 
 /** What a user says: seed 004's `{"text": …}`, or blocks as the Messages API has them. */
@@ -194,10 +200,32 @@ export const ApiEvent = z.object({
 });
 
 /** A run with the fields of seed 002's conversation_history. */
-export const ApiRun = z.object({ ...Run.shape, generated_files: z.array(AnyObject) });
+export const ApiRun = z.object({
+  ...Run.shape,
+  generated_files: z.array(AnyObject),
+  /** A conversation is a run, and has its id. */
+  conversation_id: Uuid,
+  run_id: Uuid,
+  /** The session. */
+  agent_uuid: Uuid,
+  /** Counts the session's runs from 1. */
+  sequence_number: z.int().positive(),
+  extras: AnyObject,
+  created_at: Instant,
+});
+
+/** One run, with what was said in it. */
+export const ApiRunWithMessages = ApiRun.extend({
+  messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
+});
 
 /** A row of seed 002's agent_runs. */
 export const RunLog = z.object({
+  /** Counts the lines of the run, from 1. */
+  log_id: z.int().positive(),
+  /** The session. */
+  agent_uuid: Uuid,
+  run_id: Uuid,
   timestamp: Instant,
   step_number: Count,
   action_type: z.enum(ACTION_TYPES),

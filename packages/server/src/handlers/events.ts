@@ -23,8 +23,18 @@ export const eventHandlers = {
   },
 } satisfies Partial<Handlers>;
 
+/** A stream is for those who ask for one. Who would rather have JSON says so with a weight. */
 function wantsStream(call: Call): boolean {
-  return call.request.headers.accept?.includes("text/event-stream") ?? false;
+  const accepted = (call.request.headers.accept ?? "").split(",");
+  const weight = weightOf(accepted, "text/event-stream");
+  return weight > 0 && weight >= weightOf(accepted, "application/json");
+}
+
+function weightOf(accepted: readonly string[], type: string): number {
+  const entry = accepted.find((one) => one.split(";")[0]?.trim().toLowerCase() === type);
+  if (entry === undefined) return 0;
+  const weight = Number(/;\s*q=([\d.]+)/i.exec(entry)?.[1] ?? "1");
+  return Number.isNaN(weight) ? 1 : weight;
 }
 
 /** Frames as text. An event is made into text once, however many read it. */

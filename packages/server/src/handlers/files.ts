@@ -1,6 +1,12 @@
 import { KnownError } from "@skein/protocol";
 import { type Handlers, sessionIn } from "../call.ts";
 
+/** The name that a browser saves a file under: the last part of a path, and no half of a character. */
+function savedAs(filename: string): string {
+  const last = filename.toWellFormed().split(/[\\/]/).at(-1) ?? "";
+  return /^\.*$/.test(last) ? "file" : last;
+}
+
 /** Files that a session made. */
 export const fileHandlers = {
   async listFiles({ params }, call) {
@@ -31,7 +37,9 @@ export const fileHandlers = {
         // Never shown as a page of this server, whatever it says it is.
         type: "application/octet-stream",
         payload: Buffer.from(payload),
-        headers: { "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(file.filename)}` },
+        headers: {
+          "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(savedAs(file.filename))}`,
+        },
       },
     };
   },

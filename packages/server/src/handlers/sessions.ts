@@ -124,15 +124,19 @@ async function listed(
     cursor?: string | undefined;
     status?: ApiSession["status"] | undefined;
     tag?: string | undefined;
+    parent_session_id?: string | undefined;
+    subagent_of_session_id?: string | undefined;
   },
   agentId: string | undefined,
 ) {
-  const { limit, cursor, status, tag } = query;
+  const { limit, cursor, status, tag, parent_session_id, subagent_of_session_id } = query;
   const page = await sessions.list({
     ...(limit !== undefined && { limit }),
     ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
     ...(status && { status }),
     ...(tag !== undefined && { tags: [tag] }),
+    ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
+    ...(subagent_of_session_id !== undefined && { subagentOfSessionId: subagent_of_session_id }),
     ...(agentId !== undefined && { agentId }),
   });
   return { checked: pageText(page) };
