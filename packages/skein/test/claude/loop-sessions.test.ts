@@ -326,6 +326,20 @@ test("what is wrong is said in the one error body, with seed 000's codes", async
   ]);
 });
 
+test("a request without a body may say that it is JSON, and one that needs a body says so", async () => {
+  const server = await testServer();
+  const { path } = await begun(server);
+  const send = async (method: string, at: string): Promise<readonly unknown[]> => {
+    const headers = { "x-api-key": server.key, "content-type": "application/json" };
+    const response = await fetch(`${server.url}${at}`, { method, headers });
+    const text = await response.text();
+    return [response.status, text === "" ? null : (JSON.parse(text) as { error: { code: string } }).error.code];
+  };
+  expect(await send("POST", `${path}/interrupt`)).toEqual([404, "SESSION_NOT_FOUND"]);
+  expect(await send("POST", `${path}/resume`)).toEqual([422, "VALIDATION_ERROR"]);
+  expect(await send("DELETE", path)).toEqual([204, null]);
+});
+
 test("a key that has no stream left begins nothing", async () => {
   const server = await testServer({ limits: { streams: 1 } });
   const { path } = await begun(server);
