@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createAgents } from "@skein/core";
 import type { Run, UsageRow } from "@skein/protocol";
+import { createAgent } from "skein";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/open-store.ts";
 import { finished, folder, say, scripted, session, settled, testServer } from "./world.ts";
@@ -80,7 +81,7 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
     ]),
   );
   const run = `${path}/runs/${String(runs[1]?.["id"])}`;
-  expect((await call("GET", run)).body).toEqual(runs[1]);
+  expect((await call("GET", run)).body).toMatchObject(runs[1] ?? {});
   const actions = (await call("GET", `${run}/logs`)).body.data.map(({ action_type }) => action_type);
   expect(actions[0]).toBe("run_started");
   expect(actions).toEqual(expect.arrayContaining(["api_call_started", "api_response_received", "run_completed"]));
@@ -423,4 +424,74 @@ test("an agent that was stored before its settings were narrowed is still listed
   await store.close();
   expect((await call("GET", `/v1/agents/${id}`)).body["config"]).toMatchObject(old);
   expect((await call("GET", "/v1/agents")).body.data).toHaveLength(1);
+});
+
+test("a run has every field of seed 002's conversation_history, and a log line its place", async () => {
+  const { call } = await testServer();
+  const { path, id } = await session(call);
+  for (const text of ["One.", "Two."]) {
+    const { body } = await say(call, path, scripted(text, [{ text: `Answer to ${text}` }]));
+    await finished(call, path, String(body["run_id"]));
+  }
+  const [latest] = (await call("GET", `${path}/runs`)).body.data;
+  const row = {
+    conversation_id: latest?.["id"],
+    run_id: latest?.["id"],
+    agent_uuid: id,
+    sequence_number: 2,
+    extras: {},
+  };
+  expect(latest).toMatchObject({ ...row, created_at: latest?.["completed_at"] });
+  const runPath = `${path}/runs/${String(latest?.["id"])}`;
+  expect((await call("GET", runPath)).body).toMatchObject({
+    ...row,
+    messages: [{ role: "user" }, { role: "assistant", content: [{ type: "text", text: "Answer to Two." }] }],
+  });
+  const logs = (await call("GET", `${runPath}/logs`)).body.data;
+  expect(logs.map(({ log_id, agent_uuid, run_id }) => [log_id, agent_uuid, run_id])).toEqual(
+    logs.map((_, index) => [index + 1, id, latest?.["id"]]),
+  );
+});
+
+test("forks and subagents are listed by the session that they come from", async () => {
+  const helper = createAgent({ name: "helper", description: "Helps." });
+  const boss = createAgent({ name: "Boss", subagents: [helper] });
+  const { call } = await testServer({ config: { agents: [boss] } });
+  const agent = (await call("GET", "/v1/agents")).body.data.find(({ name }) => name === "Boss");
+  const { body } = await call("POST", `/v1/agents/${String(agent?.["id"])}/sessions`, {});
+  const path = `/v1/sessions/${body.id}`;
+  const asks = {
+    tools: [{ id: "toolu_help", name: "helper", input: { prompt: scripted("Help.", [{ text: "Helped." }]) } }],
+  };
+  const said = await say(call, path, scripted("Get help.", [asks, { text: "Done." }]));
+  await finished(call, path, String(said.body["run_id"]));
+  const fork = (await call("POST", `${path}/fork`)).body.id;
+  const children = (await call("GET", `/v1/sessions?subagent_of_session_id=${body.id}`)).body.data;
+  expect(children).toMatchObject([{ subagent_of_session_id: body.id, subagent_of_tool_use_id: "toolu_help" }]);
+  const forks = (await call("GET", `/v1/sessions?parent_session_id=${body.id}`)).body.data;
+  expect(forks).toMatchObject([{ id: fork, subagent_of_tool_use_id: null }]);
+});
+
+test("a file is saved under the last part of its name", async () => {
+  const { call, url, key } = await testServer();
+  const { path } = await session(call, { server_tools: [{ type: "code_execution_20250825", name: "code_execution" }] });
+  const files = [
+    { name: "../a b.txt", content: "A" },
+    { name: "..", content: "B" },
+  ];
+  const said = await say(call, path, scripted("Make files.", [{ code: { command: "ls", files }, text: "Made." }]));
+  await finished(call, path, String(said.body["run_id"]));
+  const names: (string | null)[] = [];
+  for (const { file_id } of (await call("GET", `${path}/files`)).body.data) {
+    const response = await fetch(`${url}${path}/files/${String(file_id)}/content`, { headers: { "x-api-key": key } });
+    names.push(response.headers.get("content-disposition"));
+  }
+  expect(names.toSorted()).toEqual(["attachment; filename*=UTF-8''a%20b.txt", "attachment; filename*=UTF-8''file"]);
+});
+
+test("who would rather have JSON than a stream gets the list", async () => {
+  const { call } = await testServer();
+  const { path } = await session(call);
+  const accept = "application/json, text/event-stream;q=0.5";
+  expect((await call("GET", `${path}/events`, undefined, { accept })).body.data).toHaveLength(1);
 });
