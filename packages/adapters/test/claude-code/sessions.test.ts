@@ -107,6 +107,18 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Here again.");
 }, 120_000);
 
+test("a process that stands still when it gets a prompt is ended, and the next one gets an answer", async () => {
+  const pids: number[] = [];
+  const world = await createWorld({ ...spawning(pids), firstWordMs: 15_000 });
+  const { sessionId } = await world.run(play({ text: "One." }));
+  process.kill(pids[0] ?? 0, "SIGSTOP");
+  const events = await world.again(sessionId, play({ text: "Two." }));
+  expect(only(events, "session.failed")[0]?.data.error).toMatchObject({ code: "runtime_silent" });
+  await until(() => !isAlive(pids[0]));
+  const next = await world.again(sessionId, play({ text: "Three." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
+}, 120_000);
+
 test("a driver that lost its lease ends its child at once, and whoever has the session next takes the run up", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));

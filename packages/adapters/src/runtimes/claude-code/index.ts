@@ -32,6 +32,8 @@ export interface ClaudeCodeDeps extends Pick<
   readonly leaseMs?: number;
   /** How long a question keeps its process; after that the session waits without one. */
   readonly parkAfterMs?: number;
+  /** How long a process may be silent after its prompt. A start takes long on a busy machine; one that is up answers at once. */
+  readonly firstWordMs?: number;
 }
 
 /** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
@@ -48,7 +50,7 @@ export interface ClaudeCode extends Runtime {
 }
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
-  const { leaseMs = 30_000, parkAfterMs = 120_000 } = deps;
+  const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   let guarded: Promise<Spawn> | undefined;
   const children = createChildren(async () => {
     const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn()));
@@ -59,6 +61,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
     children,
     leaseMs,
     parkAfterMs,
+    firstWordMs,
     executable: deps.executable,
     optionsOf: deps.optionsOf ?? plainOptions,
     hooksOf: deps.hooksOf ?? (() => undefined),

@@ -21,6 +21,7 @@ export interface DriveDeps {
   readonly children: Children;
   readonly leaseMs: number;
   readonly parkAfterMs: number;
+  readonly firstWordMs: number;
   readonly executable: string | undefined;
   readonly configDirOf: (tenant: string) => string;
   readonly apiEnv: Readonly<Record<string, string>>;
@@ -141,7 +142,7 @@ function bridge(log: Log): HookBridge {
 export async function turn(
   drive: Drive,
   manned: Manned,
-  work: Pick<Turn, "runId" | "begin"> & Partial<Pick<Turn, "begun" | "firstWordMs">>,
+  work: Pick<Turn, "runId" | "begin"> & Partial<Pick<Turn, "begun" | "firstWord">>,
 ): Promise<TurnEnd> {
   const { log, lease, claimed, signal, deps } = drive;
   const { child, options } = manned;
@@ -157,7 +158,11 @@ export async function turn(
       maxMessageBytes: options.max_buffer_size ?? null,
       secrets: secretsOf(options, deps.apiEnv),
       signal,
-      firstWordMs: null,
+      firstWord: {
+        ms: deps.firstWordMs,
+        code: "runtime_silent",
+        message: "Claude Code did not say a word after its prompt and was stopped. Send the prompt again.",
+      },
       begun: Promise.resolve(),
       ...work,
       bridge: bridge(log),

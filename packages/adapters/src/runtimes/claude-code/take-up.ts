@@ -15,7 +15,11 @@ import type { TurnEnd } from "./turn.ts";
 const POISON_AFTER = 5;
 
 /** A child that is to go on by itself and does not begin within this time never will. */
-const FIRST_WORD_MS = 60_000;
+const FIRST_WORD = {
+  ms: 60_000,
+  code: "interrupted",
+  message: "The turn broke off with its server and could not be taken up again. Send another prompt to go on.",
+};
 
 const NOT_RUN =
   "This call was not run: the session was put aside while another call waited for its answer. Ask for it again if it is still needed.";
@@ -48,7 +52,7 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
     const begin = (): void => {
       if (isUnheard) manned.child.send(userMessage(run.prompt.message_id, run.prompt.content));
     };
-    return await turn(drive, manned, { runId: run.runId, begin, firstWordMs: FIRST_WORD_MS });
+    return await turn(drive, manned, { runId: run.runId, begin, firstWord: FIRST_WORD });
   } catch (error) {
     return cannotStart(drive, error);
   }

@@ -37,8 +37,8 @@ export interface Turn {
   readonly maxMessageBytes: number | null;
   /** Values that must not show up in what is told of the child. */
   readonly secrets: readonly string[];
-  /** How long the child may take to say anything at all, if it has to begin by itself. */
-  readonly firstWordMs: number | null;
+  /** How long the child may take to say anything at all, and what the run ends with if it does not. */
+  readonly firstWord: { readonly ms: number; readonly code: string; readonly message: string };
   readonly bridge: HookBridge;
   /** Gives the child its work. */
   readonly begin: () => void;
@@ -64,7 +64,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const handed = new Set<string>();
   let over = false;
   let interrupted = false;
-  let firstWord: NodeJS.Timeout | undefined;
+  const { firstWord } = turn;
+  const silent = later(firstWord.ms, () => void fail(firstWord.code, firstWord.message).catch(abandon));
 
   const recorder = createRecorder({
     ...turn,
@@ -77,7 +78,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     },
     starved() {
       const sentence =
-        "Claude Code did not hand over the transcript of its answer, so the answer is not kept. Send the prompt again.";
+        "Claude Code did not write down its answer, so the answer is not kept. See whether its disk is full, and send the prompt again.";
       fail("transcript_lost", sentence).catch(abandon);
     },
   });
@@ -119,12 +120,6 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     const timer = setTimeout(work, ms).unref();
     timers.push(timer);
     return timer;
-  }
-
-  function giveUp(): void {
-    const sentence =
-      "The turn broke off with its server and could not be taken up again. Send another prompt to go on.";
-    fail("interrupted", sentence).catch(abandon);
   }
 
   /**
@@ -203,7 +198,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       },
       message(message) {
         if (over) return;
-        clearTimeout(firstWord);
+        clearTimeout(silent);
         // Not a term of the process: its lines carry the transcript as well, which is no message.
         if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
           const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
@@ -224,7 +219,6 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     void child.ended.then(({ code, message }) => fail(code, message).catch(abandon));
     void turn.begun.then(hasBegun, abandon);
     react();
-    if (turn.firstWordMs !== null) firstWord = later(turn.firstWordMs, giveUp);
     turn.begin();
     const how = await end.promise;
     if (how === "ended") await recorder.flushed();
