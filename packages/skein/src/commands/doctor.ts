@@ -31,8 +31,9 @@ const HELP: CommandHelp = {
     ["store", "URL", "Its store"],
     ["data", "FOLDER", "Its data folder"],
     ["config", "FILE", "Its agents and tools in code"],
+    ["json", null, "One JSON object per line instead of sentences"],
   ],
-  examples: ["skein doctor", "skein doctor --store postgres://localhost/skein"],
+  examples: ["skein doctor", "skein doctor --json", "skein doctor --store postgres://localhost/skein"],
 };
 
 /** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
@@ -43,6 +44,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
     port: { type: "string" },
     host: { type: "string" },
     config: { type: "string" },
+    json: { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   });
   if (!parsed) return 2;
@@ -54,8 +56,12 @@ export async function doctor(args: readonly string[]): Promise<number> {
     console.error('Expected no words. "skein doctor --help" shows how it is called.');
     return 2;
   }
-  const findings = await findingsOf(parsed.values);
-  for (const { what, state, says } of findings) console.log(`${state.padEnd(5)}  ${what.padEnd(8)}  ${says}`);
+  const { json, ...flags } = parsed.values;
+  const findings = await findingsOf(flags);
+  for (const finding of findings) {
+    const { what, state, says } = finding;
+    console.log(json ? JSON.stringify(finding) : `${state.padEnd(5)}  ${what.padEnd(8)}  ${says}`);
+  }
   return findings.some(({ state }) => state === "wrong") ? 1 : 0;
 }
 

@@ -18,6 +18,7 @@ const HELP: CommandHelp = {
     ["tenant", "NAME", "Whose sessions it sees (default: default)"],
     ["store", "URL", "The server's store (default: sqlite in the data folder)"],
     ["data", "FOLDER", "The server's data folder (default ~/.skein)"],
+    ["json", null, "One JSON object per line"],
   ],
   examples: ["skein keys make dashboard --scope read", "skein keys list", "skein keys revoke dashboard"],
 };
@@ -29,6 +30,7 @@ export async function keys(args: readonly string[]): Promise<number> {
     tenant: { type: "string", default: "default" },
     store: { type: "string" },
     data: { type: "string" },
+    json: { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   });
   if (!parsed) return 2;
@@ -43,12 +45,15 @@ export async function keys(args: readonly string[]): Promise<number> {
     console.error(USAGE);
     return 2;
   }
-  const { scope, tenant, store: storeFlag, data } = parsed.values;
+  const { scope, tenant, store: storeFlag, data, json } = parsed.values;
+  const say = (sentence: string, object: object): void => console.log(json ? JSON.stringify(object) : sentence);
   try {
     const store = await openStore(serveSettings({ store: storeFlag, data }, readConfig()).storeUrl);
     try {
-      if (verb === "hook-secret") console.log(await hookSecret(store.records, checkedTenant(tenant)));
-      else await perform(createKeys({ records: store.records }), { verb, name, scope, tenant });
+      if (verb === "hook-secret") {
+        const secret = await hookSecret(store.records, checkedTenant(tenant));
+        say(secret, { tenant, hook_secret: secret });
+      } else await perform(createKeys({ records: store.records }), { verb, name, scope, tenant, say });
       return 0;
     } finally {
       await store.close();
@@ -67,7 +72,14 @@ async function perform(
     name = "",
     scope,
     tenant,
-  }: { verb: string | undefined; name: string | undefined; scope: string; tenant: string },
+    say,
+  }: {
+    verb: string | undefined;
+    name: string | undefined;
+    scope: string;
+    tenant: string;
+    say: (sentence: string, object: object) => void;
+  },
 ): Promise<void> {
   if (verb === "make") {
     const scopes = scope
@@ -76,16 +88,17 @@ async function perform(
     checkedTenant(tenant);
     if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
       refused(`There is a key "${name}" already. Revoke it first, or take another name.`);
-    console.log(await all.make({ name, scopes, tenant }));
+    const key = await all.make({ name, scopes, tenant });
+    say(key, { name, tenant, scopes, key });
     console.error("This is the only time that the key is shown: the store keeps its hash.");
     return;
   }
   if (verb === "revoke") {
     const revoked = await all.revoke(name);
-    console.log(`The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`);
+    say(`The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`, revoked);
     return;
   }
-  for (const key of await all.list()) console.log(line(key));
+  for (const key of await all.list()) say(line(key), key);
 }
 
 function checkedTenant(tenant: string): string {

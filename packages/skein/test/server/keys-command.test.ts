@@ -37,6 +37,23 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect(skein(data, "keys", "revoke", "guest")).toMatchObject({ status: 1, stderr: expect.stringMatching(/no key/) });
 });
 
+test("keys and doctor say the same as JSON, a line for each thing", () => {
+  const data = folder();
+  const lines = (...args: readonly string[]) =>
+    skein(data, ...args, "--json")
+      .stdout.trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const [made] = lines("keys", "make", "guest", "--scope", "read,run");
+  expect(made).toEqual({ name: "guest", tenant: "default", scopes: ["read", "run"], key: expect.any(String) });
+  const [listed] = lines("keys", "list");
+  expect(listed).toMatchObject({ name: "guest", tenant: "default", scopes: ["read", "run"], revoked_at: null });
+  expect(JSON.stringify(listed)).not.toContain(made?.["key"]);
+  expect(lines("keys", "hook-secret")).toEqual([{ tenant: "default", hook_secret: expect.any(String) }]);
+  expect(lines("keys", "revoke", "guest")).toEqual([{ ...listed, revoked_at: expect.any(String) }]);
+  expect(lines("doctor", "--port", "0")).toContainEqual({ what: "node", state: "ok", says: process.version });
+});
+
 test("a key may have several scopes", async () => {
   const data = folder();
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
