@@ -76,6 +76,50 @@ test.skipIf(!hasBubblewrap)("an Arrow stream keeps the types, and what Arrow has
   expect((buffer("day") as Int32Array)[0]).toBe(Date.parse("2026-01-02") / 86_400_000);
 });
 
+test.skipIf(!hasBubblewrap)(
+  "an Arrow stream comes in batches, within its limits, and the last one says how it ended",
+  async () => {
+    const sql = createTenantSql({ store: createMemoryStore(), folder: folder() });
+    onTestFinished(() => sql.close());
+    const asked = async (statement: string, limits: { readonly rows: number; readonly bytes: number }) => {
+      const question = {
+        tenant: "default",
+        statement,
+        format: "arrow",
+        timeMs: 30_000,
+        history: false,
+        ...limits,
+      } as const;
+      const pieces: Uint8Array[] = [];
+      for await (const part of sql.ask(question, new AbortController().signal))
+        if (part.kind === "data") pieces.push(Buffer.from(part.bytes));
+      const bytes = Buffer.concat(pieces);
+      const table = tableFromIPC(bytes);
+      const end = JSON.parse(table.batches.at(-1)?.metadata.get("end") ?? "null") as unknown;
+      return { pieces: pieces.length, bytes: bytes.length, rows: table.numRows, end, column: table.getChildAt(0) };
+    };
+    const plenty = { rows: 1e6, bytes: 1e8 };
+    const whole = await asked("SELECT range FROM range(10000)", plenty);
+    expect(whole).toMatchObject({ rows: 10_000, end: { rows: 10_000, truncated: false } });
+    expect([...(whole.column ?? [])]).toEqual(Array.from({ length: 10_000 }, (_, n) => BigInt(n)));
+    expect(whole.pieces).toBeGreaterThan(2);
+    expect(await asked("SELECT 1 AS n WHERE false", plenty)).toMatchObject({
+      rows: 0,
+      end: { rows: 0, truncated: false },
+    });
+    const few = await asked("SELECT range FROM range(10000)", { rows: 5000, bytes: 1e8 });
+    expect(few).toMatchObject({ rows: 5000, end: { rows: 5000, truncated: true } });
+    expect(await asked("SELECT range FROM range(5000)", { rows: 5000, bytes: 1e8 })).toMatchObject({
+      end: { rows: 5000, truncated: false },
+    });
+    const small = await asked("SELECT repeat('x', 1000) AS x FROM range(10000)", { rows: 1e6, bytes: 500_000 });
+    expect(small.end).toEqual({ rows: small.rows, truncated: true });
+    expect(small.rows).toBeGreaterThan(100);
+    // The last batch, without rows, is beside it.
+    expect(small.bytes).toBeLessThan(501_000);
+  },
+);
+
 test.skipIf(!hasBubblewrap)("a process that is stopped at any moment of its start leaves nothing behind", async () => {
   const place = folder();
   const found = findSandbox(COMMAND_FOLDERS);

@@ -1,6 +1,6 @@
 import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../api-error.ts";
-import { type Call, type Handlers, type Raw, TAKEN_OVER } from "../call.ts";
+import { type Call, type Handlers, TAKEN_OVER } from "../call.ts";
 import type { SqlPart } from "../deps.ts";
 import { allows } from "../keys.ts";
 
@@ -25,7 +25,7 @@ export const sqlHandlers = {
       const history = tenant === OPERATOR && allows(principal, "admin");
       const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history } as const;
       const parts = deps.sql.ask(question, gone.signal);
-      return await (isArrow ? arrowOf(parts) : sendLines(parts, call));
+      return await (isArrow ? sendArrow(parts, call) : sendLines(parts, call));
     } finally {
       giveBack();
     }
@@ -38,10 +38,7 @@ export const sqlHandlers = {
  */
 async function sendLines(parts: AsyncGenerator<SqlPart>, { request, reply }: Call): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
-  reply.hijack();
-  const { raw } = reply;
-  const headers = Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]);
-  raw.writeHead(200, { ...Object.fromEntries(headers), "content-type": JSON_LINES });
+  const raw = begin(reply, JSON_LINES);
   const write = (part: SqlPart): void => {
     if (part.kind === "data") raw.write(part.bytes);
     else raw.write(`${JSON.stringify(part.kind === "columns" ? { columns: part.columns } : endOf(part))}\n`);
@@ -60,14 +57,25 @@ function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
   return { end: { rows, truncated } };
 }
 
-/** An Arrow stream has no place for how it ended, so that stands in the headers, and the answer begins at its end. */
-async function arrowOf(parts: AsyncGenerator<SqlPart>): Promise<Raw> {
-  const pieces: Uint8Array[] = [];
-  const headers: Record<string, string> = {};
-  for await (const part of parts) {
-    if (part.kind === "data") pieces.push(part.bytes);
-    if (part.kind === "end")
-      Object.assign(headers, { "skein-rows": String(part.rows), "skein-truncated": String(part.truncated) });
+/** Sends batches as they come. The last one says how it ended; what fails on its way is cut, so that no reader takes it for whole. */
+async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: Call): Promise<typeof TAKEN_OVER> {
+  const first = await parts.next();
+  const raw = begin(reply, ARROW_STREAM);
+  const write = (part: SqlPart): void => {
+    if (part.kind === "data") raw.write(part.bytes);
+  };
+  try {
+    if (!first.done) write(first.value);
+    for await (const part of parts) write(part);
+    raw.end();
+  } catch {
+    raw.destroy();
   }
-  return { raw: { type: ARROW_STREAM, payload: Buffer.concat(pieces), headers } };
+  return TAKEN_OVER;
+}
+
+function begin(reply: Call["reply"], type: string): Call["reply"]["raw"] {
+  reply.hijack();
+  const headers = Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]);
+  return reply.raw.writeHead(200, { ...Object.fromEntries(headers), "content-type": type });
 }

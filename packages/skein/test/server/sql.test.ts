@@ -145,16 +145,31 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.slice(2)).toEqual([{ end: { rows: 1, truncated: false } }]);
   });
 
-  test("as Arrow where that is accepted, with how it ended in the headers", async () => {
-    const { url, key } = await roomyServer({ limits: { statementRows: 3 } });
-    const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", {
-      accept: "application/vnd.apache.arrow.stream, */*;q=0.1",
-    });
+  test("as Arrow where that is accepted, in batches as they come; what fails before the first row is 422, later it is cut", async () => {
+    const { url, key } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
+    const accept = "application/vnd.apache.arrow.stream, */*;q=0.1";
+    const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", { accept });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/vnd.apache.arrow.stream");
-    expect([headers.get("skein-rows"), headers.get("skein-truncated")]).toEqual(["3", "true"]);
-    // A message of an Arrow stream begins so; packages/sql/test/sandbox.test.ts reads one.
+    // A message of an Arrow stream begins so, and the mark of its end; packages/sql/test/sandbox.test.ts reads one.
     expect([...bytes.subarray(0, 4)]).toEqual([255, 255, 255, 255]);
+    expect([...bytes.subarray(-8)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
+    const wrong = await ask(url, key, "SELECT error('enough') FROM range(5)", { accept });
+    expect(wrong).toMatchObject({ status: 422, lines: [{ error: { code: "statement_failed" } }] });
+    const late = await fetch(`${url}/v1/sql`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json", accept },
+      body: JSON.stringify({
+        sql: "SELECT if(range = 250000, error('enough'), repeat('x', 100)) AS x FROM range(300000)",
+      }),
+    });
+    expect(late.status).toBe(200);
+    let read = 0;
+    const reading = async (): Promise<void> => {
+      for await (const piece of late.body ?? []) read += piece.length;
+    };
+    await expect(reading()).rejects.toThrow();
+    expect(read).toBeGreaterThan(100_000);
   });
 
   test("over the limit of rows or bytes an answer is cut and says so; over the limit of time it is refused", async () => {

@@ -58,11 +58,15 @@ async function answer({ format, rows, bytes }: Job, { prepared, run }: Ready): P
     send({ kind: "end", ...end });
     return;
   }
-  const { arrowStream } = await import("./arrow.ts");
-  const { stream, ...end } = await arrowStream({ result, columns, limits });
-  if (!end.truncated) await checkEnd(prepared, run);
-  send({ kind: "columns", columns });
-  sendData(stream);
+  const { writeArrow } = await import("./arrow.ts");
+  let isBegun = false;
+  const write = (bytes: Uint8Array): void => {
+    // Not before there are rows: until then a failure is said as such.
+    if (!isBegun) send({ kind: "columns", columns });
+    isBegun = true;
+    sendData(bytes);
+  };
+  const end = await writeArrow({ result, columns, limits, write }, () => checkEnd(prepared, run));
   send({ kind: "end", ...end });
 }
 

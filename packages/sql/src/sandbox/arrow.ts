@@ -1,5 +1,6 @@
 /**
- * An answer as an Arrow stream (IPC).
+ * An answer as an Arrow stream (IPC): the schema, a batch of rows for each chunk of DuckDB, and a last batch without rows whose
+ * metadata say how it ended.
  *
  * Truth values, numbers, texts, bytes, days and instants keep their types. What else DuckDB has (lists, structures,
  * times of day, intervals) and JSON come as text, as the JSON lines have them.
@@ -9,7 +10,6 @@ import {
   type DuckDBDataChunk,
   DuckDBDateValue,
   DuckDBDecimalValue,
-  type DuckDBResult,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   type DuckDBType,
@@ -45,12 +45,7 @@ import {
   tableToIPC,
 } from "apache-arrow";
 import type { Column } from "../values.ts";
-
-interface Answer {
-  readonly result: DuckDBResult;
-  readonly columns: readonly Column[];
-  readonly limits: { readonly rows: number; readonly bytes: number };
-}
+import type { Writing } from "./lines.ts";
 
 type Cell = number | bigint | boolean | Uint8Array | null;
 
@@ -61,36 +56,63 @@ interface Kind {
   readonly put?: (view: DataView, at: number, cell: Cell) => void;
 }
 
-/** The rows that the limits allow, all at once: how many there are is said before the stream. */
-export async function arrowStream({ result, columns, limits }: Answer): Promise<{
-  readonly stream: Uint8Array;
-  readonly rows: number;
-  readonly truncated: boolean;
-}> {
+/** Writes rows in batches, as they come, as many as the limits allow. `check` throws if the rows ended because something failed. */
+export async function writeArrow(
+  { result, columns, limits, write }: Writing,
+  check: () => Promise<void>,
+): Promise<{ readonly rows: number; readonly truncated: boolean }> {
   const kinds = columns.map((_, at) => kindOf(result.columnType(at)));
-  const cells: Cell[][] = columns.map(() => []);
-  const counted = { rows: 0, bytes: 0 };
+  const { schema, end } = messagesOf({ columns, kinds, cells: [], rows: 0 });
+  const counted = { rows: 0, bytes: schema.length + end.length };
   let truncated = false;
+  let before: Uint8Array = schema;
+  const send = (bytes: Uint8Array): void => {
+    write(Buffer.concat([before, bytes]));
+    before = new Uint8Array();
+  };
   for await (const chunk of result) {
-    truncated = take({ chunk, kinds, cells, counted, limits });
+    const cells: Cell[][] = columns.map(() => []);
+    const taken = take({
+      chunk,
+      kinds,
+      cells,
+      left: { rows: limits.rows - counted.rows, bytes: limits.bytes - counted.bytes },
+    });
+    truncated = taken < chunk.rowCount;
+    for (let rows = taken; rows > 0; rows = Math.floor(rows / 2), truncated = true) {
+      const { batch } = messagesOf({ columns, kinds, cells, rows });
+      // The frame around the rows counts too.
+      if (counted.bytes + batch.length > limits.bytes) continue;
+      counted.rows += rows;
+      counted.bytes += batch.length;
+      send(batch);
+      break;
+    }
     if (truncated) break;
   }
-  for (let { rows } = counted; ; rows = Math.floor(rows / 2), truncated = true) {
-    const stream = streamOf({ columns, kinds, cells, rows });
-    // The frame around the rows counts too. A schema alone is always sent.
-    if (stream.length <= limits.bytes || rows === 0) return { stream, rows, truncated };
-  }
+  if (!truncated) await check();
+  const how = { rows: counted.rows, truncated };
+  const { batch } = messagesOf({
+    columns,
+    kinds,
+    cells: [],
+    rows: 0,
+    metadata: new Map([["end", JSON.stringify(how)]]),
+  });
+  send(Buffer.concat([batch, end]));
+  return how;
 }
 
-interface Taking extends Pick<Answer, "limits"> {
+interface Taking {
   readonly chunk: DuckDBDataChunk;
   readonly kinds: readonly Kind[];
   readonly cells: readonly Cell[][];
-  readonly counted: { rows: number; bytes: number };
+  readonly left: { readonly rows: number; readonly bytes: number };
 }
 
-/** Takes the rows of a chunk; answers whether there was one too many. */
-function take({ chunk, kinds, cells, counted, limits }: Taking): boolean {
+/** Takes the rows of a chunk; answers how many there was room for. */
+function take({ chunk, kinds, cells, left }: Taking): number {
+  let bytes = 0;
   for (let row = 0; row < chunk.rowCount; row += 1) {
     const values = chunk.getRowValues(row);
     const taken = values.map((value, at) =>
@@ -104,13 +126,11 @@ function take({ chunk, kinds, cells, counted, limits }: Taking): boolean {
           ? 1
           : 4 + (cell instanceof Uint8Array ? cell.length : 0);
     });
-    const size = sizes.reduce((sum, one) => sum + one, 0);
-    if (counted.rows === limits.rows || counted.bytes + size > limits.bytes) return true;
-    counted.rows += 1;
-    counted.bytes += size;
+    bytes += sizes.reduce((sum, one) => sum + one, 0);
+    if (row === left.rows || bytes > left.bytes) return row;
     for (const [at, cell] of taken.entries()) cells[at]?.push(cell);
   }
-  return false;
+  return chunk.rowCount;
 }
 
 function cellOf(value: DuckDBValue, { width }: Kind, json: () => unknown): Cell {
@@ -185,16 +205,24 @@ interface Rows {
   readonly kinds: readonly Kind[];
   readonly cells: readonly (readonly Cell[])[];
   readonly rows: number;
+  readonly metadata?: Map<string, string>;
 }
 
-function streamOf({ columns, kinds, cells, rows }: Rows): Uint8Array {
+/** The mark that nothing follows. */
+const END_BYTES = 8;
+
+/** A stream of one batch, taken apart: each message says how long it is, and the first one has no body. */
+function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   const fields = columns.map(({ name }, at) => new Field(name, (kinds[at] ?? TEXT).type, true));
   const children = kinds.map((kind, at) => dataOf(kind, (cells[at] ?? []).slice(0, rows)));
-  const batch = new RecordBatch(
-    new Schema(fields),
-    makeData({ type: new Struct(fields), length: rows, nullCount: 0, children }),
-  );
-  return tableToIPC(new Table(batch), "stream");
+  const data = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children });
+  const stream = tableToIPC(new Table(new RecordBatch(new Schema(fields), data, metadata)), "stream");
+  const schemaEnd = 8 + new DataView(stream.buffer, stream.byteOffset).getInt32(4, true);
+  return {
+    schema: stream.subarray(0, schemaEnd),
+    batch: stream.subarray(schemaEnd, -END_BYTES),
+    end: stream.subarray(-END_BYTES),
+  };
 }
 
 /** Arrow's own function, without its one overload for each type. */
