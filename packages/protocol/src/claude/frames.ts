@@ -1,4 +1,4 @@
-import { type Content, type ContentBlock, type JsonObject, blocksOf } from "../content.ts";
+import { Content, type ContentBlock, type JsonObject, blocksOf } from "../content.ts";
 import type { Event, FactData } from "../event.ts";
 import { NO_USAGE, type Usage, type UsageTotals, addUsage } from "../usage.ts";
 import { initData } from "./init-frame.ts";
@@ -217,7 +217,10 @@ function blocks(content: Content): MessageEventData["content"] {
 /** What a notice says in words, where it has some. */
 function noticed(notice: JsonObject): MessageEventData["content"] {
   const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
-  return text === undefined ? [] : blocks(text);
+  if (text !== undefined) return blocks(text);
+  // A message of Claude Code itself, such as that it was interrupted.
+  const said = Content.safeParse((notice["message"] as { readonly content?: unknown } | undefined)?.content);
+  return said.success ? blocks(said.data) : [];
 }
 
 function usageOf(usage: Usage): UsageTotals {

@@ -357,6 +357,15 @@ test("a subagent's words name the call they are for, and notices are system mess
       data: { ...run, message_id: uuid(6), subtype: "compact_boundary", notice: { content: "Compacted." } },
     },
     {
+      event_type: "runtime.noticed",
+      data: {
+        ...run,
+        message_id: uuid(7),
+        subtype: "user_message",
+        notice: { message: { role: "user", content: [{ type: "text", text: "[Request interrupted by user]" }] } },
+      },
+    },
+    {
       event_type: "step.retried",
       data: { ...run, step: 1, attempt: 1, error: { code: "overloaded", message: "Busy.", status: 529 }, delay_ms: 10 },
     },
@@ -364,6 +373,7 @@ test("a subagent's words name the call they are for, and notices are system mess
   expect(frames.map(({ data }) => data)).toMatchObject([
     { type: "assistant", parent_tool_use_id: "toolu_9", content: [{ type: "text", text: "Found it." }] },
     { type: "system", subtype: "compact_boundary", content: [{ type: "text", text: "Compacted." }] },
+    { type: "system", subtype: "user_message", content: [{ type: "text", text: "[Request interrupted by user]" }] },
     { type: "system", subtype: "api_retry", notice: { error_status: 529 } },
   ]);
 });
