@@ -88,6 +88,25 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(used())).toBe("store_corrupt");
   });
 
+  test("a file of the schema before is brought up to date, with what its sessions are found by", async () => {
+    const sessionId = await closedStore();
+    const db = new DatabaseSync(file);
+    db.exec("drop table session_metadata; drop index sessions_used; pragma user_version = 1");
+    const metadata = JSON.stringify({ user: "ada", level: 3, on: true, off: null, deep: { user: "bob" } });
+    db.prepare("update sessions set metadata = ?").run(metadata);
+    db.close();
+    const store = await open();
+    const pairs = [
+      ["user", "ada"],
+      ["level", "3"],
+      ["on", "true"],
+      ["off", "null"],
+    ] as const;
+    const { items } = await store.list({ tenant: "default", metadata: pairs });
+    expect(items.map(({ id }) => id)).toEqual([sessionId]);
+    expect(await store.count({ tenant: "default", metadata: [["user", "bob"]] })).toBe(0);
+  });
+
   test("a newer schema is refused and left as it is", async () => {
     await closedStore();
     const db = new DatabaseSync(file);

@@ -63,13 +63,14 @@ export function describeLists(bench: () => Bench): void {
       metadata: { user: "ada", level: 3, on: true, off: null, deep: { user: "bob" }, ["x".repeat(70)]: "y" },
     });
     const second = await of({ tags: ["green"], title: "No trouble", metadata: { user: "ada", level: "3" } });
+    const odd = await of({ metadata: { user: "odd", ["k\0"]: "\ud800", nul: "a\0b", path: "C:\\u0000" } });
     const third = await of({ tags: ["green", "blue", "red"], workingDirectory: "/srv/a", metadata: { user: "bob" } });
     const others = createSessions({ store, ids, tenant: "other" });
     await others.create(agent, { tags: ["green"], metadata: { user: "ada" }, workingDirectory: "/srv/a" });
 
     const cases: readonly [Parameters<typeof sessions.count>[0], readonly string[]][] = [
-      [{}, [third, second, first, plain]],
-      [{ tags: [] }, [third, second, first, plain]],
+      [{}, [third, odd, second, first, plain]],
+      [{ tags: [] }, [third, odd, second, first, plain]],
       [{ tags: ["green", "blue"] }, [third, first]],
       [{ tags: ["green", "none"] }, []],
       [{ metadata: [["user", "ada"]] }, [second, first]],
@@ -97,11 +98,13 @@ export function describeLists(bench: () => Bench): void {
       [{ metadata: [["x".repeat(70), "y"]] }, []],
       [{ metadata: [["user", "ada"]], tags: ["blue"] }, [first]],
       [{ metadata: [["user", "a\0da"]] }, []],
+      [{ metadata: [["user", "odd"]] }, [odd]],
+      [{ metadata: [["nul", "a\0b"]] }, [odd]],
       [{ title: "ärger WITH" }, [first]],
       [{ title: "%" }, [first]],
       [{ title: "trouble", metadata: [["user", "ada"]] }, [second]],
       [{ workingDirectory: "/srv/a" }, [third, first]],
-      [{ workingDirectory: null, agentId: agent.id }, [second, plain]],
+      [{ workingDirectory: null, agentId: agent.id }, [odd, second, plain]],
       [{ status: ["pending", "running"], tags: ["blue"] }, [third, first]],
       [{ status: ["completed", "failed"] }, []],
       [{ agentId: ids(), metadata: [["user", "ada"]] }, []],
@@ -112,8 +115,8 @@ export function describeLists(bench: () => Bench): void {
       expect([filter, await sessions.count(filter)]).toEqual([filter, expected.length]);
     }
     const rest = await sessions.list({ offset: 1, limit: 2 });
-    expect(rest.items.map(({ id }) => id)).toEqual([second, first]);
-    expect((await sessions.list({ cursor: rest.cursor ?? "" })).items.map(({ id }) => id)).toEqual([plain]);
+    expect(rest.items.map(({ id }) => id)).toEqual([odd, second]);
+    expect((await sessions.list({ cursor: rest.cursor ?? "" })).items.map(({ id }) => id)).toEqual([first, plain]);
 
     await sessions.edit(first, { metadata: { user: "eve" }, tags: ["blue"], title: "Peace" });
     await sessions.delete(second);

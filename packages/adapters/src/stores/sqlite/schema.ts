@@ -251,7 +251,7 @@ create index session_metadata_session on session_metadata (session_id);
 insert into session_metadata
 select s.tenant, m.key, case m.type when 'text' then m.value else s.metadata -> m.fullkey end, s.created_at, s.id
 from sessions s, json_each(s.metadata) m
-where m.type not in ('object', 'array') and length(m.key) <= 64 and length(m.value) <= 255
+where m.type not in ('object', 'array') and length(m.key) <= 64 and coalesce(length(m.value), 0) <= 255
 on conflict do nothing;
 -- The session of a folder that ran last.
 create index sessions_used on sessions (tenant, agent_id, working_directory, coalesce(last_run_at, created_at), id);

@@ -1,6 +1,6 @@
 /**
  * What sessions are found by beside their tags. A trigger keeps it, so that a session without metadata costs an append
- * nothing. Metadata with what no column can hold (NUL, half a character) is not looked for.
+ * nothing. What no column can hold (NUL, half a character) is replaced, as in every other column.
  */
 export const sessionLists = `
 create table skein.session_metadata (
@@ -15,12 +15,17 @@ create index session_metadata_session on skein.session_metadata (session_id);
 
 create function skein.metadata_pairs(p_metadata json) returns table (key text, value text)
 language plpgsql immutable as $$
+declare
+  v_text text := p_metadata::text;
 begin
+  if v_text ~ '\\\\u(0000|d[89a-f])' then
+    v_text := regexp_replace(v_text, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'g');
+  end if;
   return query
   select m.key, m.value
   from (
     select e.key, case json_typeof(e.value) when 'string' then e.value #>> '{}' else e.value::text end as value
-    from json_each(p_metadata) e where json_typeof(e.value) not in ('object', 'array')
+    from json_each(v_text::json) e where json_typeof(e.value) not in ('object', 'array')
   ) m
   where length(m.key) <= 64 and length(m.value) <= 255;
 exception when untranslatable_character or invalid_text_representation then
