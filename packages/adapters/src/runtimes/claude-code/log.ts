@@ -75,30 +75,41 @@ export function createLog(lease: Lease, clock: LeaseClock, first: SessionState, 
         if (released) states.put(state);
         return;
       }
-      state = await states.load(sessionId);
-      hear(await store.read(sessionId, { after: base }));
+      state = await patiently(() => states.load(sessionId));
+      hear(await patiently(() => store.read(sessionId, { after: base })));
     }
   }
 
   /** Answers false when the log had moved on, so that nothing was written. */
   async function append(batch: readonly NewEvent[], base: number, release?: { dueAt: number | null }) {
     if (batch.length === 0 && !release) return true;
-    for (;;) {
-      const asked = now();
-      try {
+    try {
+      // The same ids again: if the answer was lost and not the commit, the store says so.
+      const asked = await patiently(async () => {
+        const asked = now();
         if (batch.length > 0)
           await store.append(sessionId, batch, { lease, expect: base, ...(release && { release }) });
         else if (release) await store.release(lease, { seen: base, dueAt: release.dueAt });
-        clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
-        return true;
+        return asked;
+      });
+      clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
+      return true;
+    } catch (error) {
+      if (isKnownError(error, "conflict")) return false;
+      throw error;
+    }
+  }
+
+  /** Tries again while the store is away, until the lease is over. */
+  async function patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
+    for (;;)
+      try {
+        return await ask();
       } catch (error) {
-        if (isKnownError(error, "conflict")) return false;
         const again = isKnownError(error, "store_unavailable", "disk_full") && now() < clock.validUntil;
         if (!again) throw error;
-        // The same ids again: if the answer was lost and not the commit, the store says so.
         await delay(RETRY_MS);
       }
-    }
   }
 
   return {
@@ -113,7 +124,7 @@ export function createLog(lease: Lease, clock: LeaseClock, first: SessionState, 
     catchUp: () =>
       inTurn(async () => {
         if (released) return;
-        const news = await store.read(sessionId, { after: state.sequence });
+        const news = await patiently(() => store.read(sessionId, { after: state.sequence }));
         hear(news);
         fold(state, news);
       }),
