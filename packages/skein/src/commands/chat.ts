@@ -4,7 +4,7 @@ import type { Agent } from "../agent.ts";
 import { cost, tokens } from "../terminal/amounts.ts";
 import { EXIT } from "../terminal/exit.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { createRunPrinter, summaryOf } from "../terminal/print-run.ts";
+import { createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { asksFor, contentOf } from "../terminal/questions.ts";
 import {
   type Call,
@@ -43,7 +43,11 @@ async function converse(call: Call): Promise<number> {
   wordsOf(call);
   const agent = await loadAgent(call, { asks: true });
   const input = createInterface({ input: process.stdin, output: process.stderr, terminal: call.screen.isWatched });
+  // Whoever typed may have left (Ctrl-D, the end of a pipe) while a run was still under way.
+  let left = false;
+  input.once("close", () => (left = true));
   const conversation = createConversation(call, agent, (line) => {
+    if (left) return;
     input.setPrompt(line);
     input.prompt(true);
   });
@@ -56,7 +60,10 @@ async function converse(call: Call): Promise<number> {
     await conversation.begin(text(call.values, "session"));
     for await (const line of input) if ((await conversation.hear(line)) === "leave") break;
     await conversation.idle();
-    return EXIT.completed;
+    const open = conversation.waitsFor();
+    if (open.length === 0) return EXIT.completed;
+    call.screen.note(`\n${waitLines(call.screen, open, text(call.values, "store"))}`);
+    return EXIT.waits;
   } finally {
     input.close();
     await agent.close();
@@ -71,6 +78,8 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
   let stop = new AbortController();
   let waits: readonly Await[] = [];
   let answers: string[] = [];
+  /** Settled when the session of the run that was started is known. */
+  let named: Promise<void> = Promise.resolve();
   /** Prompts that steer and may not have been read yet. */
   let steering: string[] = [];
 
@@ -80,22 +89,26 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
   /** Shows a run until it is over or waits, then asks for what comes next. */
   function watch(start: (signal: AbortSignal) => ReturnType<Agent["stream"]>): void {
     stop = new AbortController();
-    running = show(start(stop.signal))
+    let knowsName = (): void => {};
+    named = new Promise((resolve) => (knowsName = resolve));
+    running = show(start(stop.signal), knowsName)
       .catch((error: unknown) => {
         if (!isKnownError(error)) throw error;
         say(paint.red(visible(error.message)));
       })
       .finally(() => {
+        knowsName();
         running = undefined;
         next();
       });
   }
 
-  async function show(items: ReturnType<Agent["stream"]>): Promise<void> {
+  async function show(items: ReturnType<Agent["stream"]>, knowsName = (): void => {}): Promise<void> {
     const printer = createRunPrinter(screen);
     try {
       for await (const item of items) {
         sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
+        knowsName();
         printer.show(item);
       }
     } finally {
@@ -140,8 +153,12 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
     watch((signal) => agent.follow(sessionId ?? "", { signal }));
   }
 
-  async function steer(line: string): Promise<void> {
-    const { runId } = await (await sessions()).prompt(sessionId ?? "", { content: line, mode: "steer" });
+  async function steer(line: string): Promise<"leave" | void> {
+    // Typed so soon that the session is only being made.
+    await named;
+    // The run is over in the meantime, or waits for an answer: then that is what was typed.
+    if (!running || sessionId === undefined) return hear(line);
+    const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
     steering.push(runId);
     say(paint.dim("It is read before the next step."));
   }
@@ -178,8 +195,10 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
     else if (word === "/cost") {
       const session = await (await sessions()).get(sessionId);
       say(
-        `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${session.total_runs} runs`,
+        `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${session.total_runs} ${session.total_runs === 1 ? "run" : "runs"}`,
       );
+    } else if (word === "/fork" && running) {
+      say("A run is under way. Fork when it is over, or /cancel it first.");
     } else if (word === "/fork") {
       const made = await (await sessions()).fork(sessionId);
       waits = [];
@@ -189,8 +208,23 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
     if (!running) next();
   }
 
+  async function hear(line: string): Promise<"leave" | void> {
+    if (line.startsWith("/")) {
+      await named;
+      return obey(line);
+    }
+    if (running) return line.trim() === "" ? undefined : steer(line);
+    const [wait] = waits;
+    if (wait) return answer(wait, line);
+    if (line.trim() === "") return next();
+    watch((signal) => agent.stream(line, { signal, ...(sessionId !== undefined && { sessionId }) }));
+  }
+
   return {
     cancel,
+    hear,
+    /** What is still to be answered, by whoever comes later. */
+    waitsFor: (): readonly Await[] => waits,
     /** Goes on with a session, whatever it is doing, or waits for the first line. */
     async begin(id: string | undefined): Promise<void> {
       sessionId = id;
@@ -199,14 +233,6 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
       if (session.total_runs === 0 && session.status === "idle") return next();
       if (session.status === "idle") return next();
       watch((signal) => agent.follow(id, { signal }));
-    },
-    async hear(line: string): Promise<"leave" | void> {
-      if (line.startsWith("/")) return obey(line);
-      if (running) return line.trim() === "" ? undefined : steer(line);
-      const [wait] = waits;
-      if (wait) return answer(wait, line);
-      if (line.trim() === "") return next();
-      watch((signal) => agent.stream(line, { signal, ...(sessionId !== undefined && { sessionId }) }));
     },
     /** Resolves when nothing is under way any more. */
     async idle(): Promise<void> {

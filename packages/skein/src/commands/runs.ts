@@ -1,7 +1,7 @@
 import type { Sessions } from "@skein/core";
 import type { Run } from "@skein/protocol";
 import { type AgentLog, logsOf } from "../result.ts";
-import { cost, moment, seconds } from "../terminal/amounts.ts";
+import { cost, minute, moment, seconds } from "../terminal/amounts.ts";
 import { EXIT } from "../terminal/exit.ts";
 import {
   JSON_OPTION,
@@ -41,7 +41,7 @@ const list: SessionCommand = {
             run.outcome ?? "under way",
             String(run.total_steps),
             cost(run.cost_micros, run.unpriced_calls),
-            moment(run.started_at),
+            minute(run.started_at),
             brief(run.user_message, 50),
           ]),
         );

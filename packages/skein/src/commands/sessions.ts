@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { type Sessions, type SessionQuery } from "@skein/core";
 import { type Event, type Message, type Session, blocksOf } from "@skein/protocol";
-import { cost, moment, tokens } from "../terminal/amounts.ts";
+import { cost, minute, moment, tokens } from "../terminal/amounts.ts";
 import { EXIT, UsageError } from "../terminal/exit.ts";
 import { print } from "./run.ts";
 import { waitLines } from "../terminal/print-run.ts";
@@ -325,7 +325,7 @@ function row(session: Session): readonly string[] {
     status,
     String(session.total_runs),
     cost(session.cost_micros, session.unpriced_calls),
-    moment(session.updated_at),
+    minute(session.updated_at),
     brief(session.title ?? "", 60),
   ];
 }

@@ -25,3 +25,8 @@ export function seconds(ms: number): string {
 export function moment(instant: string): string {
   return instant.replace("T", " ").replace(/\.\d+Z$/, "Z");
 }
+
+/** The same to the minute, where a line has no room for more. */
+export function minute(instant: string): string {
+  return moment(instant).replace(/:\d\dZ$/, "Z");
+}

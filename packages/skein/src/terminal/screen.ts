@@ -11,6 +11,8 @@ export interface Screen {
   /** Whether a person looks at the notes. */
   readonly isWatched: boolean;
   readonly columns: number;
+  /** How wide a table may be; undefined where no terminal cuts its lines. */
+  readonly tableColumns?: number | undefined;
   /** Shows that something is going on, once it has taken a second. Answers how to end it. */
   progress(what: string): () => void;
 }
@@ -60,6 +62,7 @@ export function createScreen(
     paint: { out: createPaint(colours(out)), note: createPaint(colours(err)) },
     isWatched,
     columns: out.columns ?? 100,
+    tableColumns: out.isTTY ? out.columns : undefined,
     progress,
   };
 }

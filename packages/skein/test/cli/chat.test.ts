@@ -126,3 +126,24 @@ test("a session that waits is taken up where it was left", async () => {
   chat.type("/exit");
   expect((await chat.ended).code).toBe(0);
 });
+
+test("lines that come at once, and the end of them while a run is under way, are no mishap", async () => {
+  const folder = dataFolder();
+  const chat = talk(folder);
+  const slow = script([{ text: "First.", delayMs: 1500 }]);
+  chat.child.stdin?.end(`Hello ${slow}\n/fork\nAnd? ${script([{ text: "Second." }])}\n`);
+  const { code, out, err } = await chat.ended;
+  expect({ code, out }).toEqual({ code: 0, out: "First.\nSecond.\n" });
+  expect(err).toContain("A run is under way.");
+  expect(err).not.toMatch(/ERR_USE_AFTER_CLOSE|no session/);
+  expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toHaveLength(1);
+});
+
+test("who leaves while something waits for an answer is told how to give it later", async () => {
+  const chat = talk(dataFolder(), "--agent", agentFile);
+  const deploy = { name: "deploy", input: { to: "production" } };
+  chat.child.stdin?.end(`${script([{ tools: [deploy] }, { text: "Done." }])}\n`);
+  const { code, err } = await chat.ended;
+  expect(code).toBe(5);
+  expect(err).toMatch(/skein sessions answer \S+ toolu_\S+ yes/);
+});
