@@ -1,4 +1,4 @@
-/** Claude Code's request for a session's title: it quotes the prompt, script and all, but is no step of it. */
+/** A request for a session's title, Claude Code's or Skein's: it quotes the prompt, script and all, but is no step of it. */
 import { withoutScripts, type Step } from "./script.ts";
 import { textsOf, type MessagesRequest } from "./wire.ts";
 
@@ -8,10 +8,11 @@ const MAXIMUM_WORDS = 6;
 export function titleStep({ system, messages, tools }: MessagesRequest): Step | null {
   if (tools.length > 0) return null;
   const said = messages.flatMap((message) => textsOf(message.content));
-  const asksForTitle = [...textsOf(system), ...said].some((text) =>
-    text.includes('Return JSON with a single "title" field'),
-  );
-  return asksForTitle ? { text: JSON.stringify({ title: titleOf(said.at(-1) ?? "") }) } : null;
+  const title = titleOf(said.at(-1) ?? "");
+  const asked = [...textsOf(system), ...said];
+  if (asked.some((text) => text.includes('Return JSON with a single "title" field')))
+    return { text: JSON.stringify({ title }) };
+  return textsOf(system).some((text) => text.endsWith("Answer with the title alone.")) ? { text: title } : null;
 }
 
 function titleOf(text: string): string {

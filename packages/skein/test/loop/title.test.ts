@@ -20,6 +20,12 @@ test("a title is written once, after the first answer, without tools and within 
   expect(first.totalSteps).toBe(1);
 });
 
+test("the simulator's title is the first words of the prompt, also for people who only try it", async () => {
+  const { agent } = await simulatedAgent({ generate_title: true });
+  const { sessionId } = await agent.run("Tell me about ships, and what they carry over the sea.");
+  expect((await (await agent.sessions()).get(sessionId)).title).toBe("Tell me about ships, and what");
+});
+
 test("a session that has a title keeps it", async () => {
   const { agent, simulator } = await simulatedAgent({ generate_title: true });
   const { sessionId } = await agent.run(scripted("One", [{ text: "1" }]));
