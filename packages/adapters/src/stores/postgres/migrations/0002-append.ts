@@ -51,7 +51,6 @@ begin
       tags = case when v_part ? 'tags' then array(select jsonb_array_elements_text(v_part->'tags')) else s.tags end,
       model = coalesce(v_part->>'model', s.model),
       model_id = case when v_part ? 'model_id' then (v_part->>'model_id')::uuid else s.model_id end,
-      metadata = case when p_changes ? 'metadata' then (p_changes->>'metadata')::json else s.metadata end,
       status = coalesce(v_part->>'status', s.status),
       outcome = case when v_part ? 'outcome' then v_part->>'outcome' else s.outcome end,
       run_id = case when v_part ? 'run_id' then (v_part->>'run_id')::uuid else s.run_id end,
@@ -60,6 +59,10 @@ begin
       last_run_at = coalesce((v_part->>'last_run_at')::timestamptz, s.last_run_at),
       changed_at = (p_changes->>'changed_at')::timestamptz
     where s.id = p_session;
+    -- Seldom, and on its own: what metadata is found by follows it.
+    if p_changes ? 'metadata' then
+      update skein.sessions s set metadata = (p_changes->>'metadata')::json where s.id = p_session;
+    end if;
   end if;
 
   v_part := p_changes->'tags';
