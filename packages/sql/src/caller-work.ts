@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
+import { MORE_ROOM, isFull } from "./memory.ts";
 import { SqlError } from "./sql-error.ts";
 
 /** The caller's own statement, which may be stopped and may need more memory, apart from what is done for it. */
@@ -42,10 +43,9 @@ export function createCallerWork(connection: DuckDBConnection, megabytes: number
       if (isRunning) connection.interrupt();
     },
     async gotRoom(error) {
-      const isFull = error instanceof Error && error.message.startsWith("Out of Memory");
-      if (!isFull || megabytes === undefined || isRoomy) return false;
+      if (!isFull(error) || megabytes === undefined || isRoomy) return false;
       isRoomy = true;
-      await connection.run(`SET memory_limit = '${megabytes * 5}MB'`);
+      await connection.run(`SET memory_limit = '${megabytes * MORE_ROOM}MB'`);
       return true;
     },
   };

@@ -10,6 +10,7 @@ import type { CopyPlace } from "./copy/copy-place.ts";
 import { COPY, type CopiedFile, createCopyReader } from "./copy/read-copy.ts";
 import { type FileHead, type RowCount, headOf, isSame, openFactsCache } from "./file-facts.ts";
 import { loadRows } from "./load-rows.ts";
+import { MORE_ROOM, isFull } from "./memory.ts";
 import { literals, plainPath } from "./quote.ts";
 import { READ_PIECES, pieceViews } from "./tables/pieces.ts";
 import { COUNT_ROWS } from "./tables/scan.ts";
@@ -302,12 +303,18 @@ async function countWith(
   bytes: number,
 ): Promise<ReadonlyMap<DataFile, RowCount> | undefined> {
   if (files.length === 0) return new Map();
-  const { connection } = deps;
+  const { connection, megabytes } = deps;
   await connection.run(`SET VARIABLE skein_new_files = ${literals(files.map(({ path }) => plainPath(path)))}`);
   await expectLines(deps, [bytes]);
   const counts = new Map(files.map((file) => [file, NO_ROWS]));
   try {
-    for (const row of (await connection.runAndReadAll(COUNT_ROWS)).getRows()) {
+    const reader = await connection.runAndReadAll(COUNT_ROWS).catch(async (error: unknown) => {
+      if (megabytes === undefined || !isFull(error)) throw error;
+      // Many long lines are held at once. The limit is set again before anything is asked.
+      await connection.run(`SET memory_limit = '${megabytes * MORE_ROOM}MB'`);
+      return connection.runAndReadAll(COUNT_ROWS);
+    });
+    for (const row of reader.getRows()) {
       const [at = 0, rows = 0, longest = 0, bad = 0] = row.map(Number);
       const file = files[at];
       if (file) counts.set(file, { rows, isDamaged: bad > 0, isLong: false, longest: bad > 0 ? bytes : longest });

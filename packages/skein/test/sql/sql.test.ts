@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { dataFolder, lines, skein, start } from "../cli/skein.ts";
@@ -108,6 +108,38 @@ describe("skein sql cache", () => {
       expect(await skein(folder, "sql", "cache", "nothing")).toMatchObject({ code: 2 });
     },
   );
+
+  test(
+    "is made in the background after an answer that had to read much, and the next one comes from it",
+    { timeout: 180_000 },
+    async () => {
+      const folder = home("small");
+      const file = join(folder, ".claude", "projects", "p", `${SESSION}.jsonl`);
+      const line = { type: "user", uuid: "u1", message: { role: "user", content: "x".repeat(1_000_000) } };
+      writeFileSync(file, `${JSON.stringify(line)}\n`.repeat(35));
+      age(folder);
+      const question = "SELECT count(*) AS n FROM claude_conversations";
+      expect(lines((await skein(folder, "sql", question, "--jsonl", "--no-cache")).out)).toEqual([{ n: 35 }]);
+      expect(existsSync(join(folder, ".cache"))).toBe(false);
+      expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 35 }]);
+      const status = async (): Promise<string> => (await skein(folder, "sql", "cache")).out;
+      await expect.poll(status, { timeout: 120_000, interval: 500 }).toContain("MiB, of ");
+      // It holds its lock until it ends.
+      const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
+      await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("It is up to date.\n");
+      const [copy = ""] = (await status()).split("\n");
+      const made = statSync(copy).mtimeMs;
+      expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 35 }]);
+      // What the files hold is no longer looked at: they are the same as those that were copied.
+      expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
+      expect(statSync(copy).mtimeMs).toBe(made);
+    },
+  );
+});
+
+test("cells are cut by the columns that their letters take", { timeout: 120_000 }, async () => {
+  const { out } = await skein(home("x"), "sql", "SELECT repeat('漢', 100) AS x, 1 AS n");
+  expect(out.split("\n")[1]).toBe(`${"漢".repeat(24)}…  1`);
 });
 
 test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }, async () => {

@@ -23,6 +23,7 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { type DataFile, type LibraryConfig, discover } from "@skein/history/discover";
 import { isSame } from "../file-facts.ts";
 import { appendRows } from "../load-rows.ts";
+import { MORE_ROOM, isFull } from "../memory.ts";
 import { literal, literals } from "../quote.ts";
 import { PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
 import { pricedRequests } from "../tables/requests.ts";
@@ -156,7 +157,7 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
       await transcripts.count();
       await transcripts.number(true);
       await transcripts.readBranches();
-      await add(connection, last, transcripts.known());
+      await withRoom(connection, () => add(connection, last, transcripts.known()));
       last -= batch.length;
     }
     const after = new Map(discover(library).files.map((file) => [file.path, file]));
@@ -225,6 +226,20 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
       return `${String(name)} ${String(type)}${packing}`;
     });
     await connection.run(`CREATE TABLE ${DRAFT}.${piece} (${columns.join(", ")})`);
+  }
+}
+
+/** Files with very long lines get more room, rather than no copy at all. */
+async function withRoom(connection: DuckDBConnection, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    await connection.run("ROLLBACK").catch(() => {});
+    await connection.run(`SET memory_limit = '${MEGABYTES * MORE_ROOM}MB'`);
+    await work();
+    // Refused while more than that is held; then the next files have it too.
+    await connection.run(`SET memory_limit = '${MEGABYTES}MB'`).catch(() => {});
   }
 }
 

@@ -142,11 +142,18 @@ function lined(columns: readonly Column[], width: number, { edge, between, rule 
   };
 }
 
+/** As much of a text as fits into so many columns, on one line. */
 function cut(text: string, most: number): string {
-  const characters = Array.from(visibleLine(text.slice(0, most * 2)));
-  return characters.length <= most && text.length <= most * 2
-    ? characters.join("")
-    : `${characters.slice(0, Math.max(0, most - 1)).join("")}…`;
+  const line = visibleLine(text.slice(0, most * 2));
+  if (text.length <= most * 2 && widthOf(line) <= most) return line;
+  let kept = "";
+  let width = 0;
+  for (const character of line) {
+    width += widthOf(character);
+    if (width > most - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
 }
 
 export function isNumber(type: string): boolean {
