@@ -13,7 +13,15 @@ import {
   derivedId,
   formatStream,
 } from "@skein/core";
-import { type Content, type Draft, type Event, KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
+import {
+  type Content,
+  type Draft,
+  type Event,
+  Formatter,
+  KnownError,
+  MemoryStoreType,
+  NewAgentConfig,
+} from "@skein/protocol";
 import { z } from "zod";
 import { readConfig } from "./config.ts";
 import { type Watched, openAwaits } from "./follow-run.ts";
@@ -160,6 +168,9 @@ export function createAgent(options: AgentOptions = {}): Agent {
       yield* streamRun(await begin(prompt, run));
     },
     async *text(prompt, { format, ...run } = {}) {
+      // Before anything is said: a form that is none must not cost a run.
+      if (format !== undefined && !Formatter.safeParse(format).success)
+        throw new KnownError("invalid", `"${String(format)}" is no format. Expected json, xml or raw.`);
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
       const { host } = await opened();
       const history = meta && run.sessionId !== undefined ? await host.sessions.transcript(run.sessionId) : [];

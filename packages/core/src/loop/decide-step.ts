@@ -44,6 +44,10 @@ export function startStep(state: SessionState, current: RunState, purpose: Purpo
 export function spentOut(state: SessionState, current: RunState): string | undefined {
   for (const [what, spent, limit] of budgets(state, current))
     if (spent >= limit) return `The ${what} may cost ${dollars(limit)}, and ${dollars(spent)} is spent.`;
+  const limited = leftToSpend(state, current) !== Number.POSITIVE_INFINITY;
+  // Nobody could say when a limit is reached, so none is promised.
+  if (limited && !priceCall(modelOf(state), { input_tokens: 1, output_tokens: 0 }))
+    return `The model ${modelOf(state)} has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.`;
   return affordable(state, current) < 1
     ? "What is left of the budget does not pay for another call of the model."
     : undefined;
@@ -56,7 +60,6 @@ function affordable(state: SessionState, current: RunState): number {
   if (left === Number.POSITIVE_INFINITY) return limit;
   const input = priceCall(modelOf(state), { input_tokens: state.contextTokens, output_tokens: 0 });
   const output = priceCall(modelOf(state), { input_tokens: 0, output_tokens: 1_000_000 });
-  // A model without a price cannot be held to a budget in money.
   if (!input || !output) return limit;
   return Math.min(limit, Math.floor((left - input.total_micros) / (output.total_micros / 1e6)));
 }

@@ -111,7 +111,8 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
 function finish(state: SessionState, now: number, view: View, stopReason: StopReason): Decision {
   const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return run({ kind: "update-memory", key: "memory/update" });
-  if (state.agent?.generate_title && state.title === null && !current.titleTried)
+  const wantsTitle = state.agent?.generate_title && state.title === null && !current.titleTried;
+  if (wantsTitle && spentOut(state, current) === undefined)
     return waitForRetry(current, now) ?? startStep(state, current, "title");
   if (state.subagentOf && !current.parentInformed) return run({ kind: "inform-parent", key: "parent", problem: null });
   return write(completed(current, { stopReason, finalResponse: finalResponse(state), now }));
@@ -133,11 +134,12 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
       event_type: "transcript.repaired",
       data: { run_id: current.runId, step: current.step, repairs: [...repairs] },
     });
-  if (state.agent?.compactor_type !== "none" && !current.compactionChecked)
-    return needsSummary(state)
-      ? startStep(state, current, "compaction")
-      : run({ kind: "compact", key: `compact/${current.step}` });
   const broke = spentOut(state, current);
+  if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
+    if (!needsSummary(state)) return run({ kind: "compact", key: `compact/${current.step}` });
+    // A summary is a call like any other: without the money for it the run is over.
+    if (!broke) return startStep(state, current, "compaction");
+  }
   if (broke) return end(state, current, now, { stopReason: "budget", code: "budget_exceeded", message: broke });
   return startStep(state, current, purpose);
 }

@@ -8,6 +8,29 @@ const model = "claude-sonnet-5-5";
 const outputPrice = (tokens: number): number =>
   priceCall(model, { input_tokens: 0, output_tokens: tokens })?.total_micros ?? 0;
 
+test("a model without a price is not asked where a limit was set, and is where none was", async () => {
+  const { agent, simulator } = await simulatedAgent({ model: "claude-opus-9-9" });
+  const limited = await agent.run(scripted("limited", [{ text: "Hi." }]), { maxCostMicros: 1_000_000 });
+  expect(limited).toMatchObject({ stopReason: "budget", error: { code: "budget_exceeded" } });
+  expect(limited.error?.message).toMatch(/claude-opus-9-9 has no price/);
+  expect(simulator.ledger.calls()).toEqual([]);
+  expect(await agent.run(scripted("free", [{ text: "Hi." }]))).toMatchObject({ finalAnswer: "Hi.", cost: null });
+});
+
+test("a title is not written, and no summary, when the money is spent", async () => {
+  const maxCostMicros = outputPrice(110);
+  const { agent, simulator } = await simulatedAgent({ model, generate_title: true, max_tokens: 100 });
+  const long = scripted("long", [{ text: "z".repeat(400) }]);
+  expect(await agent.run(long, { maxCostMicros })).toMatchObject({ error: null });
+  expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(1);
+
+  const summarising = { compactor_type: "summarize", compaction_threshold: 50 } as const;
+  const { agent: other, simulator: asked } = await simulatedAgent({ model, max_tokens: 100, ...summarising });
+  const broke = await other.run(scripted("summary", [{ text: "Short." }]) + " word".repeat(200), { maxCostMicros: 1 });
+  expect(broke).toMatchObject({ stopReason: "budget", error: { code: "budget_exceeded" } });
+  expect(asked.ledger.calls({ kind: "messages" })).toEqual([]);
+});
+
 describe.each(STORES)("on the %s store", (kind) => {
   const endless = [{ text: "x".repeat(400), tools: [{ name: "count" }] }];
 

@@ -1,5 +1,13 @@
 import type { Event } from "@skein/protocol";
-import { DONE, ENVELOPE_TYPES, type Envelope, FRAME_BYTES, type LiveFrame, createFormatter } from "@skein/core";
+import {
+  DONE,
+  ENVELOPE_TYPES,
+  type Envelope,
+  FRAME_BYTES,
+  type Format,
+  type LiveFrame,
+  createFormatter,
+} from "@skein/core";
 import { type AgentOptions, createAgent, defineTool, openStore } from "skein";
 import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
@@ -92,6 +100,16 @@ test("json: without meta the answer alone, ended by [DONE]", async () => {
     delta: '{"at":"日本"}',
     final: true,
   });
+});
+
+test("a format that is none is refused before anything is said", async () => {
+  const { agent, simulator } = await simulatedAgent();
+  const reading = Array.fromAsync(agent.text("Hello.", { format: "yaml" as Format }));
+  await expect(reading).rejects.toMatchObject({
+    code: "invalid",
+    message: '"yaml" is no format. Expected json, xml or raw.',
+  });
+  expect(simulator.ledger.calls()).toEqual([]);
 });
 
 test("json: stream_meta_history_and_tool_results adds history, tool results, files and the end", async () => {
