@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type World, claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
+import { type World, claudeAgent, createWorld, isAlive, only, play, spawnThrough, spawning, until } from "./world.ts";
 
 const RED = "Use the red yarn.";
 
@@ -51,6 +51,22 @@ test("the model reads it with the next result, in the same run; a resumed sessio
   const fork = await world.sessions.fork(sessionId, { messageId });
   await world.again(fork.id, play({ text: "Red here, too." }));
   expect(times(world)).toBe(1);
+}, 60_000);
+
+test("a Claude Code that does not say when it took the prompt in has it in its transcript", async () => {
+  const spawn = await spawnThrough(async ({ type }) => type !== "command_lifecycle");
+  const world = await createWorld({ spawn });
+  const { sessionId, runId, go } = await working(world);
+  const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
+  await until(async () =>
+    JSON.stringify(only(await world.sessions.events(sessionId), "transcript.appended")).includes(RED),
+  );
+  go();
+  const events = await world.ended(sessionId, runId);
+  expect(only(events, "message.created").map(({ data }) => data.message_id)).toContain(messageId);
+  await world.again(sessionId, play({ text: "Red it is." }));
+  expect(times(world)).toBe(1);
+  expect((await world.sessions.state(sessionId)).runs).toBe(2);
 }, 60_000);
 
 test("in a turn without calls it waits for a run of its own", async () => {

@@ -1,38 +1,21 @@
 /** What Claude Code says becomes a fact no earlier than the transcript that a resumed process reads has it. */
-import { PassThrough } from "node:stream";
-import { createInterface } from "node:readline";
-import { join } from "node:path";
-import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
-import { type Spawn, messageIdOf } from "@skein/adapters/runtimes/claude-code";
+import { messageIdOf } from "@skein/adapters/runtimes/claude-code";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { claudeAgent, createWorld, folder, isAlive, only, play, spawning, storeWhere, until } from "./world.ts";
+import {
+  type ChildLine,
+  claudeAgent,
+  createWorld,
+  isAlive,
+  only,
+  play,
+  spawnThrough,
+  spawning,
+  storeWhere,
+  until,
+} from "./world.ts";
 
-type Line = { readonly type?: string };
-
-/** Starts the real Claude Code, and passes on what it says line by line: at once, or when `pass` says so. */
-async function spawnThrough(pass: (line: Line) => Promise<boolean>): Promise<Spawn> {
-  const containment = await findContainment();
-  if (!containment) throw new Error("There is no bash here.");
-  const spawn = createSpawnChild({ containment, folder: join(folder(), "run") });
-  return (request) => {
-    const child = spawn(request);
-    const stdout = new PassThrough();
-    let open = 1;
-    const done = (): void => void ((open -= 1) === 0 && stdout.end());
-    const lines = createInterface(child.stdout);
-    lines.on("line", (line) => {
-      open += 1;
-      void pass(JSON.parse(line) as Line)
-        .then((isPassed) => isPassed && stdout.write(`${line}\n`))
-        .finally(done);
-    });
-    lines.on("close", done);
-    return Object.assign(Object.create(child) as typeof child, { stdout });
-  };
-}
-
-const isTranscript = ({ type }: Line): boolean => type === "transcript_mirror";
+const isTranscript = ({ type }: ChildLine): boolean => type === "transcript_mirror";
 const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The facts that were made from something said before the log had its entry. */

@@ -2,7 +2,10 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
 import { createClaudeCode, type ClaudeCodeDeps, type Spawn } from "@skein/adapters/runtimes/claude-code";
+import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
 import { type SessionAgent, type Store, createMemoryStore } from "@skein/core";
 import { AgentConfig, type ClaudeOptions, type Content, type Event, type NewEvent } from "@skein/protocol";
 import { type Step, createSimulator, script } from "@skein/simulator";
@@ -176,6 +179,31 @@ export function spawning(pids: number[]): { readonly spawn: Spawn } {
       if (child.pid !== undefined) pids.push(child.pid);
       return child;
     },
+  };
+}
+
+/** A line that Claude Code says to the SDK. */
+export type ChildLine = { readonly type?: string };
+
+/** Starts the real Claude Code, and passes on what it says line by line: at once, or when `pass` says so. */
+export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>): Promise<Spawn> {
+  const containment = await findContainment();
+  if (!containment) throw new Error("There is no bash here.");
+  const spawn = createSpawnChild({ containment, folder: join(folder(), "run") });
+  return (request) => {
+    const child = spawn(request);
+    const stdout = new PassThrough();
+    let open = 1;
+    const done = (): void => void ((open -= 1) === 0 && stdout.end());
+    const lines = createInterface(child.stdout);
+    lines.on("line", (line) => {
+      open += 1;
+      void pass(JSON.parse(line) as ChildLine)
+        .then((isPassed) => isPassed && stdout.write(`${line}\n`))
+        .finally(done);
+    });
+    lines.on("close", done);
+    return Object.assign(Object.create(child) as typeof child, { stdout });
   };
 }
 

@@ -108,7 +108,10 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       if (!records(state)) return;
       for (const fact of transcript) emit(fact);
       for (const said of ready) {
-        if (said.kind === "ended") emitCheckpoint(emit);
+        if (said.kind === "ended") {
+          emitTakenIn(state, emit);
+          emitCheckpoint(emit);
+        }
         emitSaid(said, state, emit, now());
       }
     });
@@ -122,6 +125,12 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   }
 
   const hasEnded = (): boolean => waiting.some(({ said }) => said.kind === "ended");
+
+  /** Prompts that the transcript has and that nobody spoke of. */
+  function emitTakenIn(state: SessionState, emit: Emit): void {
+    for (const { message_id } of state.queue)
+      if (stored.has(message_id)) emitSaid({ kind: "steered", messageId: message_id }, state, emit, now());
+  }
 
   function emitCheckpoint(emit: Emit): void {
     const { run } = log.state;
@@ -209,6 +218,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
         for (const fact of transcript) emit(fact);
         for (const said of ready) emitSaid(said, state, emit, now());
         for (const said of lost) emitLost(said, state, emit);
+        emitTakenIn(state, emit);
         if (!state.run) return;
         closeStrays(state, emit, awaits);
         emitCheckpoint(emit);
