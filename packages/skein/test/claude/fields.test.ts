@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,13 +9,14 @@ import { smallMcp } from "../../../adapters/test/claude-code/small-mcp.ts";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { scripted } from "../server/world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
-import { type Frame, all, only } from "./world.ts";
+import { type Frame, all, only, open } from "./world.ts";
 
 /**
  * Fields that need something beside the session: plugins, subagents, MCP servers, a sandbox. What the model was sent, what a
  * server heard and what is on disk are the evidence.
  */
 
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const MCP = fileURLToPath(new URL("../../../adapters/test/mcp-server.ts", import.meta.url));
 const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
 const resultOf = (frames: readonly Frame[]): string => String(only(frames, "result").data["result"]);
@@ -123,6 +125,61 @@ test("a permission prompt tool decides instead of people, and a message that is 
   expect(only(large, "done").data).toEqual({ reason: "error" });
 });
 
+test("a resume changes images, tools, mode, turns and hooks for its run, a fork for all of its runs", async () => {
+  const server = await serving({});
+  const { query, requests, work } = server;
+  const told: { session_id: string; hook_event: string }[] = [];
+  const receiver = createHttpServer((request, response) => {
+    let body = "";
+    request.on("data", (bytes: Buffer) => (body += bytes.toString()));
+    request.on("end", () => {
+      told.push(JSON.parse(body));
+      response.end("{}");
+    });
+  });
+  await new Promise<void>((resolve) => void receiver.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    receiver.closeAllConnections();
+    receiver.close();
+  });
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const first = await query({ prompt: scripted("changes", [{ text: "Hi." }]), cwd: work });
+  const id = only(first, "init").data.session_id;
+  for (const kind of ["resume", "fork"]) {
+    const file = join(work, kind);
+    const label = `changes-${kind}`;
+    const frames = await all(server, `/api/v1/sessions/${id}/${kind}`, {
+      prompt: scripted(label, [bash(`touch ${file}`), bash("echo again"), { text: "Never." }]),
+      images: [{ media_type: "image/png", data: PNG }],
+      allowed_tools: ["Bash"],
+      disallowed_tools: ["WebFetch"],
+      permission_mode: "acceptEdits",
+      max_turns: 1,
+      hooks: { PreToolUse: { url, matcher: "Bash" } },
+    });
+    const { session_id, ...init } = only(frames, "init").data;
+    expect(init["tools"]).not.toContain("WebFetch");
+    expect(init["permission_mode"]).toBe("acceptEdits");
+    expect(JSON.stringify(requests(label)[0]?.messages)).toContain(PNG);
+    expect(existsSync(file)).toBe(true);
+    expect(only(frames, "result").data["stop_reason"]).toBe("max_turns_reached");
+    expect(told.filter((one) => one.session_id === session_id)).toMatchObject([{ hook_event: "PreToolUse" }]);
+    expect(session_id === id).toBe(kind === "resume");
+
+    const next = await open(server, `/api/v1/sessions/${session_id}/resume`, {
+      prompt: scripted(`${label}-next`, [bash(`touch ${file}-next`), { text: "Done." }]),
+    });
+    const { data } = await next.until(({ event }) => event === "init");
+    expect(data["permission_mode"]).toBe(kind === "resume" ? "default" : "acceptEdits");
+    // The session was given no tools, so that somebody is asked; the fork was.
+    const end = await next.until(({ event }) => event === "question" || event === "result");
+    expect(end.event).toBe(kind === "resume" ? "question" : "result");
+    if (kind === "resume") await server.call("POST", `/api/v1/sessions/${session_id}/interrupt`);
+    await next.end();
+    expect(existsSync(`${file}-next`)).toBe(kind === "fork");
+  }
+});
+
 test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   "a sandbox without network access has no socket to the outside, and one with a path writes there and nowhere else",
   async () => {
@@ -135,20 +192,24 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
     await new Promise<void>((resolve) => void listener.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void listener.close());
     const { port } = listener.address() as AddressInfo;
-    const [cwd, open, closed] = ["cwd", "open", "closed"].map((name) => join(work, name)) as [string, string, string];
-    for (const folder of [cwd, open, closed]) mkdirSync(folder);
+    const [cwd, opened, closed] = ["cwd", "opened", "closed"].map((name) => join(work, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const folder of [cwd, opened, closed]) mkdirSync(folder);
     const attempt = [
       `(echo hi > /dev/tcp/127.0.0.1/${port}) && echo CONNECTED || echo REFUSED`,
-      `touch ${open}/in; touch ${closed}/out; true`,
+      `touch ${opened}/in; touch ${closed}/out; true`,
     ].join("; ");
     const body = { cwd, allowed_tools: ["Bash"] };
     const boxed = await query({
       ...body,
       prompt: scripted("boxed", [bash(attempt), { text: "$LAST" }]),
-      sandbox: { allowed_paths: [open], network_access: false },
+      sandbox: { allowed_paths: [opened], network_access: false },
     });
     expect(resultOf(boxed)).toContain("REFUSED");
-    expect([connections, existsSync(join(open, "in")), existsSync(join(closed, "out"))]).toEqual([0, true, false]);
+    expect([connections, existsSync(join(opened, "in")), existsSync(join(closed, "out"))]).toEqual([0, true, false]);
     const free = await query({ ...body, prompt: scripted("free", [bash(attempt), { text: "$LAST" }]) });
     expect(resultOf(free)).toContain("CONNECTED");
     expect([connections, existsSync(join(closed, "out"))]).toEqual([1, true]);
