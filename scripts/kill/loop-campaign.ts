@@ -7,6 +7,7 @@ import { checkHistory } from "@skein/core/testing";
 import type { History, StoredSession, Violation } from "../../packages/core/src/testing/check-history/history.ts";
 import { startEffectsServer } from "./effects-server.ts";
 import { createLoopClient } from "./loop-client.ts";
+import { begunIn } from "./loop-agent.ts";
 import type { LoopWorkerTask } from "./loop-worker.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
 import { createRandom } from "./random.ts";
@@ -61,7 +62,10 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
       await client.feed();
       const started = Date.now();
       const news = firstNews(store);
-      worker = await startWorker(task);
+      const begin = client.beginning();
+      worker = await startWorker({ ...task, begin });
+      let said = "";
+      worker.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
       const heard = await Promise.race([news.heard, sleep(10_000)]);
       news.stop();
       if (heard !== undefined) resumes.push(heard - started);
@@ -71,6 +75,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
         await sleep(20);
       }
       await kill(worker);
+      await client.begun(begin, begunIn(said));
       await campaign.disturb?.();
       campaign.progress?.(
         `${campaign.store}: ${cycle + 1} of ${campaign.cycles} kills, ${client.operations.length} operations`,

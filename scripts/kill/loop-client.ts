@@ -1,40 +1,34 @@
 import { type Sessions, type Store, createSessions } from "@skein/core";
-import { scriptedAgent } from "@skein/core/testing";
-import { createIds, isKnownError } from "@skein/protocol";
+import { type Event, createIds, isKnownError } from "@skein/protocol";
 import { script } from "@skein/simulator";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Operation } from "../../packages/core/src/testing/check-history/history.ts";
+import { agent } from "./loop-agent.ts";
 import type { Random } from "./random.ts";
-
-const agent = {
-  id: "01890000-0000-7000-8000-000000000001",
-  version: 1,
-  status: "active" as const,
-  config: {
-    ...scriptedAgent,
-    model: "claude-sonnet-5-5",
-    max_retries: 20,
-    base_delay: 0.05,
-    tool_schemas: ["act_once", "act_again"].map((name) => ({
-      name,
-      description: "Has an effect.",
-      input_schema: { type: "object", properties: { n: { type: "number" } } },
-    })),
-  },
-};
 
 /** What a client does: sessions that are prompted again as soon as they have answered, each request repeated until it is answered. */
 export interface LoopClient {
   readonly operations: Operation[];
   readonly sessionIds: readonly string[];
+  /** A session that a worker is to begin by itself, with its lease and its first step. */
+  beginning(): Beginning;
+  /** What became of it, when the worker is dead: the message of its prompt, if it had told that the session is there. */
+  begun(beginning: Beginning, messageId: string | undefined): Promise<void>;
   /** Prompts every session that has nothing to do. */
   feed(): Promise<void>;
   /** Whether every accepted prompt has had its answer. */
   finished(): Promise<boolean>;
 }
 
+export interface Beginning {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly text: string;
+}
+
 export async function createLoopClient(store: Store, count: number, random: Random): Promise<LoopClient> {
-  const sessions: Sessions = createSessions({ store, ids: createIds() });
+  const ids = createIds();
+  const sessions: Sessions = createSessions({ store, ids });
   const operations: Operation[] = [];
   const sessionIds: string[] = [];
   let prompts = 0;
@@ -55,9 +49,13 @@ export async function createLoopClient(store: Store, count: number, random: Rand
     });
   }
 
-  async function prompt(sessionId: string): Promise<void> {
+  function words(): { label: string; text: string } {
     const label = `prompt-${(prompts += 1)}`;
-    const text = `${label} ${script(steps(random), label)}`;
+    return { label, text: `${label} ${script(steps(random), label)}` };
+  }
+
+  async function prompt(sessionId: string): Promise<void> {
+    const { label, text } = words();
     const operation: Operation = {
       client: "client",
       kind: "prompt",
@@ -76,6 +74,26 @@ export async function createLoopClient(store: Store, count: number, random: Rand
   return {
     operations,
     sessionIds,
+    beginning() {
+      const { label, text } = words();
+      return { sessionId: ids(), title: `begin-${label}`, text };
+    },
+    async begun({ sessionId, title, text }, messageId) {
+      const [created] = await persistently(() => store.read(sessionId).catch(gone));
+      const wasTold = messageId !== undefined;
+      // Nobody was told of it, and it is not there: it never began.
+      if (!created && !wasTold) return;
+      const asked = { client: "worker", outcome: wasTold ? "ok" : "unknown", key: null, sessionId } as const;
+      operations.push({ ...asked, kind: "create", text: title, messageId: null, sequence: wasTold ? 1 : null });
+      operations.push({
+        ...asked,
+        kind: "prompt",
+        text,
+        messageId: messageId ?? null,
+        sequence: wasTold ? 2 : null,
+      });
+      sessionIds.push(sessionId);
+    },
     async feed() {
       for (const id of sessionIds) {
         const session = await persistently(() => sessions.get(id));
@@ -111,6 +129,11 @@ function steps(random: Random) {
     { tools: [{ name: "act_once", input: { n: 3 } }], delayMs },
     { text: "Done.", delayMs },
   ];
+}
+
+function gone(error: unknown): readonly Event[] {
+  if (isKnownError(error, "not_found")) return [];
+  throw error;
 }
 
 /** Repeats what could not be answered, as a client does whose server is away. */

@@ -2,9 +2,11 @@
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createLocalEngine, timers } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Tool, createLoop, createMemoryLive, createStateCache, defineTool } from "@skein/core";
+import { type Tool, createLoop, createMemoryLive, createSessions, createStateCache, defineTool } from "@skein/core";
 import { createIds } from "@skein/protocol";
 import { z } from "zod";
+import { agent, begunLine } from "./loop-agent.ts";
+import type { Beginning } from "./loop-client.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
 
 export interface LoopWorkerTask {
@@ -13,6 +15,8 @@ export interface LoopWorkerTask {
   readonly modelUrl: string;
   readonly effectsUrl: string;
   readonly leaseMs: number;
+  /** A session that it begins by itself. */
+  readonly begin?: Beginning;
 }
 
 const task = JSON.parse(process.argv[2] ?? "{}") as LoopWorkerTask;
@@ -60,6 +64,13 @@ const engine = createLocalEngine({
 });
 engine.start();
 process.stdout.write("ready\n");
+if (task.begin) {
+  const { sessionId, title, text } = task.begin;
+  const sessions = createSessions({ store, reserve: engine.reserve });
+  void sessions
+    .begin(agent, text, { id: sessionId, title })
+    .then(({ messageId }) => process.stdout.write(begunLine(messageId)), report);
+}
 process.on("SIGTERM", () => void engine.stop().then(() => process.exit(0)));
 // The engine's own timers do not keep a process alive: whoever serves decides when it ends.
 setInterval(() => {}, 60_000);
