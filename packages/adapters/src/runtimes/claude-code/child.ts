@@ -12,9 +12,10 @@ import type {
   SpawnedProcess,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
-import type { Content, Fact } from "@skein/protocol";
+import type { Fact } from "@skein/protocol";
 import { writeBackups } from "./backups.ts";
 import type { ChildTerms, GuardedChild } from "./child/index.ts";
+import { createInbox } from "./inbox.ts";
 import { markFolder, removeTraces } from "./traces.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
@@ -274,40 +275,4 @@ async function gone(problem: string, process: ReturnType<Spawn> | undefined): Pr
   const message = end.stderr === "" ? end.message : `${end.message} Its last words were: ${end.stderr}`;
   if (end.cause === "message_too_large") return { code: "buffer_exceeded", message };
   return { code: end.cause === "quiet" || end.cause === "start_timeout" ? "runtime_silent" : "runtime_died", message };
-}
-
-/** A message of the user. With `next` it is read within the turn that is under way, with the next result of a call. */
-export function userMessage(uuid: string, content: Content, priority?: "next"): SDKUserMessage {
-  return {
-    ...(priority && { priority }),
-    type: "user",
-    uuid: uuid as ReturnType<typeof crypto.randomUUID>,
-    parent_tool_use_id: null,
-    message: { role: "user", content: content as string },
-  };
-}
-
-/** The messages for a child, as the SDK takes them. */
-function createInbox() {
-  const waiting: SDKUserMessage[] = [];
-  let over = false;
-  let wake = (): void => {};
-  return {
-    put(message: SDKUserMessage): void {
-      waiting.push(message);
-      wake();
-    },
-    end(): void {
-      over = true;
-      wake();
-    },
-    async *messages(): AsyncGenerator<SDKUserMessage> {
-      for (;;) {
-        const next = waiting.shift();
-        if (next) yield next;
-        else if (over) return;
-        else await new Promise<void>((resolve) => void (wake = resolve));
-      }
-    },
-  };
 }

@@ -1,6 +1,6 @@
 import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered, snapshotOf } from "@skein/core";
 import { textOf } from "@skein/protocol";
-import { userMessage } from "./child.ts";
+import { userMessage } from "./inbox.ts";
 import { createLog } from "./log.ts";
 import { type Drive, type DriveDeps, type Manned, cannotStart, childFor, prepareNext, turn } from "./manned.ts";
 import { rewind } from "./rewind.ts";

@@ -1,6 +1,6 @@
 import type { CallState, RunState, SessionState } from "@skein/core";
 import type { ContentBlock, JsonObject } from "@skein/protocol";
-import { userMessage } from "./child.ts";
+import { userMessage } from "./inbox.ts";
 import { GO_ON } from "./environment.ts";
 import { UNKNOWN, closeStrays, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
 import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn, soundPart } from "./interrupted.ts";

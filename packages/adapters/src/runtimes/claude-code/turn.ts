@@ -1,8 +1,9 @@
 import { LEASE_LOST, type Lease, type LeaseClock, type Live, type Store } from "@skein/core";
 import { type Ids, isKnownError } from "@skein/protocol";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
-import { type Child, type HookBridge, hasEffect, userMessage } from "./child.ts";
+import { type Child, type HookBridge, hasEffect } from "./child.ts";
 import { createDrafts } from "./drafts.ts";
+import { userMessage } from "./inbox.ts";
 import { spentOut } from "./facts.ts";
 import type { Log } from "./log.ts";
 import { createQuestions } from "./questions.ts";
