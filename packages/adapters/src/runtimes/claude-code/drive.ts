@@ -22,9 +22,11 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   }
 }
 
-/** How often a transcript of this length has doubled since it was worth a snapshot. */
-function doublings(entries: number): number {
-  return Math.max(0, Math.ceil(Math.log2(entries / 8)));
+/** A transcript that has grown by this factor is worth another snapshot: a reader reads a fifth of the log at most. */
+const GROWTH = 1.25;
+
+function growths(entries: number): number {
+  return Math.max(0, Math.ceil(Math.log(entries / 8) / Math.log(GROWTH)));
 }
 
 /** One thing after the other: what was left open, then the prompts; with nothing left, the session sleeps. */
@@ -39,7 +41,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   const prompt = nextPrompt(log.state);
   if (prompt) return startRun(drive, prompt);
   // Whoever asks for the state of the session need not read Claude Code's transcript, which is most of its log.
-  const isLonger = doublings(log.state.transcriptEntries) > doublings(drive.entriesBefore);
+  const isLonger = growths(log.state.transcriptEntries) > growths(drive.entriesBefore);
   const snapshot = isLonger ? snapshotOf(log.state) : undefined;
   await log.write((state) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
