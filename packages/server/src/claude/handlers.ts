@@ -31,9 +31,9 @@ export const claudeHandlers = {
   },
   async listClaudeMessages({ params: { session_id }, query: { page, page_size } }, call) {
     await claudeSession(call, session_id);
-    const messages = await sessionMessages(call.sessions, session_id);
-    const first = (page - 1) * page_size;
-    return { messages: messages.slice(first, first + page_size), total: messages.length, page, page_size };
+    const asked = { first: (page - 1) * page_size, size: page_size };
+    const { messages, total } = await sessionMessages(call.sessions, session_id, asked);
+    return { messages: [...messages], total, page, page_size };
   },
   async streamClaudeSession({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
