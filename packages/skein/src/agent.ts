@@ -170,7 +170,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     async *text(prompt, { format, ...run } = {}) {
       // Before anything is said: a form that is none must not cost a run.
       if (format !== undefined && !Formatter.safeParse(format).success)
-        throw new KnownError("invalid", `"${String(format)}" is no format. Expected json, xml or raw.`);
+        throw new KnownError("invalid", `"${format as string}" is no format. Expected json, xml or raw.`);
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
       const { host } = await opened();
       const history = meta && run.sessionId !== undefined ? await host.sessions.transcript(run.sessionId) : [];

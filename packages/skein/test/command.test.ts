@@ -3,14 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ServerOptions, createServer } from "skein";
+import { type ServerOptions, createAgent, createServer } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../src/config.ts";
+import { codeOf } from "../src/serve/config-file.ts";
+import { serveSettings } from "../src/serve/settings.ts";
 
 const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 
 function skein(...args: readonly string[]) {
-  return spawnSync(process.execPath, [bin, ...args], { encoding: "utf8" });
+  // A server that starts where it should not is ended.
+  return spawnSync(process.execPath, [bin, ...args], { encoding: "utf8", timeout: 25_000 });
 }
 
 test("the help names every command and shows examples", () => {
@@ -67,6 +70,34 @@ test("an empty HOME puts nothing into the working folder", () => {
     if (home === undefined) delete process.env["HOME"];
     else process.env["HOME"] = home;
   }
+});
+
+test.each([
+  ["an agent that createAgent did not make", 'export default { agents: [{ name: "Plain" }] };', /made by createAgent/],
+  ["a tool that defineTool did not make", 'export default { tools: [{ name: "x" }] };', /made by defineTool/],
+  ["something that is no list", 'export default { agents: "all" };', /must be lists/],
+  ["half an object", "export default {", /skein\.config\.ts could not be loaded: /],
+  ["an error of its own", 'throw new Error("No database.");', /could not be loaded: No database\./],
+])("a skein.config.ts with %s is a sentence", (_, text, sentence) => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.config.ts");
+  writeFileSync(file, text);
+  const { status, stderr } = skein("serve", "--port", "0", "--data", folder, "--config", file);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(sentence);
+  expect(stderr).not.toMatch(/^\s+at /m);
+});
+
+test("two agents of one name are refused, and one that several others use is not", () => {
+  const helper = createAgent({ name: "helper" });
+  const using = (name: string) => createAgent({ name, subagents: [helper] });
+  expect(codeOf({ agents: [using("A"), using("B")] }).agents).toHaveLength(3);
+  expect(() => codeOf({ agents: [using("A"), using("A")] })).toThrow(/the name "A"/);
+});
+
+test("an address of the model that is none is refused before anything is opened", () => {
+  expect(() => serveSettings({}, readConfig({ ANTHROPIC_BASE_URL: "localhost:4010" }))).toThrow(/ANTHROPIC_BASE_URL/);
 });
 
 test("a word that nobody reads is refused in skein.config.ts and by createServer", async () => {

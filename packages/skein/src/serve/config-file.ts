@@ -27,7 +27,7 @@ export interface ServedCode {
 /** Loads the code of a server from its config file; without one there is none. */
 export async function loadCode(file: string | undefined): Promise<ServedCode> {
   if (file === undefined) return codeOf({});
-  const loaded = (await import(pathToFileURL(file).href)) as { default?: SkeinConfig };
+  const loaded = await loadedFrom(file);
   if (typeof loaded.default !== "object" || loaded.default === null)
     throw new KnownError(
       "invalid",
@@ -37,14 +37,38 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
   return codeOf(loaded.default);
 }
 
+async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
+  try {
+    return (await import(pathToFileURL(file).href)) as { default?: SkeinConfig };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new KnownError("invalid", `${file} could not be loaded: ${why}`);
+  }
+}
+
+/** What is served, checked: it comes from somebody's file, and what is ignored there would be missed later. */
 export function codeOf({ agents = [], tools = [], claude = {} }: SkeinConfig): ServedCode {
-  const registered = agents.flatMap((agent) => registrationsOf(agent));
+  if (!Array.isArray(agents) || !Array.isArray(tools))
+    throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
+  const registered = [...new Set(agents.flatMap(madeByCreateAgent))];
+  const names = registered.map(({ agent }) => agent.config.name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new KnownError("invalid", `agents: Two of them have the name "${twice}".`);
+  for (const tool of tools as readonly Partial<Tool>[])
+    if (typeof tool?.name !== "string" || typeof tool.inputSchema !== "object")
+      throw new KnownError("invalid", "tools: Each must be made by defineTool({ … }).");
   const all = [...tools, ...registered.flatMap((one) => [...one.tools.values()])];
   return {
     agents: registered,
     tools: new Map(all.map((tool) => [tool.name, tool])),
     claude: parsed(ClaudeSettings, claude),
   };
+}
+
+function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
+  const registered = registrationsOf(agent);
+  if (registered.length === 0) throw new KnownError("invalid", "agents: Each must be made by createAgent({ … }).");
+  return registered;
 }
 
 /** Keeps the agents of the code as records, each under the same id at every start. A change of the code makes a version. */

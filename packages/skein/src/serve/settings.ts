@@ -67,6 +67,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     throw new KnownError("invalid", "SKEIN_REDIS_URL is no address like redis://USER:PASSWORD@HOST:6379.");
   if (config.traceEndpoint !== undefined && !/^https?:$/.test(URL.parse(config.traceEndpoint)?.protocol ?? ""))
     throw new KnownError("invalid", "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address.");
+  if (config.anthropicBaseUrl !== undefined && !/^https?:$/.test(URL.parse(config.anthropicBaseUrl)?.protocol ?? ""))
+    throw new KnownError("invalid", "ANTHROPIC_BASE_URL is no http or https address.");
   for (const address of config.allowedWebhookAddresses)
     if (isIP(address) === 0)
       throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
