@@ -10,7 +10,7 @@ export interface AskedRun {
   /** Frames up to this event are not for whoever asked. */
   readonly after: number;
   readonly partials: boolean;
-  /** The session just before the run was asked for, if somebody has looked. */
+  /** The session just before the run was asked for, or since then, if somebody has looked. */
   readonly state?: SessionState;
 }
 

@@ -1,3 +1,4 @@
+import type { SessionState } from "@skein/core";
 import { type StreamEvent, placeOfFrame } from "@skein/protocol";
 import { ApiError } from "../api-error.ts";
 import { type Call, type Caller, TAKEN_OVER } from "../call.ts";
@@ -62,29 +63,25 @@ export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun 
   await claudeSession(call, id);
   const run = await runAt(call.sessions, id, place.sequence);
   if (!run) throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
-  return {
-    sessionId: id,
-    runId: run.id,
-    from: run.first_sequence - 1,
-    after: place.sequence,
-    partials: await partialsOf(call, id),
-  };
+  const state = await call.sessions.state(id);
+  const from = run.first_sequence - 1;
+  return { sessionId: id, runId: run.id, from, after: place.sequence, partials: hasPartials(state), state };
 }
 
 /** The run that is under way or waits its turn, else the last one. */
 export async function currentRun(call: Call, sessionId: string): Promise<AskedRun> {
-  const { run, queue, sequence } = await call.sessions.state(sessionId);
-  const partials = await partialsOf(call, sessionId);
+  const state = await call.sessions.state(sessionId);
+  const { run, queue, sequence } = state;
+  const also = { sessionId, after: 0, partials: hasPartials(state), state };
   const [next] = queue;
   // The prompt of a run that waits is in the state that its frames begin with.
-  if (!run && next) return { sessionId, runId: next.run_id, from: sequence, after: 0, partials };
+  if (!run && next) return { ...also, runId: next.run_id, from: sequence };
   const [latest] = (await call.sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
-  return { sessionId, runId: latest.id, from: latest.first_sequence - 1, after: 0, partials };
+  return { ...also, runId: latest.id, from: latest.first_sequence - 1 };
 }
 
-async function partialsOf({ sessions }: Call, sessionId: string): Promise<boolean> {
-  const { agent, run } = await sessions.state(sessionId);
+function hasPartials({ agent, run }: SessionState): boolean {
   const own = agent?.extras["claude"] as { include_partial_messages?: unknown } | undefined;
   return (run?.prompt.options?.["include_partial_messages"] ?? own?.include_partial_messages) === true;
 }

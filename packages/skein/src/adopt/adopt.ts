@@ -1,4 +1,4 @@
-import { type Store, claudeAgent, displayText } from "@skein/core";
+import { type Store, claudeAgent, displayText, foldAll, snapshotOf } from "@skein/core";
 import { ClaudeOptions, type Fact, type Ids, KnownError, type Session, createIds, isKnownError } from "@skein/protocol";
 import { adoptedFacts } from "./adopted-facts.ts";
 import type { ClaudeSession } from "./claude-session.ts";
@@ -21,11 +21,13 @@ export async function adopt(
 ): Promise<Session> {
   const facts = [createdFact(session, { tenant, folder }), ...adoptedFacts(session, ids)];
   try {
-    await store.append(
+    const { events } = await store.append(
       session.id,
       facts.map((fact) => ({ ...fact, id: ids() })),
       { expect: 0 },
     );
+    // So that whoever opens it first need not fold all of it. It is whole without.
+    await store.writeSnapshot(session.id, snapshotOf(foldAll(session.id, events))).catch(() => {});
   } catch (error) {
     if (!isKnownError(error, "conflict")) throw error;
     throw new KnownError("already_exists", `Session ${session.id} is here already. Fork it, or delete it first.`);
