@@ -20,11 +20,17 @@ export interface Database {
    * neighbours go on. Any other error undoes the whole group; the jobs are then tried one by one.
    */
   write<Result>(job: () => Result): Promise<Result>;
+  /**
+   * The same for what need not outlive a loss of power. It is not lost before anything that was written after it: the disk
+   * takes the write-ahead log in its order.
+   */
+  writeFleeting<Result>(job: () => Result): Promise<Result>;
   close(): void;
 }
 
 interface Job {
   readonly run: () => unknown;
+  readonly isFleeting: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -66,7 +72,9 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
   /** Whether the group was answered. A single job is always answered. */
   function commit(group: readonly Job[]): boolean {
     const answers: (() => void)[] = [];
+    const isFleeting = group.every((job) => job.isFleeting);
     try {
+      if (isFleeting) prepared("pragma synchronous = normal").run();
       prepared("begin immediate").run();
       for (const job of group) answers.push(attempt(job));
       prepared("commit").run();
@@ -75,6 +83,8 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
       if (group.length > 1) return false;
       group[0]?.reject(knownSqliteError(error));
       return true;
+    } finally {
+      if (isFleeting) prepared("pragma synchronous = full").run();
     }
     for (const answer of answers) answer();
     committed();
@@ -91,17 +101,20 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
     }
   }
 
+  function enqueue<Result>(job: () => Result, isFleeting: boolean): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      if (!open) throw new KnownError("closed", "The store is closed.");
+      if (jobs.length === 0) setImmediate(flush);
+      jobs.push({ run: job, isFleeting, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
   return {
     all: (sql, ...params) => guarded(() => prepared(sql).all(...params)),
     get: (sql, ...params) => guarded(() => prepared(sql).get(...params)),
     run: (sql, ...params) => Number(prepared(sql).run(...params).changes),
-    write<Result>(job: () => Result) {
-      return new Promise<Result>((resolve, reject) => {
-        if (!open) throw new KnownError("closed", "The store is closed.");
-        if (jobs.length === 0) setImmediate(flush);
-        jobs.push({ run: job, resolve: resolve as (value: unknown) => void, reject });
-      });
-    },
+    write: (job) => enqueue(job, false),
+    writeFleeting: (job) => enqueue(job, true),
     close() {
       if (!open) return;
       flush();

@@ -31,7 +31,7 @@ const SWEEP_MS = 1000;
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /**
- * The embedded default: one file, WAL, `synchronous=FULL`, all appends of a tick in one commit.
+ * The embedded default: one file, WAL, `synchronous=FULL` for all but leases, all appends of a tick in one commit.
  *
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the others; a
  * sweep each second covers what was not announced.
@@ -107,9 +107,10 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       }
     },
 
-    claim: (options) => db.write(() => leases.claim(options)),
-    renew: (held) => db.write(() => held.filter((lease) => !leases.renew(lease))),
-    release: (lease, next) => db.write(() => leases.release(lease, next)),
+    // A lease is worth nothing without its holder, who is gone after a loss of power; what it wrote keeps its fence on the disk.
+    claim: (options) => db.writeFleeting(() => leases.claim(options)),
+    renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),
+    release: (lease, next) => db.writeFleeting(() => leases.release(lease, next)),
     async owners() {
       return db.all("select distinct owner from heads where owner is not null").map(({ owner }) => owner as string);
     },

@@ -1,0 +1,26 @@
+/** What a commit waits for: the disk, unless all that it holds may be lost with the power. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase } from "../src/stores/sqlite/database.ts";
+
+const NORMAL = 1;
+const FULL = 2;
+
+test("only a group of jobs that are all fleeting does not wait for the disk", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-database-"));
+  const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
+  onTestFinished(() => {
+    db.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const setting = (): unknown => db.get("pragma synchronous")?.["synchronous"];
+  expect(await db.write(setting)).toBe(FULL);
+  expect(await db.writeFleeting(setting)).toBe(NORMAL);
+  expect(await Promise.all([db.writeFleeting(setting), db.write(setting)])).toEqual([FULL, FULL]);
+  expect(setting()).toBe(FULL);
+  const failing = db.writeFleeting(() => db.run("insert into nowhere values (1)"));
+  await expect(failing).rejects.toThrow();
+  expect(setting()).toBe(FULL);
+});
