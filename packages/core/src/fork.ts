@@ -7,11 +7,13 @@ import {
   type Ids,
   type JsonObject,
   KnownError,
+  Line,
   type Message,
   blocksOf,
   isToolUse,
 } from "@skein/protocol";
 import { entriesOf, forkedTranscript, transcriptFacts } from "./forked-transcript.ts";
+import { parsed } from "./parsed.ts";
 import type { SessionState } from "./state.ts";
 
 const NOT_CARRIED_OVER = "This call was still open when the session was forked; its outcome is not carried over.";
@@ -46,7 +48,7 @@ export function forkFacts(
   const { agent } = parent;
   if (!agent) throw new KnownError("not_found", `There is no session ${parent.sessionId}.`);
   const { id = ids(), agent: change = (config) => config, metadata = parent.metadata } = options;
-  const title = options.title ?? parent.title;
+  const title = options.title === undefined ? parent.title : parsed(Line.max(255), options.title);
   const kept = keptMessages(parent, options.messageId);
   const closing = closingOf(kept.at(-1));
   // In the middle of a run there may be entries of an answer that is not whole yet.

@@ -233,3 +233,13 @@ test("a fork and its first prompt are one append, and the same request again is 
   expect(await store.get(id)).toMatchObject({ parent_session_id: PARENT, tags: ["copy"], status: "idle" });
   expect(await store.claim({ owner: "w", leaseMs: 1000 })).toMatchObject({ kind: "leased", lease: { sessionId: id } });
 });
+
+test.each(["a\u0000b", "\ud800", "x".repeat(256)])(
+  "a title that no store could keep is refused (%j)",
+  async (title) => {
+    const ids = createIds();
+    const store = createMemoryStore();
+    await createScript({ store, ids, sessionId: PARENT }).create();
+    await expect(createSessions({ store, ids }).fork(PARENT, { title })).rejects.toMatchObject({ code: "invalid" });
+  },
+);

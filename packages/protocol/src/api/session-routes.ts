@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Line } from "../agent.ts";
 import { Uuid } from "../ids.ts";
 import { type Route, inAgent, inSession, session } from "./route.ts";
 import {
@@ -103,7 +104,7 @@ export const sessionRoutes = {
     path: "/v1/sessions/{session_id}/fork",
     scope: "run",
     summary: "A new session with the messages up to one",
-    body: z.strictObject({ message_id: Uuid.optional(), title: z.string().max(255).optional() }).default({}),
+    body: z.strictObject({ message_id: Uuid.optional(), title: Line.max(255).optional() }).default({}),
     status: 201,
     response: ApiSession,
   },

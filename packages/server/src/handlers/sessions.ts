@@ -25,7 +25,9 @@ export const sessionHandlers = {
     return { checked: textOf(await sessionIn(call, params)) };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
-    const { id } = await sessionIn(call, params);
+    const session = await sessionIn(call, params);
+    if (title === undefined && !tags && model_id === undefined) return wire(session);
+    const { id } = session;
     if (model_id) await modelNamed(call, model_id);
     const edited = await call.sessions.edit(id, {
       ...(title !== undefined && { title }),

@@ -495,3 +495,14 @@ test("who would rather have JSON than a stream gets the list", async () => {
   const accept = "application/json, text/event-stream;q=0.5";
   expect((await call("GET", `${path}/events`, undefined, { accept })).body.data).toHaveLength(1);
 });
+
+test("a change that changes nothing is no event, and a fork's title is text that every store can keep", async () => {
+  const { call } = await testServer();
+  const { path } = await session(call);
+  const before = (await call("GET", path)).body;
+  expect(await call("PATCH", path, {})).toMatchObject({ status: 200, body: before });
+  expect((await call("GET", `${path}/events`)).body.data).toHaveLength(1);
+  for (const title of ["a\u0000b", "\ud800", "x".repeat(256)])
+    expect((await call("POST", `${path}/fork`, { title })).status).toBe(422);
+  expect((await call("POST", `${path}/fork`, { title: "Another way" })).body).toMatchObject({ title: "Another way" });
+});
