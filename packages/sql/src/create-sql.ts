@@ -156,9 +156,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       const reader = await caller
         .run(sql, () => prepared.runAndReadAll())
         .catch(async (error: unknown): Promise<undefined> => {
-          const isUnexpected = (!transcripts.isCounted() && isBadLine(error)) || (await caller.gotRoom(error));
-          if (isUnexpected) await transcripts.count();
-          if (repeats && (isUnexpected || (await refresh()))) return;
+          const isBad = !transcripts.isCounted() && isBadLine(error);
+          if (isBad) await transcripts.count();
+          // Room is given last: whoever looks at the files sets the usual limit again.
+          if (repeats && (isBad || (await refresh()) || (await caller.gotRoom(error)))) return;
           throw failure(sql, error);
         });
       if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;

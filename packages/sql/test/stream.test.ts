@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Sql } from "@skein/sql";
-import { ask, folder, open } from "./sql.ts";
+import { ask, folder, open, write } from "./sql.ts";
 
 async function count(sql: Sql, statement: string, most = Infinity): Promise<number> {
   let rows = 0;
@@ -29,3 +29,18 @@ test("after an answer that was not read to its end, and inside a transaction of 
   await sql.run("COMMIT");
   expect(await ask(sql, "FROM mine")).toEqual([{ n: 7 }]);
 });
+
+test(
+  "a statement that holds more than its limit gets more room, before the files were looked at too",
+  { timeout: 120_000 },
+  async () => {
+    const root = folder();
+    write(root, "projects/p/s.jsonl", [{ type: "user", uuid: "u1" }]);
+    const sql = await open(root);
+    // Such a list cannot be put aside.
+    const statement =
+      "SELECT len(list(repeat('x', 1000) || range)) AS n, (SELECT count(*) FROM claude_conversations) AS lines FROM range(250000)";
+    expect(await ask(sql, statement)).toEqual([{ n: 250_000, lines: 1 }]);
+    expect(await count(sql, statement)).toBe(1);
+  },
+);
