@@ -1,6 +1,6 @@
 import { needsLease } from "@skein/protocol";
 import type { Bus } from "./bus.ts";
-import { platformStatus } from "./projection.ts";
+import { platformStatus } from "./platform-status.ts";
 import type { Store } from "./store.ts";
 
 /** A session is shown at once when it changes, and then once per this time while it goes on changing. */

@@ -25,6 +25,7 @@ export * from "./memory-tables.ts";
 export * from "./message-rows.ts";
 export * from "./model.ts";
 export * from "./parsed.ts";
+export * from "./platform-status.ts";
 export * from "./ports.ts";
 export * from "./projection.ts";
 export * from "./records.ts";

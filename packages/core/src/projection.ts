@@ -435,15 +435,6 @@ function noCounters(): Counters {
   };
 }
 
-/** Seed 004's status of a session. */
-export type PlatformStatus = "pending" | "running" | "completed" | "failed";
-
-export function platformStatus(session: Pick<Session, "status" | "outcome">): PlatformStatus {
-  if (session.status !== "idle") return "running";
-  if (session.outcome === null) return "pending";
-  return session.outcome === "completed" ? "completed" : "failed";
-}
-
 /** A row as the port hands it out. */
 export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
   return {

@@ -1,5 +1,5 @@
 import type { JsonObject, Session } from "@skein/protocol";
-import { platformStatus } from "./projection.ts";
+import { platformStatus } from "./platform-status.ts";
 import type { Page, SessionFilter, SessionQuery } from "./store.ts";
 
 /** Lists of sessions, for stores that hold them in memory; and what a session can be found by. */

@@ -1,6 +1,6 @@
 import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session, UsageRow } from "@skein/protocol";
 import type { NewsListener } from "./followers.ts";
-import type { PlatformStatus } from "./projection.ts";
+import type { PlatformStatus } from "./platform-status.ts";
 import type { Records } from "./records.ts";
 import type { UsageQuery } from "./usage.ts";
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../src/memory-store.ts";
 import { type SessionTables, applyChanges, checkChanges } from "../src/memory-tables.ts";
 import { rowsOf } from "../src/message-rows.ts";
-import { displayText, platformStatus, project } from "../src/projection.ts";
+import { platformStatus } from "../src/platform-status.ts";
+import { displayText, project } from "../src/projection.ts";
 import { createScript } from "../src/testing/script.ts";
 
 /** A log with two turns, a second run whose results come in two appends, an await, files and a checkpoint. */

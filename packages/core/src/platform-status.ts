@@ -1,0 +1,10 @@
+import type { Session } from "@skein/protocol";
+
+/** Seed 004's status of a session. */
+export type PlatformStatus = "pending" | "running" | "completed" | "failed";
+
+export function platformStatus(session: Pick<Session, "status" | "outcome">): PlatformStatus {
+  if (session.status !== "idle") return "running";
+  if (session.outcome === null) return "pending";
+  return session.outcome === "completed" ? "completed" : "failed";
+}
