@@ -1,4 +1,5 @@
 import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/protocol";
+import { displayText } from "./display-text.ts";
 import { type RowPart, resultRow, rowsOf } from "./message-rows.ts";
 
 /** Counters of a session or a run that only grow. */
@@ -134,11 +135,6 @@ export function project(events: readonly Event[]): Changes {
   }
   const { places: _, runUpdates, ...changes } = draft;
   return { ...changes, runUpdates: [...runUpdates.values()] };
-}
-
-/** Text for a column that people read: what a column cannot hold (NUL, lone surrogates) is replaced. The log has the exact text. */
-export function displayText(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 function projectEvent(draft: Draft, event: Event): void {

@@ -4,7 +4,8 @@ import { createMemoryStore } from "../src/memory-store.ts";
 import { type SessionTables, applyChanges, checkChanges } from "../src/memory-tables.ts";
 import { rowsOf } from "../src/message-rows.ts";
 import { platformStatus } from "../src/platform-status.ts";
-import { displayText, project } from "../src/projection.ts";
+import { displayText } from "../src/display-text.ts";
+import { project } from "../src/projection.ts";
 import { createScript } from "../src/testing/script.ts";
 
 /** A log with two turns, a second run whose results come in two appends, an await, files and a checkpoint. */

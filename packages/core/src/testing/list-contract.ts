@@ -206,13 +206,13 @@ export function describeLists(bench: () => Bench): void {
     const [run] = (await store.runs(several.sessionId)).items;
     expect(run).toMatchObject({ models: [of("claude-a", 2, 1), of("claude-b", 5, 2)], unpriced_calls: 3 });
     const bySession = sorted(await store.usage({ tenant: "default", by: "session" }));
-    expect(bySession.map(({ key, runs }) => [key, runs])).toEqual(
-      [
+    expect(new Map(bySession.map(({ key, runs }) => [key, runs]))).toEqual(
+      new Map([
         [done.sessionId, 2],
         [other.id, 1],
         [waiting.sessionId, 1],
         [several.sessionId, 1],
-      ].sort(),
+      ]),
     );
     expect(bySession.some(({ output_tokens }) => output_tokens > 0)).toBe(true);
     expect(await store.usage({ tenant: "nobody", by: "day" })).toEqual([]);
