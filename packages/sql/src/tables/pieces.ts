@@ -23,9 +23,8 @@ const CALLS = JSON.stringify({
   model: "VARCHAR",
   content: [{ type: "VARCHAR", id: "VARCHAR", name: "VARCHAR", input: "JSON" }],
 });
-const RESULTS = JSON.stringify({
-  content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR", content: "JSON" }],
-});
+/** Without what a result holds: that is long, and few ask for it. */
+const RESULTS = JSON.stringify({ content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR" }] });
 
 const CONVERSATION = `
 SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
@@ -93,10 +92,12 @@ WITH calls AS (
 ), results AS (
   SELECT place, line, tool_use_id, content, skein.is_true(is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
   FROM (
-    SELECT place, line, b.tool_use_id AS tool_use_id, b.content AS content, b.is_error AS is_error, timestamp_text, uuid, tool_use_result
+    SELECT place, line, b.tool_use_id AS tool_use_id, b.is_error AS is_error, timestamp_text, uuid, tool_use_result,
+      nullif(json_extract(message, '$.content[' || (i - 1) || '].content')::VARCHAR, 'null')::JSON AS content
     FROM (
-      SELECT * EXCLUDE (message), unnest(json_transform(message, '${RESULTS}').content) AS b
-      FROM scan.rows WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END
+      SELECT * EXCLUDE (blocks), unnest(blocks) AS b, generate_subscripts(blocks, 1) AS i
+      FROM (SELECT *, json_transform(message, '${RESULTS}').content AS blocks
+        FROM scan.rows WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END)
     ) WHERE b.type = 'tool_result'
   ) QUALIFY row_number() OVER (PARTITION BY place, tool_use_id ORDER BY ${order}) = 1
 )
