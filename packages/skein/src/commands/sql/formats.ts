@@ -86,10 +86,11 @@ export function textOf(value: Value): string {
 
 const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
-/** A spreadsheet would run a cell that begins like a formula; numbers are no formulas. */
+/** A spreadsheet would run a cell that begins like a formula; numbers are no formulas, those that are texts here for their size neither. */
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
-  const safe = typeof value !== "number" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const isNumeric = typeof value === "number" || /^-\d+(\.\d+)?$/.test(text);
+  const safe = !isNumeric && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
