@@ -52,7 +52,9 @@ export const ContentBlock: z.ZodType<ContentBlock, ContentBlock> = z.any().super
 export type ContentBlock = z.infer<typeof AnyBlock>;
 
 /** What a message says: blocks, or plain text as their short form. */
-export const Content = z.union([z.string(), z.array(ContentBlock)]);
+export const Content = z.union([z.string(), z.array(ContentBlock)], {
+  error: "Expected text or a list of content blocks.",
+});
 export type Content = z.infer<typeof Content>;
 
 /** The content as blocks, whichever form it came in. */

@@ -258,7 +258,9 @@ export const ApiAwait = z.object({
 });
 
 export const AnswerInput = z.strictObject({
-  content: z.union([z.string(), z.array(ContentBlock).max(1000)]),
+  content: z.union([z.string(), z.array(ContentBlock).max(1000)], {
+    error: "Expected text or a list of content blocks.",
+  }),
   is_error: z.boolean().default(false),
 });
 

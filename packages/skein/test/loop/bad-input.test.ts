@@ -50,6 +50,12 @@ test("a run with an option that there is not is refused, and not begun as someth
   });
 });
 
+test("a prompt that is no content is told what was expected", async () => {
+  const { agent } = await simulatedAgent();
+  const message = expect.stringContaining("Expected text or a list of content blocks.");
+  await expect(agent.run(5 as unknown as string)).rejects.toMatchObject({ code: "invalid", message });
+});
+
 test.each([
   ["no character", "", "invalid"],
   ["nothing but spaces", " \n\t", "invalid"],
