@@ -2,6 +2,8 @@
 import { isObject, type JsonObject } from "./wire.ts";
 
 const MAXIMUM_DEPTH = 5;
+const MAXIMUM_ITEMS = 20;
+const SIMULATED = "simulated ";
 
 /** An input whose every required part was found in the prompt, or null: then calling the tool would be a guess. */
 export function inputFor(schema: JsonObject, prompt: string): JsonObject | null {
@@ -29,8 +31,10 @@ export function sampleOf(schema: JsonObject, prompt: string, name = "value", dep
       return Object.fromEntries(entries);
     }
     case "array": {
-      const items = isObject(schema.items) && Number(schema.minItems ?? 0) > 0 ? schema.items : null;
-      return items ? [sampleOf(items, prompt, name, depth + 1)] : [];
+      const { items } = schema;
+      if (!isObject(items) || depth > MAXIMUM_DEPTH) return [];
+      const length = Math.min(Number(schema.minItems ?? 0), MAXIMUM_ITEMS);
+      return Array.from({ length }, (_, at) => numbered(sampleOf(items, prompt, name, depth + 1), at));
     }
     case "number":
     case "integer":
@@ -40,8 +44,16 @@ export function sampleOf(schema: JsonObject, prompt: string, name = "value", dep
     case "null":
       return null;
     default:
-      return `simulated ${name}`;
+      return `${SIMULATED}${name}`;
   }
+}
+
+/** Items that are made up differ from each other: they may have to be unique. */
+function numbered(value: unknown, at: number): unknown {
+  if (at === 0) return value;
+  if (typeof value === "string") return value.startsWith(SIMULATED) ? `${value} ${at + 1}` : value;
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, numbered(each, at)]));
 }
 
 function requiredOf(schema: JsonObject): readonly (readonly [string, JsonObject])[] {

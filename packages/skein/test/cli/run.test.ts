@@ -190,6 +190,20 @@ describe("skein run", () => {
     expect(failed.code).toBe(1);
   });
 
+  test("what the simulator proposes to a newcomer works: it asks a question, and goes on with the answer", async () => {
+    const folder = dataFolder();
+    const proposed = /such as "([^"]+)"/.exec((await skein(folder, "run", "Hello.")).out)?.[1] ?? "";
+    const asked = await skein(folder, "run", proposed);
+    expect(asked.code).toBe(5);
+    const [, session = "", call = ""] = /skein sessions answer (\S+) (\S+)/.exec(asked.err) ?? [];
+    expect((await skein(folder, "sessions", "answer", session, call, "Blue, please.")).code).toBe(0);
+    const done = await skein(folder, "run", "--session", session);
+    expect({ code: done.code, answer: done.out }).toEqual({
+      code: 0,
+      answer: expect.stringContaining("Blue, please."),
+    });
+  });
+
   test("--format of a run that waits says so, with the command that answers", async () => {
     const folder = dataFolder();
     const questions = [{ question: "Which?", header: "Pick", options: [{ label: "a" }, { label: "b" }] }];
