@@ -1,4 +1,4 @@
-import type { Draft, Event } from "@skein/protocol";
+import { type Draft, type Event, KnownError } from "@skein/protocol";
 import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
 import { streamSession } from "../session-stream.ts";
 import { type Sse, openSse } from "../sse.ts";
@@ -11,6 +11,7 @@ export const eventHandlers = {
   async listEvents({ params, query }, call) {
     const { id } = await sessionIn(call, params);
     if (wantsStream(call)) {
+      if (query.limit !== undefined) throw new KnownError("invalid", "limit: A stream has none. Ask for JSON.");
       const last = call.request.headers["last-event-id"];
       const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
       await stream(call, id, after);

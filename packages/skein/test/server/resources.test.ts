@@ -497,6 +497,8 @@ test("who would rather have JSON than a stream gets the list", async () => {
   const { path } = await session(call);
   const accept = "application/json, text/event-stream;q=0.5";
   expect((await call("GET", `${path}/events`, undefined, { accept })).body.data).toHaveLength(1);
+  const limited = await call("GET", `${path}/events?limit=1`, undefined, { accept: "text/event-stream" });
+  expect(limited.status).toBe(422);
 });
 
 test("a change that changes nothing is no event, and a fork's title is text that every store can keep", async () => {
