@@ -90,8 +90,12 @@ describe("a file that cannot be used", () => {
 
   test("a file of the schema before is brought up to date, with what its sessions are found by", async () => {
     const sessionId = await closedStore();
+    const before = await open();
+    await createScript({ store: before, ids, sessionId }).toolTurn("hi");
+    const runs = await before.runs(sessionId);
+    await before.close();
     const db = new DatabaseSync(file);
-    db.exec("drop table session_metadata; drop index sessions_used; pragma user_version = 1");
+    db.exec("drop table session_metadata; drop index sessions_used; drop table run_models; pragma user_version = 1");
     const metadata = JSON.stringify({ user: "ada", level: 3, on: true, off: null, deep: { user: "bob" } });
     db.prepare("update sessions set metadata = ?").run(metadata);
     db.close();
@@ -105,6 +109,8 @@ describe("a file that cannot be used", () => {
     const { items } = await store.list({ tenant: "default", metadata: pairs });
     expect(items.map(({ id }) => id)).toEqual([sessionId]);
     expect(await store.count({ tenant: "default", metadata: [["user", "bob"]] })).toBe(0);
+    expect(runs.items[0]?.models).toHaveLength(1);
+    expect(await store.runs(sessionId)).toEqual(runs);
   });
 
   test("a newer schema is refused and left as it is", async () => {

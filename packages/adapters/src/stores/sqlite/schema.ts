@@ -146,19 +146,6 @@ create table runs (
 ) without rowid;
 create index runs_started on runs (session_id, started_at);
 
-create table run_models (
-  session_id text not null,
-  run_id text not null,
-  model text not null,
-  cost_micros integer not null,
-  unpriced_calls integer not null,
-  input_tokens integer not null,
-  output_tokens integer not null,
-  cache_creation_input_tokens integer not null,
-  cache_read_input_tokens integer not null,
-  primary key (session_id, run_id, model)
-) without rowid;
-
 create table awaits (
   session_id text not null,
   tool_use_id text not null,
@@ -255,5 +242,34 @@ where m.type not in ('object', 'array') and length(m.key) <= 64 and coalesce(len
 on conflict do nothing;
 -- The session of a folder that ran last.
 create index sessions_used on sessions (tenant, agent_id, working_directory, coalesce(last_run_at, created_at), id);
+`,
+  `
+-- What a run used, by model. Runs of before are counted from their log.
+create table run_models (
+  session_id text not null,
+  run_id text not null,
+  model text not null,
+  cost_micros integer not null,
+  unpriced_calls integer not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  cache_creation_input_tokens integer not null,
+  cache_read_input_tokens integer not null,
+  primary key (session_id, run_id, model)
+) without rowid;
+insert into run_models
+select session_id, body ->> '$.run_id', coalesce(body ->> '$.model', ''),
+  sum(coalesce(body ->> '$.cost.total_micros', 0)),
+  sum(coalesce(json_type(body, '$.cost'), 'null') <> 'object'),
+  sum(coalesce(body ->> '$.usage.input_tokens', 0)),
+  sum(coalesce(body ->> '$.usage.output_tokens', 0)),
+  sum(coalesce(body ->> '$.usage.cache_creation_input_tokens', 0)),
+  sum(coalesce(body ->> '$.usage.cache_read_input_tokens', 0))
+from (
+  select e.session_id, coalesce(b.body, e.data) as body from events e left join blobs b on b.hash = e.blob
+  where e.event_type in ('step.generated', 'step.abandoned', 'subagent.messaged')
+)
+where json_type(body, '$.usage') = 'object' and body ->> '$.run_id' is not null
+group by 1, 2, 3;
 `,
 ];

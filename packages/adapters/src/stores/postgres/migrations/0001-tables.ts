@@ -175,20 +175,6 @@ create table skein.runs (
 ) with (fillfactor = 80);
 create index runs_started on skein.runs (session_id, started_at desc);
 
--- What of a run went to which model.
-create table skein.run_models (
-  session_id uuid not null,
-  run_id uuid not null,
-  model text not null,
-  cost_micros skein.micros not null,
-  unpriced_calls integer not null,
-  input_tokens bigint not null,
-  output_tokens bigint not null,
-  cache_creation_input_tokens bigint not null,
-  cache_read_input_tokens bigint not null,
-  primary key (session_id, run_id, model)
-) with (fillfactor = 80);
-
 create table skein.messages (
   id uuid not null,
   session_id uuid not null,

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
+import { append } from "../functions/append.ts";
+import { verbs } from "../functions/verbs.ts";
 import { agent } from "./agent.ts";
 import { api } from "./api.ts";
 import { functions } from "./functions.ts";
 import { platform } from "./platform.ts";
 
-/** The schemas of the seeds. They hold no data, so they are made anew whenever their text has changed. */
-export const VIEWS = [functions, platform, agent, api].join("\n");
+/** The verbs of the store and the schemas of the seeds. They hold no data, so they are made anew whenever their text has changed. */
+export const VIEWS = [append, verbs, functions, platform, agent, api].join("\n");
 
-/** Which text the views in a database were made from. */
+/** Which text the functions and views in a database were made from. */
 export const VIEWS_HASH = createHash("sha256").update(VIEWS).digest("hex");

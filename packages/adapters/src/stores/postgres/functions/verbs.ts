@@ -4,7 +4,7 @@
 export const verbs = /* sql */ `
 -- Answers with words: leased (session, fence, last sequence) | busy (until, in ms) | none (next in ms, or 0) | not_found |
 -- unreadable.
-create function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
+create or replace function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
 returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_session uuid := p_session;
@@ -41,7 +41,7 @@ begin
 end $$;
 
 -- Prolongs leases and answers those that were still held. Locks in one order, so that two never deadlock.
-create function skein.renew(p_sessions uuid[], p_fences bigint[], p_lease_ms double precision[])
+create or replace function skein.renew(p_sessions uuid[], p_fences bigint[], p_lease_ms double precision[])
 returns table (session_id uuid, fence bigint) language sql as $$
   with held as (
     select h.session_id, l.lease_ms
@@ -55,7 +55,7 @@ returns table (session_id uuid, fence bigint) language sql as $$
 $$;
 
 -- Answers: released | not_found | lease_lost.
-create function skein.release(p_session uuid, p_fence bigint, p_seen integer, p_due double precision)
+create or replace function skein.release(p_session uuid, p_fence bigint, p_seen integer, p_due double precision)
 returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   update skein.heads h set
@@ -68,14 +68,14 @@ begin
   return case when exists (select from skein.heads h where h.session_id = p_session) then 'lease_lost' else 'not_found' end;
 end $$;
 
-create function skein.free(p_owner text) returns void language sql as $$
+create or replace function skein.free(p_owner text) returns void language sql as $$
   with held as (select h.session_id from skein.heads h where h.owner = p_owner order by h.session_id for update)
   update skein.heads h set fence = h.fence + 1, owner = null, leased_until = null
   from held where h.session_id = held.session_id and h.owner = p_owner
 $$;
 
 -- Whether there was such a session. Everything that hangs on its head goes with it, and the blobs that only it used.
-create function skein.delete_session(p_session uuid, p_tenant text) returns boolean language plpgsql as $$
+create or replace function skein.delete_session(p_session uuid, p_tenant text) returns boolean language plpgsql as $$
 declare
   v_blobs bytea[];
 begin
@@ -98,10 +98,12 @@ begin
   return true;
 end $$;
 
-create type skein.record_answer as (code text, place integer, actual integer);
+do $$ begin
+  create type skein.record_answer as (code text, place integer, actual integer);
+exception when duplicate_object then null; end $$;
 
 -- Puts all or none. Answers: one row 'conflict' with the version that is there, or a row 'put' with the version per put.
-create function skein.put_records(p_at timestamptz, p_puts jsonb) returns setof skein.record_answer language plpgsql as $$
+create or replace function skein.put_records(p_at timestamptz, p_puts jsonb) returns setof skein.record_answer language plpgsql as $$
 declare
   v_put record;
   v_version integer;

@@ -6,15 +6,15 @@
  */
 export const append = /* sql */ `
 -- Half a microsecond is added because date_part answers a double, which may fall short of the millisecond by less.
-create function skein.milliseconds(at timestamptz) returns bigint language sql immutable
+create or replace function skein.milliseconds(at timestamptz) returns bigint language sql immutable
   return floor(date_part('epoch', at) * 1000 + 0.0005)::bigint;
 
-create function skein.instant(milliseconds double precision) returns timestamptz language sql immutable
+create or replace function skein.instant(milliseconds double precision) returns timestamptz language sql immutable
   return to_timestamp(milliseconds / 1000);
 
 -- Applies the row operations of one append. Numbers in them are relative; the base is what the session had.
 -- Row by row and key by key: making records of whole rows out of JSON costs more than writing them.
-create function skein.apply(p_session uuid, p_base integer, p_messages integer, p_runs integer, p_changes jsonb)
+create or replace function skein.apply(p_session uuid, p_base integer, p_messages integer, p_runs integer, p_changes jsonb)
 returns void language plpgsql as $$
 declare
   v_part jsonb;
@@ -166,7 +166,7 @@ begin
 end $$;
 
 -- Why an append found no head to move: repeated | not_found | lease_lost | conflict, or null if it would find one now.
-create function skein.refusal(
+create or replace function skein.refusal(
   p_session uuid, p_tenant text, p_begins boolean, p_id uuid, p_count integer, p_expect integer, p_fence bigint)
 returns text language plpgsql as $$
 declare
@@ -200,7 +200,7 @@ end $$;
 -- messages.
 --
 -- Its plans are made once per connection, perhaps while the tables are empty: they must be right for full ones.
-create function skein.append(
+create or replace function skein.append(
   p_session uuid, p_tenant text, p_begins boolean, p_at timestamptz, p_version smallint,
   p_ids uuid[], p_types text[], p_runs uuid[], p_bodies text[], p_blobs bytea[], p_blob_bodies text[],
   p_expect integer, p_fence bigint, p_owner text, p_lease_ms double precision,
