@@ -51,14 +51,20 @@ export function registerRoutes(
   }
 }
 
+const UNKNOWN_KEY = "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.";
+
 /** Refuses callers without the scope of a route. Runs before the body is read. */
-export function checkScope(name: RouteName | undefined, principal: Principal | undefined): void {
+export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sentKey: boolean): void {
   const scope = name === undefined ? "read" : ROUTES[name].scope;
   if (scope === "open") return;
   if (!principal)
-    throw new ApiError("unauthorized", "Expected an API key, as X-API-Key or as a Bearer token.", {
-      headers: { "www-authenticate": "Bearer" },
-    });
+    throw new ApiError(
+      "unauthorized",
+      sentKey ? UNKNOWN_KEY : "Expected an API key, as X-API-Key or as a Bearer token.",
+      {
+        headers: { "www-authenticate": "Bearer" },
+      },
+    );
   if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
 }
 

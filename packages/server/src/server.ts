@@ -200,9 +200,9 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
   const { deps, keys, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);
-  const admit = (request: FastifyRequest, principal: Principal | undefined): void => {
+  const admit = (request: FastifyRequest, principal: Principal | undefined, sentKey: boolean): void => {
     request.principal = principal;
-    checkScope(request.routeOptions.config.route, principal);
+    checkScope(request.routeOptions.config.route, principal, sentKey);
     if (shared.isClosing()) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);
   };
@@ -214,10 +214,11 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
       if (origin !== null) reply.headers(corsHeaders(origin));
       if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
       const key = keyIn(request.headers, request.raw.rawHeaders);
-      const principal = key === undefined || key === "" ? undefined : keys.recognise(key, request.raw.socket);
+      const sentKey = key !== undefined && key !== "";
+      const principal = sentKey ? keys.recognise(key, request.raw.socket) : undefined;
       // A promise is waited for instead of `done`.
-      if (principal instanceof Promise) return principal.then((found) => admit(request, found));
-      admit(request, principal);
+      if (principal instanceof Promise) return principal.then((found) => admit(request, found, sentKey));
+      admit(request, principal, sentKey);
     } catch (error) {
       return done(error as Error);
     }

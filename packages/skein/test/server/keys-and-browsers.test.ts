@@ -117,6 +117,16 @@ test("every answer says that no page may frame it or guess its type, and none se
     }
 });
 
+test("a caller without a key and one with an unknown key are told apart", async () => {
+  const { url } = await testServer();
+  const said = async (headers: Record<string, string>) => {
+    const answer = await fetch(`${url}/v1/agents`, { headers });
+    return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message];
+  };
+  expect(await said({})).toEqual([401, expect.stringMatching(/^Expected an API key/)]);
+  expect(await said({ "x-api-key": "skein_nobody" })).toEqual([401, expect.stringMatching(/not known here/)]);
+});
+
 test("a key is kept as its hash, and one that is revoked is not taken again", async () => {
   const store = createMemoryStore();
   const keys = createKeys({ records: store.records });
