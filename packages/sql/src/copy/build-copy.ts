@@ -23,7 +23,7 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { type DataFile, type LibraryConfig, discover } from "@skein/history/discover";
 import { isSame } from "../file-facts.ts";
 import { appendRows } from "../load-rows.ts";
-import { MORE_ROOM, isFull } from "../memory.ts";
+import { isFull } from "../memory.ts";
 import { literal, literals } from "../quote.ts";
 import { PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
 import { pricedRequests } from "../tables/requests.ts";
@@ -50,6 +50,8 @@ export type BuildCopyResult =
 
 /** What DuckDB may have while it builds. The process takes three times as much: packing is not counted. */
 const MEGABYTES = 100;
+/** The same for files with very long lines: DuckDB takes 2048 lines at once, or all there are, and holds each of them several times. */
+const MOST_MEGABYTES = 1500;
 /** Bytes of transcripts that are read at once. */
 const BATCH_BYTES = 8 * 2 ** 20;
 /** A file that changed so shortly ago may change again without its time telling it. */
@@ -153,6 +155,7 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
       megabytes: MEGABYTES,
     });
     let last = [...copied.values()].reduce((least, each) => Math.min(least, each.place), 0);
+    let left = 0;
     await transcripts.refresh();
     if (!known) await createTables(connection);
     for (batch of batches(fresh)) {
@@ -160,8 +163,8 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
       await transcripts.count();
       await transcripts.number(true);
       await transcripts.readBranches();
-      await withRoom(connection, () => add(connection, last, transcripts.known()));
-      last -= batch.length;
+      if (await hadRoom(connection, () => add(connection, last, transcripts.known()))) last -= batch.length;
+      else left += batch.length;
     }
     const after = new Map(discover(library).files.map((file) => [file.path, file]));
     const moved = fresh.filter((file) => {
@@ -178,7 +181,7 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
     await connection.run(`CHECKPOINT ${DRAFT}`);
     await connection.run(`DETACH ${DRAFT}`);
     renameSync(draft, place.file);
-    return { outcome: "built", file: place.file, added: fresh.length - moved.length, removed: gone.length };
+    return { outcome: "built", file: place.file, added: fresh.length - moved.length - left, removed: gone.length };
   } finally {
     instance.closeSync();
   }
@@ -232,18 +235,21 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-/** Files with very long lines get more room, rather than no copy at all. */
-async function withRoom(connection: DuckDBConnection, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!isFull(error)) throw error;
-    await connection.run("ROLLBACK").catch(() => {});
-    await connection.run(`SET memory_limit = '${MEGABYTES * MORE_ROOM}MB'`);
-    await work();
-    // Refused while more than that is held; then the next files have it too.
-    await connection.run(`SET memory_limit = '${MEGABYTES}MB'`).catch(() => {});
+/** Files with very long lines get more room. Those for which that is not enough are left out, and read in place. */
+async function hadRoom(connection: DuckDBConnection, work: () => Promise<void>): Promise<boolean> {
+  for (const megabytes of [MEGABYTES, MOST_MEGABYTES]) {
+    // Refused while more than that is held; then these files have it too.
+    await connection.run(`SET memory_limit = '${megabytes}MB'`).catch(() => {});
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      // There is none if it failed before it began.
+      await connection.run("ROLLBACK").catch(() => {});
+    }
   }
+  return false;
 }
 
 /** Adds what is shown now. The first file gets the place below the last one. */
