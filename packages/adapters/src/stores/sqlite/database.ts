@@ -48,6 +48,7 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
   const statements = new Map<string, StatementSync>();
   let jobs: Job[] = [];
   let open = true;
+  let waits = true;
 
   function prepared(sql: string): StatementSync {
     if (!open) throw new KnownError("closed", "The store is closed.");
@@ -69,12 +70,18 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
     if (group.length > 1) for (const job of group) commit([job]);
   }
 
+  /** Says whether the next commit waits for the disk. If that cannot be said, nothing is written. */
+  function waitForDisk(isWanted: boolean): void {
+    if (isWanted === waits) return;
+    prepared(`pragma synchronous = ${isWanted ? "full" : "normal"}`).run();
+    waits = isWanted;
+  }
+
   /** Whether the group was answered. A single job is always answered. */
   function commit(group: readonly Job[]): boolean {
     const answers: (() => void)[] = [];
-    const isFleeting = group.every((job) => job.isFleeting);
     try {
-      if (isFleeting) prepared("pragma synchronous = normal").run();
+      waitForDisk(group.some((job) => !job.isFleeting));
       prepared("begin immediate").run();
       for (const job of group) answers.push(attempt(job));
       prepared("commit").run();
@@ -83,8 +90,6 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
       if (group.length > 1) return false;
       group[0]?.reject(knownSqliteError(error));
       return true;
-    } finally {
-      if (isFleeting) prepared("pragma synchronous = full").run();
     }
     for (const answer of answers) answer();
     committed();
