@@ -16,13 +16,13 @@ async function followed() {
   const [said, results] = [ids(), ids()];
   const inStep = { run_id, step: 1 };
   const counts = { messages_before_count: 0, messages_after_count: 1, tokens_before: 0, tokens_after: 1, rows: 1 };
-  const entered = (id: string, type: "assistant_message_added" | "tool_result_added"): Fact => ({
+  const entered = (id: string, type: "assistant_message_added" | "user_message_added" | "tool_result_added"): Fact => ({
     event_type: "message.created",
     data: {
       ...inStep,
       ...counts,
       message_id: id,
-      role: type === "tool_result_added" ? "user" : "assistant",
+      role: type === "assistant_message_added" ? "assistant" : "user",
       transformation_type: type,
     },
   });
@@ -95,6 +95,12 @@ async function followed() {
     said,
     piece,
     order,
+    frames,
+    /** A prompt that steers: of a run of its own, and read by this one. */
+    async steer(text: string) {
+      const prompt = await script.prompt(text);
+      await script.append([entered(prompt.messageId, "user_message_added")], { lease });
+    },
     answerTool: () => script.append([result, entered(results, "tool_result_added")], { lease }),
     async end() {
       stop.abort();
@@ -120,5 +126,16 @@ test("a piece of a message that is whole already is not shown", async () => {
   await answerTool();
   await expect.poll(order, { timeout: 10_000 }).toContain("message user");
   expect(order()).not.toContain("partial content_block_stop");
+  await end();
+});
+
+test("a prompt that steers the run is shown with its words, though it was accepted for another one", async () => {
+  const { frames, order, answerTool, steer, end } = await followed();
+  await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
+  await answerTool();
+  await steer("Rather blue");
+  await expect.poll(() => order().length, { timeout: 10_000 }).toBe(4);
+  expect(order()).toEqual(["init", "message assistant", "message user", "message user"]);
+  expect(JSON.stringify(frames.at(-1)?.data)).toContain("Rather blue");
   await end();
 });

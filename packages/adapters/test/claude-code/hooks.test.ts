@@ -151,6 +151,19 @@ test.each([
   expect((await call({ [event]: { url } }, {})).output).toEqual(expected);
 });
 
+test.each([
+  [{ decision: "allow" }, ["PermissionRequest"]],
+  [{ decision: "deny" }, ["PermissionRequest"]],
+  [{ decision: "ask" }, ["PermissionRequest", "Notification"]],
+  [{}, ["PermissionRequest", "Notification"]],
+])("of a permission that a hook answers with %j people are told only if they are waited for", async (answer, told) => {
+  const { url, bodies } = await receiver(says(answer));
+  const config = { PermissionRequest: { url }, Notification: { url } };
+  await call(config, { ...bash, hook_event_name: "PermissionRequest" });
+  await until(() => bodies().length === told.length);
+  expect(bodies().map(({ hook_event }) => hook_event)).toEqual(told);
+});
+
 describe("without an answer", () => {
   const broken: Record<string, (response: ServerResponse) => void> = {
     "a 500": (response) => void response.writeHead(500).end(),

@@ -53,7 +53,11 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
     if (from >= sequence) listen();
     for await (const event of sessions.follow(sessionId, { after: from }, sink.signal)) {
       const { run_id } = event.data as { run_id?: unknown };
-      if (typeof run_id === "string" && run_id !== runId) continue;
+      if (typeof run_id === "string" && run_id !== runId) {
+        // A prompt that steers is read by this run: its words are needed when it is.
+        if (event.event_type === "prompt.accepted") framing(event);
+        continue;
+      }
       if (event.event_type === "session.started") started = true;
       if (event.event_type === "step.generated") {
         generated = event.data.message_id;
@@ -79,12 +83,16 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
 }
 
 async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun) {
-  const [{ agent, transcript, pending, queue, sequence }, session, runs] = await Promise.all([
+  const [{ agent, transcript, pending, queue, sequence }, session, newest] = await Promise.all([
     state ?? sessions.state(sessionId),
     sessions.get(sessionId),
-    sessions.runs(sessionId, { limit: 200 }),
+    sessions.runs(sessionId, { limit: 1 }),
   ]);
-  const since = runs.items.slice(0, runs.items.findIndex(({ id }) => id === runId) + 1);
+  // Mostly it is the last run, or one that has not begun.
+  const isQueued = queue.some(({ run_id }) => run_id === runId);
+  const isLast = isQueued || newest.items[0]?.id === runId;
+  const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });
+  const since = items.slice(0, items.findIndex(({ id }) => id === runId) + 1);
   const later = since.reduce((sum, { cost_micros }) => sum + cost_micros, 0);
   const unpriced = since.reduce((sum, { unpriced_calls }) => sum + unpriced_calls, 0);
   const contents = new Map<string, Content>([

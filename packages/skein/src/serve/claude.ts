@@ -32,7 +32,7 @@ export interface Claude {
   readonly runtimes: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
   readonly gate: ClaudeGate;
   /** Ends the processes that are left. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function createClaude({ dataDir, records, settings, allowedAddresses, api }: ClaudeDeps): Claude {
@@ -83,9 +83,9 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
         return policy.forget(sessionId, tenant);
       },
     },
-    close() {
-      runtime?.close();
-      void proxy?.then((started) => started.close());
+    async close() {
+      await runtime?.close();
+      (await proxy)?.close();
     },
   };
 }

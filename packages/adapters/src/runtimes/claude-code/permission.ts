@@ -12,7 +12,7 @@ const Decision = z.object({
   answers: z.record(z.string(), z.string()).optional(),
 });
 
-const YES: ReadonlySet<string> = new Set(["", "allow", "allowed", "approve", "approved", "yes", "ok", "true"]);
+const YES: ReadonlySet<string> = new Set(["allow", "allowed", "approve", "approved", "yes", "ok", "true"]);
 
 /** What Claude Code is told about a call that waited. What is not understood as a yes is a no. */
 export function permissionOf(

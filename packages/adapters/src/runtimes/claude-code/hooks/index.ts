@@ -34,8 +34,23 @@ export function createHooks(session: HookedSession, deps: HooksDeps): NonNullabl
   if (start)
     hooks.UserPromptSubmit = [{ ...start, hooks: start.hooks.map(atFirst) }, ...(hooks.UserPromptSubmit ?? [])];
   const [notice] = hooks.Notification ?? [];
-  if (notice) hooks.PermissionRequest ??= [{ ...notice, hooks: notice.hooks.map(whenAsked) }];
+  if (notice) {
+    // A hook that decides is asked first: only where it does not are people waited for.
+    const [decides = { hooks: [noOpinion] }] = hooks.PermissionRequest ?? [];
+    const timeout = decides.timeout ?? notice.timeout;
+    const told = decides.hooks.flatMap((decide) => notice.hooks.map((tell) => whenUndecided(decide, whenAsked(tell))));
+    hooks.PermissionRequest = [{ ...(timeout !== undefined && { timeout }), hooks: told }];
+  }
   return hooks;
+}
+
+const noOpinion: HookCallback = async () => ({});
+
+function whenUndecided(decide: HookCallback, tell: HookCallback): HookCallback {
+  return async (...given) => {
+    const output = await decide(...given);
+    return "hookSpecificOutput" in output ? output : tell(...given);
+  };
 }
 
 /** Without a terminal Claude Code does not say that it waits for people. Nothing waits for those who are told. */
