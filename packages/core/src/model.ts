@@ -4,6 +4,8 @@ import type { ContentBlock, Failure, JsonObject, Usage } from "@skein/protocol";
 export interface ModelRequest {
   readonly body: JsonObject;
   readonly betas: readonly string[];
+  /** The body with `stream: true` as the bytes of its JSON, where that can be had for less than writing it out. */
+  readonly encoded?: () => Uint8Array;
 }
 
 export interface ModelReply {

@@ -33,10 +33,16 @@ export function checkCaller(
 export const SOCKET_PROTOCOL = "skein";
 const KEY_PROTOCOL = "skein-key.";
 
-/** The key of a request. Two ways to send one, never two keys. */
+/** The key of a request. Two ways to send one, never two keys; and never two hosts. */
 export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
-  let given = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) if (isKeyHeader(rawHeaders[at] ?? "")) given += 1;
+  let [given, hosts] = [0, 0];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (isKeyHeader(name)) given += 1;
+    if (name.length === "host".length && name.toLowerCase() === "host") hosts += 1;
+  }
+  // Two of them, and what stands before this server may have looked at the other one.
+  if (hosts > 1) throw new ApiError("malformed", "Expected one Host.");
   if (given > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];
   if (typeof header === "string") return header;

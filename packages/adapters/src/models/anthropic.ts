@@ -31,15 +31,18 @@ export function createAnthropicModel({
   });
 
   return {
-    call: ({ body, betas }, onEvent, signal) =>
+    call: ({ body, betas, encoded }, onEvent, signal) =>
       watched(silenceMs, signal, async (watch) => {
         // The client's own verb: `messages.create` looks at every block of the conversation first, for its statistics.
         const response = await client
           .post("/v1/messages", {
-            body: { ...body, stream: true },
+            body: encoded?.() ?? { ...body, stream: true },
             stream: true,
             signal: watch.signal,
-            ...(betas.length > 0 && { headers: { "anthropic-beta": betas.join(",") } }),
+            headers: {
+              "content-type": "application/json",
+              ...(betas.length > 0 && { "anthropic-beta": betas.join(",") }),
+            },
           })
           .asResponse();
         const reply = createReply();

@@ -11,6 +11,7 @@ import { foldAll } from "../fold.ts";
 import type { ModelRequest } from "../model.ts";
 import { type SessionState, contextOf } from "../state.ts";
 import { brokenPairs, repaired } from "./doctor.ts";
+import { encodedRequest } from "./encoded-request.ts";
 
 type Turn = Omit<Message, "id">;
 type Purpose = "step" | "summary" | "title" | "compaction";
@@ -28,23 +29,26 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   const agent = state.agent as AgentConfig;
   const model = modelOf(state);
   if (purpose === "title") return titleRequest(state, model);
-  const messages = conversation(state);
+  const turns = conversation(state);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
   const tools = [...agent.tool_schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
+  const { messages, settled } = withBreakpoints(closing ? [...turns, { role: "user", content: closing }] : turns);
   const body: JsonObject = {
     ...agent.api_kwargs,
     model,
     max_tokens: maxTokens,
     ...(system.length > 0 && { system }),
-    messages: withBreakpoints(closing ? [...messages, { role: "user", content: closing }] : messages),
+    messages,
     ...(tools.length > 0 && { tools }),
     // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
     ...(closing && tools.length > 0 && { tool_choice: { type: "none" } }),
     ...thinkingWithin(agent, maxTokens),
     ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
   };
-  return { body, betas: agent.beta_headers };
+  // A context that was put together for this call alone is not worth keeping.
+  const lasts = contextOf(state) === state.transcript && turns === sentBefore.get(state.transcript)?.turns;
+  return { body, betas: agent.beta_headers, encoded: () => encodedRequest(body, turns, lasts ? settled : 0) };
 }
 
 /** What the model was sent at one `step.started` of a log: nothing but the log is needed to say it. */
@@ -140,17 +144,23 @@ function isEmptyText(block: ContentBlock): boolean {
   return block.type === "text" && block["text"] === "";
 }
 
-/** Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it. */
-function withBreakpoints(messages: readonly Turn[]): readonly Turn[] {
-  const marks = [...messages];
+/**
+ * Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it.
+ *
+ * Before the first of them everything is as it was: so many turns are settled.
+ */
+function withBreakpoints(turns: readonly Turn[]): { readonly messages: readonly Turn[]; readonly settled: number } {
+  const messages = [...turns];
   let left = 2;
-  for (let at = marks.length - 1; at >= 0 && left > 0; at--) {
-    const message = marks[at];
+  let settled = messages.length;
+  for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
+    const message = messages[at];
     if (message?.role !== "user") continue;
-    marks[at] = { role: "user", content: marked(blocksOf(message.content)) };
+    messages[at] = { role: "user", content: marked(blocksOf(message.content)) };
     left -= 1;
+    settled = at;
   }
-  return marks;
+  return { messages, settled };
 }
 
 function marked(blocks: readonly ContentBlock[]): ContentBlock[] {

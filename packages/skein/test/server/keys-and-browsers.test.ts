@@ -99,6 +99,11 @@ test.each([["Host: evil.example"], ["Host: 127.0.0.1.evil.example"], ["Host: loc
   },
 );
 
+test("two Hosts are one too many", async () => {
+  const { url } = await testServer();
+  expect(await raw(url, ["GET /health HTTP/1.1", "Host: localhost", "host: evil.example"])).toMatch(/^HTTP\/1\.1 400 /);
+});
+
 test("every answer says that no page may frame it or guess its type, and none sets a cookie", async () => {
   const { url, key } = await testServer();
   for (const path of ["/", "/assets/home.js", "/health", "/v1/agents", "/nothing", "/docs", "/openapi.json"])

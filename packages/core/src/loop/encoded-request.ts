@@ -1,0 +1,82 @@
+import type { JsonObject, Message } from "@skein/protocol";
+
+type Turn = Omit<Message, "id">;
+
+/** The JSON of the first turns of a conversation, without its brackets. */
+interface Written {
+  bytes: Uint8Array;
+  length: number;
+  turns: number;
+}
+
+/** Shorter conversations are written out each time: that costs less than keeping them. */
+const LEAST_TURNS = 40;
+/** What is kept of all conversations together. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const encoder = new TextEncoder();
+/** In the order of their last use. */
+const kept = new Map<readonly Turn[], Written>();
+let keptBytes = 0;
+
+/**
+ * The body of a request that streams, as the bytes of its JSON.
+ *
+ * A long conversation goes out again with every step, and most of it as it was: `conversation` only grows, and its first
+ * `settled` turns stand in `body.messages` unchanged. Their JSON is made once and kept for the next step.
+ */
+export function encodedRequest(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
+  const { messages, ...others } = body;
+  const written = settled < LEAST_TURNS ? undefined : writtenUntil(conversation, settled);
+  const rest = (messages as readonly Turn[]).slice(written?.turns ?? 0);
+  const before = JSON.stringify({ ...others, stream: true }).slice(0, -1);
+  const after = JSON.stringify(rest).slice(1, -1);
+  return joined([
+    encoder.encode(`${before},"messages":[`),
+    written ? written.bytes.subarray(0, written.length) : new Uint8Array(),
+    encoder.encode(`${written && rest.length > 0 ? "," : ""}${after}]}`),
+  ]);
+}
+
+/** Writes what is missing up to this turn. Undefined where more is written already: then nothing fits together. */
+function writtenUntil(conversation: readonly Turn[], settled: number): Written | undefined {
+  const written = kept.get(conversation) ?? { bytes: new Uint8Array(), length: 0, turns: 0 };
+  if (written.turns > settled) return undefined;
+  const added = conversation.slice(written.turns, settled);
+  if (added.length > 0) {
+    const text = JSON.stringify(added).slice(1, -1);
+    const bytes = encoder.encode(written.turns === 0 ? text : `,${text}`);
+    keep(conversation, written, bytes);
+    written.turns = settled;
+  }
+  return written;
+}
+
+function keep(conversation: readonly Turn[], written: Written, added: Uint8Array): void {
+  if (kept.delete(conversation)) keptBytes -= written.bytes.length;
+  const length = written.length + added.length;
+  if (length > written.bytes.length) {
+    const larger = new Uint8Array(Math.ceil(length * 1.5));
+    larger.set(written.bytes.subarray(0, written.length));
+    written.bytes = larger;
+  }
+  written.bytes.set(added, written.length);
+  written.length = length;
+  kept.set(conversation, written);
+  keptBytes += written.bytes.length;
+  for (const [oldest, { bytes }] of kept) {
+    if (keptBytes <= MOST_BYTES) return;
+    kept.delete(oldest);
+    keptBytes -= bytes.length;
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
