@@ -27,7 +27,7 @@ function turn(at: number): Transcript {
 }
 
 function expectSame(state: ReturnType<typeof stateWith>, purpose: "step" | "summary" | "compaction" = "step"): void {
-  const { body, encoded } = requestOf(state as never, purpose, 2048);
+  const { body, encoded } = requestOf(state, purpose, 2048);
   expect(JSON.parse(new TextDecoder().decode(encoded?.()))).toEqual(
     JSON.parse(JSON.stringify({ ...body, stream: true })),
   );

@@ -104,10 +104,8 @@ test("json: without meta the answer alone, ended by [DONE]", async () => {
 
 test("a format that is none is refused before anything is said", async () => {
   const { agent, simulator } = await simulatedAgent();
-  const reading = agent
-    .text("Hello.", { format: "yaml" as Format })
-    [Symbol.asyncIterator]()
-    .next();
+  const frames = agent.text("Hello.", { format: "yaml" as Format });
+  const reading = frames[Symbol.asyncIterator]().next();
   await expect(reading).rejects.toMatchObject({
     code: "invalid",
     message: '"yaml" is no format. Expected json, xml or raw.',
