@@ -47,6 +47,12 @@ export interface Turn {
 
 /** A child that was interrupted and says nothing more is ended after this. */
 const INTERRUPT_MS = 5000;
+/** That a prompt is done with is sometimes said when the next one is there already: no word about that one. */
+function isOfTurnBefore(message: object): boolean {
+  const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };
+  return type === "command_lifecycle" && state !== "queued" && state !== "started";
+}
+
 /** What a turn may still take when the process wants to stop. */
 const GRACE_MS = 5000;
 /** The share of a lease after which a child is ended if nothing was heard from the store. */
@@ -199,7 +205,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       },
       message(message) {
         if (over) return;
-        clearTimeout(silent);
+        if (!isOfTurnBefore(message)) clearTimeout(silent);
         // Not a term of the process: its lines carry the transcript as well, which is no message.
         if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
           const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
