@@ -22,7 +22,9 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
 
 /** What the server says that it does not have here is no failure of it. */
 function isWithout({ status, text }: FuzzAnswer): boolean {
-  return status === 503 && (json(text) as ErrorBody | undefined)?.error.code === "SERVICE_UNAVAILABLE";
+  // As an error of ours, or as a problem where that was asked for.
+  const body = json(text) as { readonly error?: { readonly code?: string }; readonly code?: string } | undefined;
+  return status === 503 && (body?.error?.code ?? body?.code) === "SERVICE_UNAVAILABLE";
 }
 
 /** A success that should have been refused. */
