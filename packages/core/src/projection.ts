@@ -411,6 +411,7 @@ export function noRunCounters(): RunCounters {
   return { ...noCounters(), input_micros: 0, output_micros: 0, cache_write_micros: 0, cache_read_micros: 0 };
 }
 
+/** In an order that PostgreSQL's functions rely on. */
 export const COUNTERS = [
   "cost_micros",
   "unpriced_calls",

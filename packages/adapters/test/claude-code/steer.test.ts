@@ -22,15 +22,20 @@ async function working(world: World) {
   return { sessionId, runId, go: () => writeFileSync(join(world.cwd, "go"), "") };
 }
 
+/** Steers, and waits until Claude Code has written down that it has the prompt. Answers its message. */
+async function steered(world: World, sessionId: string): Promise<string> {
+  const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
+  await until(async () =>
+    JSON.stringify(only(await world.sessions.events(sessionId), "transcript.appended")).includes(RED),
+  );
+  return messageId;
+}
+
 test("the model reads it with the next result, in the same run; a resumed session knows it", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, go } = await working(world);
-  const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
-  // Claude Code writes down that it has the prompt.
-  await until(async () =>
-    JSON.stringify(only(await world.sessions.events(sessionId), "transcript.appended")).includes(RED),
-  );
+  const messageId = await steered(world, sessionId);
   go();
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("It said: gone");
@@ -57,10 +62,7 @@ test("a Claude Code that does not say when it took the prompt in has it in its t
   const spawn = await spawnThrough(async ({ type }) => type !== "command_lifecycle");
   const world = await createWorld({ spawn });
   const { sessionId, runId, go } = await working(world);
-  const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
-  await until(async () =>
-    JSON.stringify(only(await world.sessions.events(sessionId), "transcript.appended")).includes(RED),
-  );
+  const messageId = await steered(world, sessionId);
   go();
   const events = await world.ended(sessionId, runId);
   expect(only(events, "message.created").map(({ data }) => data.message_id)).toContain(messageId);

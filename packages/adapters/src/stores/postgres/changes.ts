@@ -19,23 +19,10 @@ export interface ChangeValues {
   readonly json: string | null;
 }
 
-const SESSION_COUNTERS = [
-  "total_turns",
-  "cost_micros",
-  "unpriced_calls",
-  "input_tokens",
-  "output_tokens",
-  "cache_creation_input_tokens",
-  "cache_read_input_tokens",
-] as const;
-
+/** In the order in which skein.append and skein.apply take them. */
+const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
 const RUN_COUNTERS = [
-  "cost_micros",
-  "unpriced_calls",
-  "input_tokens",
-  "output_tokens",
-  "cache_creation_input_tokens",
-  "cache_read_input_tokens",
+  ...COUNTERS,
   "input_micros",
   "output_micros",
   "cache_write_micros",
