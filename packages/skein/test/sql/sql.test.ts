@@ -143,8 +143,31 @@ describe("skein sql cache", () => {
 
 test("cells are cut by the columns that their letters take", { timeout: 120_000 }, async () => {
   const { out } = await skein(home("x"), "sql", "SELECT repeat('漢', 100) AS x, 1 AS n");
-  expect(out.split("\n")[1]).toBe(`${"漢".repeat(24)}…  1`);
+  expect(out.split("\n")[1]).toBe(`${"漢".repeat(48)}…  1`);
 });
+
+test(
+  "narrow columns are shown whole, wide ones share the rest, and an id is never cut",
+  { timeout: 120_000 },
+  async () => {
+    const folder = home("x");
+    const id = "0197b1c2-0000-7000-8000-000000000001";
+    const wide = (name: string): string => `repeat('${name}', 200) AS ${name}`;
+    const { out } = await skein(
+      folder,
+      "sql",
+      `SELECT 1 AS n, '${id}' AS id, ${wide("a")}, ${wide("b")}, ${wide("c")}`,
+    );
+    expect(out.split("\n")[1]).toBe(`1  ${id}  ${["a", "b", "c"].map((name) => `${name.repeat(35)}…`).join("  ")}`);
+    const two = await skein(folder, "sql", `SELECT 1 AS n, ${wide("a")}`, "--box");
+    expect(
+      two.out
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => line.length),
+    ).toEqual([100, 100, 100, 100, 100]);
+  },
+);
 
 test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }, async () => {
   const folder = home("x");

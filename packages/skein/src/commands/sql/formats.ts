@@ -105,9 +105,12 @@ interface Lines {
 
 /** The first rows say how wide a column is; cells of later ones that are wider are cut. */
 const MEASURED_ROWS = 1000;
+/** However little room there is, an id can be read and copied. */
+const LEAST_WIDTH = 36;
 
 function lined(columns: readonly Column[], width: number, { edge, between, rule }: Lines): Formatter {
-  const most = Math.max(20, Math.floor(width / Math.min(3, Math.max(1, columns.length))));
+  const room = width - Math.max(0, columns.length - 1) * between.length - (edge === "" ? 0 : 4);
+  const most = Math.max(LEAST_WIDTH, room);
   const cells = (row: Row): readonly string[] => row.map((value) => cut(textOf(value), most));
   const titles = columns.map(({ name }) => cut(name, most));
   let measured: (readonly string[])[] | undefined = [];
@@ -128,9 +131,10 @@ function lined(columns: readonly Column[], width: number, { edge, between, rule 
     if (!measured) return "";
     const first = measured;
     measured = undefined;
-    widths = titles.map((title, at) =>
+    const wanted = titles.map((title, at) =>
       first.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), widthOf(title)),
     );
+    widths = fitted(wanted, room);
     return border("┌", "┬", "┐") + line(titles) + border("├", "┼", "┤") + first.map(line).join("");
   };
   return {
@@ -141,6 +145,17 @@ function lined(columns: readonly Column[], width: number, { edge, between, rule 
     },
     end: () => measure() + border("└", "┴", "┘"),
   };
+}
+
+/** Narrow columns are shown whole, and wide ones share what is left. */
+function fitted(widths: readonly number[], room: number): readonly number[] {
+  let left = room;
+  for (const [at, width] of widths.toSorted((one, other) => one - other).entries()) {
+    const share = Math.max(LEAST_WIDTH, Math.floor(left / (widths.length - at)));
+    if (width > share) return widths.map((each) => Math.min(each, share));
+    left -= width;
+  }
+  return widths;
 }
 
 /** As much of a text as fits into so many columns, on one line. */
