@@ -159,6 +159,16 @@ export function createAgent(options: AgentOptions = {}): Agent {
     };
   }
 
+  /** What is under way in a session, to its last prompt. */
+  async function takeUp(sessionId: string): Promise<Watched> {
+    const { host } = await opened();
+    const { queue, sequence } = await servedState(host, sessionId);
+    const last = queue.at(-1);
+    const runId = last?.run_id ?? (await lastRun(host, sessionId));
+    host.engine.wake(sessionId);
+    return { host, sessionId, runId, messageId: last?.message_id, after: 0, shownAfter: sequence, stopsBehind: true };
+  }
+
   const agent: Agent = {
     name: registered.agent.config.name,
     async run(prompt, run = {}) {
@@ -192,18 +202,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return { ...(await runOutcome({ host, sessionId, runId, after: 0, shownAfter, ...run })), answers };
     },
     async resume(sessionId, run = {}) {
-      const { host } = await opened();
-      const { queue, sequence } = await servedState(host, sessionId);
-      const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
-      host.engine.wake(sessionId);
-      return runOutcome({ host, sessionId, runId, after: 0, shownAfter: sequence, ...run });
+      return runOutcome({ ...(await takeUp(sessionId)), ...run });
     },
     async *follow(sessionId, { signal } = {}) {
-      const { host } = await opened();
-      const { queue, sequence } = await servedState(host, sessionId);
-      const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
-      host.engine.wake(sessionId);
-      yield* streamRun({ host, sessionId, runId, after: 0, shownAfter: sequence, signal });
+      yield* streamRun({ ...(await takeUp(sessionId)), signal });
     },
     sessions: async () => (await opened()).host.sessions,
     async close() {

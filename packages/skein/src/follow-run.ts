@@ -10,6 +10,8 @@ export interface Watched {
   readonly runId: string;
   /** The message of the prompt: whichever run reads it is the one to watch. */
   readonly messageId?: string | undefined;
+  /** A run before it that waits for somebody is then what was waited for: nothing moves until somebody answers. */
+  readonly stopsBehind?: boolean;
   /** Where in the log to begin looking: before the prompt of the run. */
   readonly after: number;
   /** Events up to here are looked at and not shown. */
@@ -71,7 +73,9 @@ export async function* followRun(
     stopListening();
     signal?.removeEventListener("abort", cancel);
   }
-  return { runId: progress.runId(), state: progress.state, awaiting, neverStarted: !progress.hasStarted() };
+  const waiting = awaiting.length > 0 ? progress.state.run?.runId : undefined;
+  const neverStarted = waiting === undefined && !progress.hasStarted();
+  return { runId: waiting ?? progress.runId(), state: progress.state, awaiting, neverStarted };
 }
 
 /** Folds what belongs to one run. The log before its prompt was not read, so facts of other runs would make no sense. */
@@ -103,7 +107,7 @@ function createProgress(watched: Watched) {
       // A run that was cancelled in the queue never starts, and so never ends.
       return event.event_type === "cancel.requested" && event.data.run_id === runId && !started;
     },
-    waits: () => state.run?.runId === runId && isPaused(state),
+    waits: () => (watched.stopsBehind || state.run?.runId === runId) && isPaused(state),
     isAt(open: readonly Await[]): boolean {
       const waiting = state.run?.calls.filter(({ phase, answer }) => phase === "waiting" && !answer) ?? [];
       return (

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { statusOf } from "@skein/core";
 import { type Await, isKnownError } from "@skein/protocol";
 import type { Agent } from "../agent.ts";
 import { cost, tokens } from "../terminal/amounts.ts";
@@ -115,8 +116,9 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
       printer.end();
     }
     if (sessionId === undefined) return;
-    // What was typed too late to be read by that run has one of its own.
-    if ((await (await sessions()).state(sessionId)).queue.length > 0)
+    const state = await (await sessions()).state(sessionId);
+    // What was typed too late to be read by that run has one of its own. A run that waits will read it later.
+    if (state.queue.length > 0 && statusOf(state) !== "awaiting")
       return show(agent.follow(sessionId, { signal: stop.signal }));
     steering = [];
     await settle(sessionId);

@@ -89,6 +89,19 @@ test("text typed while the model works steers it, and /cancel ends it", async ()
   );
 });
 
+test("what was typed while the model worked does not hide what it then asks for", async () => {
+  const chat = talk(dataFolder(), "--agent", agentFile);
+  const deploy = { name: "deploy", input: { to: "prod" } };
+  chat.type(script([{ text: "Going to.", delayMs: 1500, tools: [deploy] }, { text: "It said: $LAST" }]));
+  chat.type("Carefully, please.");
+  await chat.says("It is read before the next step.");
+  await chat.says("May this run? deploy");
+  chat.type("y");
+  await chat.says(/It said: deployed to prod[\s\S]*Completed/);
+  chat.type("/exit");
+  expect(await chat.ended).toMatchObject({ code: 0 });
+});
+
 test("/fork goes on in a copy", async () => {
   const folder = dataFolder();
   const chat = talk(folder);

@@ -217,6 +217,25 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await steered).runId).toBe(result.runId);
   });
 
+  test.each(["queue", "steer"] as const)(
+    "a session that waits is taken up with what it waits for, also if a prompt (%s) waits behind it",
+    async (mode) => {
+      const { agent, result } = await paused(`behind ${mode}`);
+      const { sessionId } = result;
+      await (await agent.sessions()).prompt(sessionId, { content: scripted("next", [{ text: "Next." }]), mode });
+      expect(await agent.resume(sessionId)).toMatchObject({
+        runId: result.runId,
+        stopReason: "awaiting_frontend_tools",
+        awaiting: [{ tool_use_id: "toolu_pick" }],
+      });
+      const going = agent
+        .resume(sessionId)
+        .then(() => agent.answer(sessionId, [{ toolUseId: "toolu_pick", content: "red" }]));
+      expect(await going).toMatchObject({ runId: result.runId, stopReason: "end_turn" });
+      expect(await agent.resume(sessionId)).toMatchObject({ finalAnswer: "Next." });
+    },
+  );
+
   test("a prompt that interrupts while the run waits ends it and takes its place", async () => {
     const { agent, result, sessions } = await paused("interrupt");
     const prompt = scripted("instead", [{ text: "Instead." }]);

@@ -44,6 +44,21 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await (await agent.sessions()).runs(sessionId)).items).toHaveLength(1);
   });
 
+  test("whoever takes up a session while a prompt steers it has the run that reads the prompt", async () => {
+    const { tool, open, started } = gate();
+    const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
+    const running = agent.run(scripted(`taken up ${kind}`, [{ tools: [{ name: "gate" }] }, { text: "Done." }]));
+    await until(started);
+    const sessionId = await onlySession(agent);
+    await (await agent.sessions()).prompt(sessionId, { content: "In French, please.", mode: "steer" });
+    const resumed = agent.resume(sessionId);
+    const followed = Array.fromAsync(agent.follow(sessionId), ({ event_type }) => event_type);
+    await (await agent.sessions()).state(sessionId);
+    open("opened");
+    expect(await resumed).toMatchObject({ runId: (await running).runId, finalAnswer: "Done." });
+    expect(await followed).toContain("session.completed");
+  });
+
   test("a prompt that steers while the last answer is written makes one more step", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const running = agent.run(scripted(`late ${kind}`, [{ text: "First.", delayMs: 200 }, { text: "Second." }]));
