@@ -1,4 +1,4 @@
-import { type LiveFrame, draftOf } from "@skein/core";
+import { type LiveFrame, createLiveOrder, draftOf } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
@@ -23,13 +23,15 @@ export async function* streamFrames(watched: Watched): AsyncGenerator<Event | Li
     queue.push(item);
     wake();
   };
-  const unsubscribe = host.live.subscribe(sessionId, push);
+  const order = createLiveOrder((item) => {
+    if (!("event_type" in item)) return push(item);
+    if (item.sequence <= shownAfter) return;
+    watched.onEvent?.(item);
+    push(item);
+  });
+  const unsubscribe = host.live.subscribe(sessionId, order.frame);
   const reading = (async () => {
-    for await (const event of following) {
-      if (event.sequence <= shownAfter) continue;
-      watched.onEvent?.(event);
-      push(event);
-    }
+    for await (const event of following) order.fact(event);
   })()
     .catch((error: unknown) => {
       failure = error instanceof Error ? error : new Error(String(error));

@@ -1,4 +1,5 @@
 import { createMemoryStore } from "@skein/core";
+import type { Event } from "@skein/protocol";
 import { defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -63,5 +64,42 @@ test("a new session and the intent of its first call are one append, and it was 
     ["step.generated", "message.created", "tool.started"],
     ["tool.completed", "message.created", "step.started"],
     ["step.generated", "message.created", "session.completed"],
+  ]);
+});
+
+test("a stream keeps the order also where the store tells late: no step speaks before its calls are shown", async () => {
+  const store = createMemoryStore();
+  async function* late(events: AsyncIterable<Event>): AsyncGenerator<Event> {
+    for await (const event of events) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      yield event;
+    }
+  }
+  const { agent } = await simulatedAgent({
+    tools: [add],
+    store: { ...store, follow: (...args) => late(store.follow(...args)) },
+  });
+  const prompt = scripted("Late", [
+    { text: "Adding.", tools: [{ name: "add", input: { a: 2, b: 2 } }] },
+    { text: "It is $LAST" },
+  ]);
+  const seen = await Array.fromAsync(agent.stream(prompt), ({ event_type }) => event_type);
+  expect(seen).toEqual([
+    "session.created",
+    "prompt.accepted",
+    "session.started",
+    "message.created",
+    "step.started",
+    "step.generating",
+    "step.generated",
+    "message.created",
+    "tool.started",
+    "tool.completed",
+    "message.created",
+    "step.started",
+    "step.generating",
+    "step.generated",
+    "message.created",
+    "session.completed",
   ]);
 });
