@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -9,6 +9,7 @@ import {
   isWorkspaceNotFoundError,
   listSessions,
 } from "../src/index.ts";
+import { isCurrent } from "../src/discover/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
 /** The second line of the first conversation that has the usual start. */
@@ -48,6 +49,41 @@ describe("discovery", () => {
     const { skipped } = discover(data.config);
     expect(skipped.map(({ reason }) => reason).sort()).toEqual(["leftover", "pipe", "symlink", "symlink"]);
     expect((await listSessions(data.config)).pagination.total).toBe(1);
+  });
+
+  test("what was found is current until a file or a folder changes, whichever it is", () => {
+    const data = createDataDirectory();
+    const id = sessionId(1);
+    data.session(id, hello());
+    data.session(sessionId(2), hello());
+    mkdirSync(data.path("projects/-work-app", id));
+    // Folders that changed a moment ago are always read again; seen from later these are old. What comes next gets a later time.
+    const elsewhere = createDataDirectory();
+    const look = () => {
+      const found = { ...discover(data.config), atMs: Date.now() + 60_000 };
+      const last = Math.max(...found.folders.map(({ changedMs }) => changedMs));
+      while (statSync(elsewhere.write("tick", "")).ctimeMs <= last);
+      return found;
+    };
+    expect(isCurrent(discover(data.config), data.config)).toBe(false);
+    const agent = `projects/-work-app/${id}/subagents/agent-a0123456789abcdef.jsonl`;
+    const changes: readonly [string, () => void][] = [
+      ["a line more", () => appendFileSync(data.path(`projects/-work-app/${id}.jsonl`), "{}\n")],
+      ["a new session", () => data.session(sessionId(3), hello())],
+      ["a session less", () => rmSync(data.path(`projects/-work-app/${sessionId(2)}.jsonl`))],
+      ["a new project", () => data.write(`projects/-other/${sessionId(4)}.jsonl`, "{}\n")],
+      ["a first subagent", () => data.write(agent, "{}\n")],
+      ["a second subagent", () => data.write(agent.replace("a01", "b01"), "{}\n")],
+      ["a workflow", () => data.write(agent.replace("agent-", "workflows/wf_1/agent-"), "{}\n")],
+      ["no projects", () => rmSync(data.path("projects"), { recursive: true })],
+      ["projects again", () => data.write(`projects/-other/${sessionId(4)}.jsonl`, "{}\n")],
+    ];
+    for (const [what, change] of changes) {
+      const found = look();
+      expect(isCurrent(found, data.config), `before ${what}`).toBe(true);
+      change();
+      expect(isCurrent(found, data.config), `after ${what}`).toBe(false);
+    }
   });
 
   test("a data directory that is not there is an error of its own, one without projects is empty", async () => {

@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
-import { type LibraryConfig, discover, existingRoots, isDataNotFoundError } from "@skein/history/discover";
+import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
+import { createFileFinder } from "./find-files.ts";
 import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
-import { withoutReadCalls } from "./read-calls.ts";
+import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
 import { SqlError } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
@@ -15,7 +16,7 @@ import { filePlaces } from "./pushdown.ts";
 import { beginStream } from "./stream-end.ts";
 import { NO_LINE } from "./tables/scan.ts";
 import { BASE, TABLES } from "./tables/schema.ts";
-import { type FoundFiles, createTranscripts } from "./transcripts.ts";
+import { createTranscripts } from "./transcripts.ts";
 import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
 
 export interface SqlOptions {
@@ -59,6 +60,17 @@ export interface Sql {
   close(): void;
 }
 
+/** A statement with everything that it may ask in its tables. */
+interface Prepared {
+  /** As the caller wrote it. */
+  readonly given: string;
+  readonly sql: string;
+  readonly prepared: DuckDBPreparedStatement;
+  readonly isQuestion: boolean;
+  /** Whether it asks for the numbers of lines. */
+  readonly isNumbered: boolean;
+}
+
 /** What DuckDB may use before it writes to its temporary folder, if nobody says it. */
 const MEGABYTES = 220;
 
@@ -90,13 +102,17 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     ...(options.roots === undefined ? {} : { dataPath: options.roots }),
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "history"),
   };
-  // Looked up while DuckDB is at work, for a question that is asked at once; a later one looks again.
-  let early = earlyFiles(library);
+  const find = createFileFinder(library);
+  try {
+    // While DuckDB is at work: the first question then only has to see whether that is still so.
+    find();
+  } catch {
+    // What cannot be found is said to who asks.
+  }
   await base;
-  setImmediate(() => (early = undefined));
   const transcripts = createTranscripts({
     connection,
-    find: () => early ?? foundFiles(library),
+    find,
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
     copy: cacheFolder === null ? null : placeOfCopy(join(cacheFolder, "sql"), library),
     emptyFile,
@@ -112,10 +128,11 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     return opened;
   };
   let isReady = false;
-  /** Whether the statement that was prepared last asks for the numbers of lines. */
-  let isNumbered = false;
+  /** The last statement, if it asks nothing but the copy: as long as that stays, it need not be planned again. */
+  let planned: Prepared | undefined;
   const refresh = async (): Promise<boolean> => {
     const hasChanged = await transcripts.refresh();
+    if (hasChanged) planned = undefined;
     if (!isReady) await connection.run(TABLES);
     isReady = true;
     return hasChanged;
@@ -130,7 +147,12 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async *stream(given) {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
-    prepare: async (sql) => (await prepare(sql, { counted: true })).prepared,
+    async prepare(sql) {
+      const { prepared } = await prepare(sql, { counted: true });
+      // From now on it is the caller's.
+      planned = undefined;
+      return prepared;
+    },
     interrupt: () => caller.stop(),
     async tables() {
       await refresh();
@@ -174,7 +196,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     await refresh();
     const short = transcripts.isCounted() || again ? undefined : await shortAnswer(given);
     if (short) return short;
-    const { sql, prepared, isQuestion } = await prepare(given, { counted: true });
+    const { sql, prepared, isQuestion, isNumbered } = await prepare(given, { counted: true });
     const transaction = isQuestion ? await beginStream(connection) : undefined;
     const begun = await caller
       .run(sql, () => prepared.stream())
@@ -233,30 +255,18 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
    * The statement, with everything that it may ask in its tables. Counted: for an answer of which nothing can be taken back; no line is
    * left that the reader could stumble over.
    */
-  async function prepare(given: string, { counted } = { counted: false }) {
+  async function prepare(given: string, { counted } = { counted: false }): Promise<Prepared> {
     await refresh();
+    if (planned?.given === given) return planned;
+    planned = undefined;
     if (counted) await transcripts.count();
     const { sql, calls } = withoutReadCalls(given);
-    // Each is loaded only by a statement that may need it: most need none of them.
-    if (namesPlatform(sql)) {
-      const store = await openStore();
-      const { loadPlatform } = await import("./platform.ts");
-      if (store) await loadPlatform(connection, store);
-    }
-    if (calls.length > 0) {
-      const { loadOriginal } = await import("./original-tables.ts");
-      for (const call of calls) await loadOriginal(connection, call, library);
-    }
-    if (namesSmallFiles(sql)) {
-      const { loadNamed } = await import("./small-files.ts");
-      await loadNamed(connection, library, sql);
-    }
-    if (/branches/i.test(sql)) await transcripts.readBranches();
+    const hasOthers = await loadOthers(sql, calls);
     await transcripts.number(false);
     await transcripts.restrict(null);
     const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(connection, sql) : "";
     // A statement without a plan may read anything.
-    isNumbered = plan === undefined || LINES.test(plan);
+    const isNumbered = plan === undefined || LINES.test(plan);
     if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();
     if (plan !== undefined && plan !== "") await transcripts.restrict(await filePlaces(connection, plan, sql));
     await transcripts.number(isNumbered);
@@ -266,7 +276,32 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       .catch((error: unknown) => {
         throw failure(sql, error);
       });
-    return { sql, prepared, isQuestion: prepared.statementType === StatementType.SELECT };
+    const isQuestion = prepared.statementType === StatementType.SELECT;
+    const made = { given, sql, prepared, isQuestion, isNumbered };
+    if (plan === "" && !hasOthers) planned = made;
+    return made;
+  }
+
+  /** Fills the tables of what is no transcript, each only for a statement that may need it. Answers whether there are any. */
+  async function loadOthers(sql: string, calls: readonly ReadCall[]): Promise<boolean> {
+    const isPlatform = namesPlatform(sql);
+    if (isPlatform) {
+      const store = await openStore();
+      const { loadPlatform } = await import("./platform.ts");
+      if (store) await loadPlatform(connection, store);
+    }
+    if (calls.length > 0) {
+      const { loadOriginal } = await import("./original-tables.ts");
+      for (const call of calls) await loadOriginal(connection, call, library);
+    }
+    const isSmall = namesSmallFiles(sql);
+    if (isSmall) {
+      const { loadNamed } = await import("./small-files.ts");
+      await loadNamed(connection, library, sql);
+    }
+    const isBranches = /branches/i.test(sql);
+    if (isBranches) await transcripts.readBranches();
+    return isPlatform || calls.length > 0 || isSmall || isBranches;
   }
 }
 
@@ -282,25 +317,6 @@ async function planOf(connection: DuckDBConnection, sql: string): Promise<string
 
 async function* once(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
   yield await Promise.resolve(rows);
-}
-
-function foundFiles(library: LibraryConfig): FoundFiles {
-  try {
-    return discover(library);
-  } catch (error) {
-    // Somebody without Claude Code still has the platform's tables. A directory that was named must be there.
-    if (isDataNotFoundError(error) && library.dataPath === undefined) return { files: [], skipped: [] };
-    throw error;
-  }
-}
-
-/** What cannot be found is said to who asks. */
-function earlyFiles(library: LibraryConfig): FoundFiles | undefined {
-  try {
-    return foundFiles(library);
-  } catch {
-    return undefined;
-  }
 }
 
 function placeOfCopy(folder: string, library: LibraryConfig): CopyPlace | null {

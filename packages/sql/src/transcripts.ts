@@ -5,18 +5,17 @@
 import { accessSync, constants } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { FileBranch } from "@skein/history";
-import type { DataFile, Discovered } from "@skein/history/discover";
+import type { DataFile } from "@skein/history/discover";
 import type { CopyPlace } from "./copy/copy-place.ts";
 import { COPY, type CopiedFile, createCopyReader } from "./copy/read-copy.ts";
 import { type FileHead, type RowCount, headOf, isSame, openFactsCache } from "./file-facts.ts";
+import type { FoundFiles } from "./find-files.ts";
 import { loadRows } from "./load-rows.ts";
 import { MORE_ROOM, isFull } from "./memory.ts";
 import { literals, plainPath } from "./quote.ts";
 import { READ_PIECES, pieceViews } from "./tables/pieces.ts";
 import { COUNT_ROWS } from "./tables/scan.ts";
 import { scanSql } from "./tables/schema.ts";
-
-export type FoundFiles = Pick<Discovered, "files" | "skipped">;
 
 export interface TranscriptsDeps {
   readonly connection: DuckDBConnection;

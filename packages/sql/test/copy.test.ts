@@ -161,6 +161,14 @@ test("the copy and the files give the same rows, whatever happens to the files",
   // One that was opened before sees the new copy at its next question.
   await mixed.run("SELECT 1");
   expect(mixed.scannedBytes()).toBe(0);
+
+  // A question that is asked again and again sees what was written a moment ago.
+  const rows = async (): Promise<number> =>
+    Number((await rowsOf(after, "(SELECT count(line) FROM claude_conversations)"))[0]?.[0]);
+  const before = await rows();
+  expect(await rows()).toBe(before);
+  appendFileSync(odd, '\n{"type":"user","uuid":"last"}\n');
+  expect(await rows()).toBe(before + 1);
 });
 
 test(

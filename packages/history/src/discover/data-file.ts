@@ -22,8 +22,17 @@ export interface SkippedFile {
   readonly reason: "symlink" | "pipe" | "socket" | "device" | "leftover" | "unreadable";
 }
 
+/** A folder that was read, and when the system last changed it before. */
+export interface SeenFolder {
+  readonly path: string;
+  readonly changedMs: number;
+}
+
 export interface Discovered {
   readonly roots: readonly string[];
   readonly files: readonly DataFile[];
   readonly skipped: readonly SkippedFile[];
+  readonly folders: readonly SeenFolder[];
+  /** When it was looked. */
+  readonly atMs: number;
 }

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { dataPaths, getProjectsPath, type LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
-import type { DataFile, Discovered, SkippedFile } from "./data-file.ts";
+import type { DataFile, Discovered, SeenFolder, SkippedFile } from "./data-file.ts";
 
 /**
  * Finds every transcript in every data directory: sessions, and subagents in all layouts that Claude Code has used.
@@ -10,15 +10,15 @@ import type { DataFile, Discovered, SkippedFile } from "./data-file.ts";
  */
 export function discover(config: LibraryConfig): Discovered {
   const roots = existingRoots(config);
-  const walk: Walk = { files: [], skipped: [] };
+  const walk: Walk = { files: [], skipped: [], folders: [], atMs: Date.now() };
   for (const root of roots) {
     const projects = getProjectsPath(root);
-    for (const entry of projectsOf(projects)) {
+    for (const entry of projectsOf(projects, walk)) {
       if (entry.isDirectory()) walkProject(walk, root, entry.name);
       else if (entry.isSymbolicLink()) walk.skipped.push({ path: join(projects, entry.name), reason: "symlink" });
     }
   }
-  return { roots, files: walk.files, skipped: walk.skipped };
+  return { roots, ...walk };
 }
 
 /** The directories that are there, each once, however it was reached. */
@@ -36,6 +36,8 @@ export function existingRoots(config: LibraryConfig): readonly string[] {
 interface Walk {
   readonly files: DataFile[];
   readonly skipped: SkippedFile[];
+  readonly folders: SeenFolder[];
+  readonly atMs: number;
 }
 
 function walkProject(walk: Walk, root: string, encodedPath: string): void {
@@ -122,19 +124,27 @@ function reasonToSkip(entry: Dirent): SkippedFile["reason"] | undefined {
 }
 
 /** No projects yet is fine. Projects that may not be read are an error: "no sessions" would be a lie. */
-function projectsOf(folder: string): readonly Dirent[] {
+function projectsOf(folder: string, walk: Walk): readonly Dirent[] {
+  walk.folders.push(seen(folder));
   if (!isDirectory(folder)) return [];
   return readdirSync(folder, { withFileTypes: true });
 }
 
 function entriesOf(folder: string, walk: Walk): readonly Dirent[] {
   try {
+    walk.folders.push(seen(folder));
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "ENOENT" && code !== "ENOTDIR") walk.skipped.push({ path: folder, reason: "unreadable" });
     return [];
   }
+}
+
+/** A folder that is not there shows in the one above it when it comes. */
+function seen(folder: string): SeenFolder {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  return stat ? { path: folder, changedMs: stat.ctimeMs } : seen(dirname(folder));
 }
 
 function isDirectory(path: string): boolean {

@@ -3,3 +3,4 @@ export type { LibraryConfig } from "../config.ts";
 export { isDataNotFoundError } from "../errors.ts";
 export type { DataFile, Discovered } from "./data-file.ts";
 export { discover, existingRoots } from "./discover.ts";
+export { isCurrent } from "./is-current.ts";

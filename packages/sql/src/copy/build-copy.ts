@@ -22,13 +22,14 @@ import { basename, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { type DataFile, type LibraryConfig, discover } from "@skein/history/discover";
 import { isSame } from "../file-facts.ts";
+import type { FoundFiles } from "../find-files.ts";
 import { appendRows } from "../load-rows.ts";
 import { isFull } from "../memory.ts";
 import { literal, literals } from "../quote.ts";
 import { PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
 import { pricedRequests } from "../tables/requests.ts";
 import { BASE } from "../tables/schema.ts";
-import { type FoundFiles, type KnownFile, createTranscripts } from "../transcripts.ts";
+import { type KnownFile, createTranscripts } from "../transcripts.ts";
 import { type CopyPlace, copyPlace } from "./copy-place.ts";
 import { type CopiedFile, readFiles } from "./read-copy.ts";
 
