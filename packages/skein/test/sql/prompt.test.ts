@@ -119,3 +119,34 @@ test.skipIf(!hasScript)(
     expect(seen).toContain("paged:range");
   },
 );
+
+test.skipIf(!hasScript)(
+  "the time is that of the statement, and Ctrl-D while one runs leaves when it is answered",
+  { timeout: 120_000 },
+  async () => {
+    const seen = await atPrompt(dataFolder(), [
+      ["skein> ", "SELECT sum(range) AS n FROM range(300000000);\r"],
+      ["300000000);", "SELECT 40 + 2 AS answer;\r\u0004"],
+      ["1 row in ", ""],
+      ["42", ""],
+    ]);
+    // So many numbers take longer than a few milliseconds anywhere.
+    expect(Number(/1 row in (\d+) ms/.exec(seen)?.[1])).toBeGreaterThan(50);
+    expect(seen).not.toContain("ERR_");
+  },
+);
+
+test.skipIf(!hasScript)("a pager has the keyboard for itself", { timeout: 120_000 }, async () => {
+  await atPrompt(
+    dataFolder(),
+    [
+      ["skein> ", "SELECT range FROM range(1000);\r"],
+      ["which key?", "one two three\r"],
+      ["the keys: one two three.", ""],
+      ["skein> ", "SELECT 40 + 2 AS answer;\r"],
+      ["42", ""],
+      ["skein> ", "\u0004"],
+    ],
+    { PAGER: "cat >/dev/null; echo which key?; read -r keys </dev/tty; echo the keys: $keys." },
+  );
+});

@@ -16,9 +16,11 @@ export interface OutputOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Answers that are longer than the terminal go to a pager. */
   readonly pages: boolean;
+  /** Called when a pager takes the keyboard, and when it gives it back. */
+  paging?(isOpen: boolean): void;
 }
 
-export function createOutput({ stdout, env, pages }: OutputOptions): Output {
+export function createOutput({ stdout, env, pages, paging }: OutputOptions): Output {
   const pager = pages && stdout.isTTY ? pagerOf(env) : undefined;
   let child: ChildProcess | undefined;
   let held = "";
@@ -47,7 +49,9 @@ export function createOutput({ stdout, env, pages }: OutputOptions): Output {
       if (pager === undefined) return send(stdout, text);
       if (child) return send(child.stdin ?? stdout, text);
       held += text;
-      if (held.split("\n").length <= (stdout.rows ?? 24)) return;
+      // A terminal that does not know its size says that it has none.
+      if (held.split("\n").length <= (stdout.rows || 24)) return;
+      paging?.(true);
       child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "-RX", ...env } });
       child.on("error", closed);
       child.on("exit", closed);
@@ -58,6 +62,7 @@ export function createOutput({ stdout, env, pages }: OutputOptions): Output {
       if (!child) return send(stdout, held);
       child.stdin?.end();
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      paging?.(false);
     },
   };
 }

@@ -45,6 +45,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
   let times = true;
   let typed = "";
   let isRunning = false;
+  let isClosed = false;
   const tables = await database.tables();
 
   const input = createInterface({
@@ -59,23 +60,42 @@ export async function ask(deps: PromptDeps): Promise<void> {
       return [[...found], word];
     },
   });
+  input.once("close", () => (isClosed = true));
   const next = (): void => {
+    // Ctrl-D may have been typed while a statement ran.
+    if (isClosed) return;
     input.setPrompt(typed === "" ? "skein> " : "  ...> ");
     input.prompt();
   };
 
+  /** A pager reads the same keys, and whoever is quicker would have them. */
+  const paging = (isOpen: boolean): void => {
+    if (isClosed) return;
+    process.stdin.setRawMode(!isOpen);
+    if (isOpen) {
+      input.pause();
+      process.on("SIGINT", stop);
+    } else {
+      process.off("SIGINT", stop);
+      input.resume();
+    }
+  };
+
   async function show(statement: string): Promise<void> {
+    let started = performance.now();
     for await (const answer of database.stream(statement)) {
-      const output: Output = createOutput({ stdout: process.stdout, env: process.env, pages: true });
-      const started = performance.now();
+      const output: Output = createOutput({ stdout: process.stdout, env: process.env, pages: true, paging });
       let rows = 0;
+      let ms = 0;
       try {
-        rows = await writeAnswer(answer, { format, plots, columns: screen.columns, output });
+        rows = await writeAnswer(answer, { format, plots, columns: process.stdout.columns || 80, output });
+        ms = Math.round(performance.now() - started);
       } finally {
         await output.close();
       }
-      const took = `${rows} ${rows === 1 ? "row" : "rows"} in ${Math.round(performance.now() - started)} ms`;
+      const took = `${rows} ${rows === 1 ? "row" : "rows"} in ${ms} ms`;
       if (times) screen.note(paint.dim(`${took}\n`));
+      started = performance.now();
     }
   }
 
@@ -142,8 +162,9 @@ export async function ask(deps: PromptDeps): Promise<void> {
     for (const statement of whole) await run(statement);
   }
 
+  const stop = (): void => database.interrupt();
   input.on("SIGINT", () => {
-    if (isRunning) return database.interrupt();
+    if (isRunning) return stop();
     if (typed === "" && input.line === "") screen.note("\nCtrl-D or .exit leaves.");
     typed = "";
     // Whatever stands on the line is thrown away.
