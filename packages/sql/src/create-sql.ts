@@ -1,21 +1,18 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
+import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { createFileFinder } from "./find-files.ts";
-import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
-import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
-import { SqlError } from "./sql-error.ts";
+import { createPreparer } from "./prepare-statement.ts";
+import { SqlError, failure } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
-import { filePlaces } from "./pushdown.ts";
 import { beginStream } from "./stream-end.ts";
-import { NO_LINE } from "./tables/scan.ts";
-import { BASE, TABLES } from "./tables/schema.ts";
+import { BASE } from "./tables/schema.ts";
 import { createTranscripts } from "./transcripts.ts";
 import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
 
@@ -60,25 +57,11 @@ export interface Sql {
   close(): void;
 }
 
-/** A statement with everything that it may ask in its tables. */
-interface Prepared {
-  /** As the caller wrote it. */
-  readonly given: string;
-  readonly sql: string;
-  readonly prepared: DuckDBPreparedStatement;
-  readonly isQuestion: boolean;
-  /** Whether it asks for the numbers of lines. */
-  readonly isNumbered: boolean;
-}
-
 /** What DuckDB may use before it writes to its temporary folder, if nobody says it. */
 const MEGABYTES = 220;
 
 /** As many rows are held while it is not known yet whether the files are whole. */
 const SHORT_ROWS = 10_000;
-
-/** What a plan has that needs the numbers of lines. */
-const LINES = new RegExp(`${NO_LINE}|first_row|first_line`);
 
 /** How often a statement is run again because a file changed while it was read. */
 const ATTEMPTS = 3;
@@ -127,16 +110,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     opened ??= store();
     return opened;
   };
-  let isReady = false;
-  /** The last statement, if it asks nothing but the copy: as long as that stays, it need not be planned again. */
-  let planned: Prepared | undefined;
-  const refresh = async (): Promise<boolean> => {
-    const hasChanged = await transcripts.refresh();
-    if (hasChanged) planned = undefined;
-    if (!isReady) await connection.run(TABLES);
-    isReady = true;
-    return hasChanged;
-  };
+  const { refresh, prepare, handOut } = createPreparer({ connection, transcripts, library, openStore });
 
   return {
     async run(given) {
@@ -147,12 +121,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     async *stream(given) {
       for (const sql of statementsOf(given)) yield await started(sql);
     },
-    async prepare(sql) {
-      const { prepared } = await prepare(sql, { counted: true });
-      // From now on it is the caller's.
-      planned = undefined;
-      return prepared;
-    },
+    prepare: handOut,
     interrupt: () => caller.stop(),
     async tables() {
       await refresh();
@@ -250,69 +219,6 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       await transaction.end();
     }
   }
-
-  /**
-   * The statement, with everything that it may ask in its tables. Counted: for an answer of which nothing can be taken back; no line is
-   * left that the reader could stumble over.
-   */
-  async function prepare(given: string, { counted } = { counted: false }): Promise<Prepared> {
-    await refresh();
-    if (planned?.given === given) return planned;
-    planned = undefined;
-    if (counted) await transcripts.count();
-    const { sql, calls } = withoutReadCalls(given);
-    const hasOthers = await loadOthers(sql, calls);
-    await transcripts.number(false);
-    await transcripts.restrict(null);
-    const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(connection, sql) : "";
-    // A statement without a plan may read anything.
-    const isNumbered = plan === undefined || LINES.test(plan);
-    if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();
-    if (plan !== undefined && plan !== "") await transcripts.restrict(await filePlaces(connection, plan, sql));
-    await transcripts.number(isNumbered);
-    const prepared = await connection
-      .extractStatements(sql)
-      .then((statements) => statements.prepare(0))
-      .catch((error: unknown) => {
-        throw failure(sql, error);
-      });
-    const isQuestion = prepared.statementType === StatementType.SELECT;
-    const made = { given, sql, prepared, isQuestion, isNumbered };
-    if (plan === "" && !hasOthers) planned = made;
-    return made;
-  }
-
-  /** Fills the tables of what is no transcript, each only for a statement that may need it. Answers whether there are any. */
-  async function loadOthers(sql: string, calls: readonly ReadCall[]): Promise<boolean> {
-    const isPlatform = namesPlatform(sql);
-    if (isPlatform) {
-      const store = await openStore();
-      const { loadPlatform } = await import("./platform.ts");
-      if (store) await loadPlatform(connection, store);
-    }
-    if (calls.length > 0) {
-      const { loadOriginal } = await import("./original-tables.ts");
-      for (const call of calls) await loadOriginal(connection, call, library);
-    }
-    const isSmall = namesSmallFiles(sql);
-    if (isSmall) {
-      const { loadNamed } = await import("./small-files.ts");
-      await loadNamed(connection, library, sql);
-    }
-    const isBranches = /branches/i.test(sql);
-    if (isBranches) await transcripts.readBranches();
-    return isPlatform || calls.length > 0 || isSmall || isBranches;
-  }
-}
-
-/** How DuckDB would answer a question; undefined where the statement is none. */
-async function planOf(connection: DuckDBConnection, sql: string): Promise<string | undefined> {
-  try {
-    const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT JSON) ${sql}`);
-    return String(reader.getRows()[0]?.[1]);
-  } catch {
-    return undefined;
-  }
 }
 
 async function* once(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
@@ -331,9 +237,4 @@ function placeOfCopy(folder: string, library: LibraryConfig): CopyPlace | null {
 /** The strict reader met what it cannot read, or a line that is longer than it expected. */
 function isBadLine(error: unknown): boolean {
   return error instanceof Error && /JSON|maximum_object_size/.test(error.message);
-}
-
-function failure(sql: string, error: unknown): SqlError {
-  if (error instanceof SqlError) return error;
-  return new SqlError(sql, error instanceof Error ? error.message : String(error));
 }

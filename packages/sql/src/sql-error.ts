@@ -8,3 +8,9 @@ export class SqlError extends Error {
     this.sql = sql;
   }
 }
+
+/** Whatever went wrong with a statement, as an error of that statement. */
+export function failure(sql: string, error: unknown): SqlError {
+  if (error instanceof SqlError) return error;
+  return new SqlError(sql, error instanceof Error ? error.message : String(error));
+}
