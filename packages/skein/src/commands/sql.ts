@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -27,7 +27,7 @@ Usage: skein sql "SELECT …" [options]
 
 Options:
   -f, --file FILE    Read the statements from a file; - is standard input
-  --schema           Every table and column, and what they mean
+  --schema           Every table and column, and what they mean; --schema claude.messages: of one table
   --root DIR         A Claude Code data directory; may be given several times
   --store URL        The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)
   --json             A JSON array of row objects      --jsonl     One object per line
@@ -44,7 +44,8 @@ Examples:
   skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --jsonl
   skein sql examples usage-by-day --plot
 
-Exit codes: 0 done, 1 the statement failed, 2 called wrongly, 3 no such directory or example, 4 a file could not be written
+Exit codes: 0 done, 1 the statement failed, 2 called wrongly, 3 no such directory, store, table or example,
+            4 a file or a store could not be used, 130 stopped by Ctrl-C
 `;
 
 /** `skein sql`: one question over everything. The statements are the caller's own and run with the caller's rights. */
@@ -53,11 +54,15 @@ export async function sql(args: readonly string[]): Promise<number> {
   try {
     return await run(args, screen);
   } catch (error) {
+    if (error instanceof SqlError && isStopped(error)) {
+      screen.note("Stopped.\n");
+      return EXIT.cancelled;
+    }
     if (error instanceof SqlError) {
       screen.note(`${visible(error.message)}\n`);
       return EXIT.failed;
     }
-    if (error instanceof Error && isDataNotFoundError(error)) {
+    if (error instanceof MissingError || (error instanceof Error && isDataNotFoundError(error))) {
       screen.note(`${visible(error.message)}\n`);
       return EXIT.notFound;
     }
@@ -73,7 +78,7 @@ type Values = ReturnType<typeof parsed>["values"];
 
 async function run(args: readonly string[], screen: Screen): Promise<number> {
   const { values, positionals } = parsed(args);
-  const [word, name] = positionals;
+  const [word, name, more] = positionals;
   const isBare = word === undefined && values.file === undefined && values.schema !== true;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   if (values.help === true || (isBare && !isTerminal)) {
@@ -84,8 +89,12 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     ...(values.root === undefined ? {} : { roots: values.root }),
     cacheFolder: cacheFolder(process.env),
   };
+  if (more !== undefined && COMMANDS.has(word ?? ""))
+    throw new UsageError(`skein sql ${word} takes no "${more}". "skein sql --help" has what it takes.`);
   if (word === "cache") return cache(name, { ...place, afresh: values.afresh === true, screen });
   if (word === "init") {
+    if (name !== undefined || (values.root?.length ?? 0) > 1)
+      throw new UsageError("skein sql init takes one data directory: skein sql init --root DIR.");
     screen.out(await initSql(values.root?.[0]));
     return EXIT.completed;
   }
@@ -110,14 +119,14 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
   let isFollowing = false;
+  const stopListening = isBare ? () => {} : onSignals(() => database.interrupt());
   /** Has the copy follow the files, once, after the first answer that had to read them. */
   const follow = (): void => {
     if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), values.root);
   };
   try {
     if (values.schema === true) {
-      printSchema(await database.tables(), screen);
-      return EXIT.completed;
+      return printSchema(await database.tables(), screen, word) ? EXIT.completed : EXIT.notFound;
     }
     if (word === "export") return await exported(database, name, screen);
     if (statement === undefined) {
@@ -128,6 +137,7 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     }
     return await answered(database, statement, { values, format, screen });
   } finally {
+    stopListening();
     follow();
     database.close();
     await store?.close();
@@ -167,16 +177,47 @@ async function parquet(database: Sql, statement: string, file: string, screen: S
 }
 
 function statementOf(file: string | undefined, words: readonly string[]): string {
-  if (file !== undefined) return readFileSync(file === "-" ? 0 : file, "utf8");
+  if (file !== undefined) return textOf(file);
   const [word = "", name, ...rest] = words;
   if (word === "examples") {
     const example = EXAMPLES.find((known) => known.name === name);
-    if (!example) throw new UsageError(`There is no example "${name}". "skein sql examples" lists them.`);
+    if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists them.`);
     return example.sql;
   }
   if (name !== undefined || rest.length > 0)
     throw new UsageError("Put the statement into quotes: a shell splits it at its spaces.");
   return word;
+}
+
+function textOf(file: string): string {
+  if (file !== "-" && statSync(file).isDirectory())
+    throw new UsageError(`${file} is a folder. Name a file with statements.`);
+  return readFileSync(file === "-" ? 0 : file, "utf8");
+}
+
+/** Something that was named is not there. */
+class MissingError extends Error {
+  override readonly name = "MissingError";
+}
+
+/** The words that are no statements. */
+const COMMANDS: ReadonlySet<string> = new Set(["cache", "init", "examples", "export"]);
+
+const isStopped = (error: SqlError): boolean => error.message.startsWith("INTERRUPT");
+
+/** What ends the command stops its statement first, so that nothing is left behind. Whoever does not want to wait asks twice. */
+function onSignals(stop: () => void): () => void {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  let asked = false;
+  const hear = (): void => {
+    if (asked) process.exit(EXIT.cancelled);
+    asked = true;
+    stop();
+  };
+  for (const signal of signals) process.on(signal, hear);
+  return () => {
+    for (const signal of signals) process.off(signal, hear);
+  };
 }
 
 async function exported(database: Sql, target: string | undefined, screen: Screen): Promise<number> {
@@ -197,7 +238,8 @@ async function exported(database: Sql, target: string | undefined, screen: Scree
 function parsed(args: readonly string[]) {
   try {
     return parseArgs({
-      args: [...args],
+      // A statement may begin with a comment, and is no option then.
+      args: args.map((arg) => (/^--\s/.test(arg) ? `\n${arg}` : arg)),
       options: {
         file: { type: "string", short: "f" },
         schema: { type: "boolean" },
@@ -219,7 +261,8 @@ function parsed(args: readonly string[]) {
       allowNegative: true,
     });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    const [sentence = ""] = (error instanceof Error ? error.message : String(error)).split(". ");
+    throw new UsageError(`${sentence.replace(/\.$/, "")}. "skein sql --help" lists the options.`);
   }
 }
 
@@ -235,7 +278,12 @@ function formatOf(values: Values): Format {
 function storeUrlOf(given: string | undefined): string | undefined {
   const { storeUrl, dataDir } = readConfig();
   const file = join(dataDir, "skein.db");
-  return given ?? storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
+  const url = given ?? storeUrl;
+  if (url === undefined) return existsSync(file) ? `sqlite:${file}` : undefined;
+  const [, place = ""] = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(url) ?? [];
+  if (place !== "" && !existsSync(place))
+    throw new MissingError(`There is no store at ${place}. A question makes none: name one that is there.`);
+  return url;
 }
 
 function cacheFolder(env: NodeJS.ProcessEnv): string {

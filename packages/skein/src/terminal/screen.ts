@@ -1,3 +1,4 @@
+import { EXIT } from "./exit-codes.ts";
 import { type Paint, createPaint } from "./paint.ts";
 import { visibleJson } from "./visible.ts";
 
@@ -31,10 +32,11 @@ export function createScreen(
 ): Screen {
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   const isWatched = err.isTTY;
-  // Whoever reads has had enough (`| head`): there is nobody left to tell.
   out.once("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    throw error;
+    // Whoever reads has had enough (`| head`): there is nobody left to tell.
+    if (error.code === "EPIPE") process.exit(EXIT.completed);
+    err.write(`The answer could not be written: ${error.message}.\n`);
+    process.exit(EXIT.io);
   });
 
   function progress(what: string): () => void {

@@ -1,8 +1,12 @@
-import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { dataFolder, lines, skein, start } from "../cli/skein.ts";
 
+const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
 /** A home with one session, whose prompt is what a test wants to see printed. */
@@ -67,12 +71,66 @@ describe("skein sql", () => {
       expect(await skein(folder, "sql", "-f", file, "--jsonl")).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
       expect((await skein(folder, "sql", "examples")).out).toContain("failing-tools");
       expect((await skein(folder, "sql", "examples", "asked-about")).out).toContain("about a test");
-      expect(await skein(folder, "sql", "examples", "nothing")).toMatchObject({ code: 2 });
+      expect(await skein(folder, "sql", "examples", "nothing")).toMatchObject({ code: 3 });
       expect((await skein(folder, "sql", "--schema")).out).toMatch(
         /token_usage +JSON +The usage as written\. Not summable/,
       );
+      const one = await skein(folder, "sql", "--schema", "claude.damage");
+      expect(one.out).toMatch(/^claude\.damage {2}[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
+      expect(await skein(folder, "sql", "--schema", "claude.damag")).toMatchObject({ code: 3, out: "" });
     },
   );
+
+  test("a statement may begin with a comment; what is too much is refused", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    const commented = "-- What is it?\nSELECT 42 AS answer";
+    expect(await skein(folder, "sql", commented, "--jsonl")).toMatchObject({ code: 0, out: '{"answer":42}\n' });
+    for (const args of [
+      ["export", "one", "two"],
+      ["init", "one"],
+      ["init", "--root", "one", "--root", "two"],
+      ["-f", folder],
+      ["SELECT 1", "--parquet", join(folder, "missing", "x.parquet")],
+      ["--nothing"],
+    ]) {
+      const { code, err } = await skein(folder, "sql", ...args);
+      expect([code, err.split("\n").length], err).toEqual([2, 2]);
+    }
+  });
+
+  test("a question makes no store", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    for (const [url, place] of [
+      [`sqlite:${join(folder, "new", "x.db")}`, "new"],
+      [`file:${join(folder, "logs")}`, "logs"],
+    ] as const) {
+      const { code, err } = await skein(folder, "sql", "SELECT * FROM platform.sessions", "--store", url);
+      expect([code, existsSync(join(folder, place))], err).toEqual([3, false]);
+      expect(err).toContain("There is no store at ");
+    }
+  });
+
+  test("a signal stops the statement, and nothing is left behind", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    const temporary = join(folder, "tmp");
+    mkdirSync(temporary);
+    const statement = "SELECT count(*) FROM range(1000000000) a, range(1000000) b";
+    const { child, ended, says } = start(folder, ["sql", statement], { TMPDIR: temporary });
+    await says("Asking");
+    const left = (): readonly string[] => readdirSync(temporary).filter((name) => name.startsWith("skein-sql-"));
+    expect(left()).toHaveLength(1);
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, out: "" });
+    expect(left()).toEqual([]);
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence", { timeout: 120_000 }, async () => {
+    const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
+      env: { PATH: process.env["PATH"], HOME: home("x") },
+      stdio: ["ignore", "inherit", "pipe"],
+    });
+    expect(await text(child.stderr)).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
+  });
 
   test("every table is exported as Parquet", { timeout: 120_000 }, async () => {
     const folder = home("x");

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { type Row, type Sql, type SqlStream, statementsOf } from "@skein/sql";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { type Format, createFormatter } from "./formats.ts";
@@ -42,6 +43,8 @@ async function writePlot({ columns, rows }: SqlStream, { output, columns: width 
 /** Writes the answer to a file of its own. A file that exists is never written over. */
 export async function writeParquet(database: Sql, statement: string, file: string): Promise<number> {
   if (existsSync(file)) return EXIT.io;
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder} to write the Parquet file into.`);
   const [one = "", ...others] = statementsOf(statement);
   if (others.length > 0)
     throw new UsageError(`A Parquet file has one answer, and these are ${others.length + 1} statements.`);

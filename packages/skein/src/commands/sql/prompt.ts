@@ -126,7 +126,8 @@ export async function ask(deps: PromptDeps): Promise<void> {
         for (const { name: table, about } of await database.tables()) screen.out(`${table.padEnd(28)}  ${about}\n`);
         return;
       case ".schema":
-        return printSchema(await database.tables(), screen, name);
+        printSchema(await database.tables(), screen, name);
+        return;
       case ".mode": {
         const known = FORMATS.find((each) => each === name);
         if (known) format = known;
