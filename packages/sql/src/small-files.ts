@@ -185,18 +185,17 @@ const TABLES: readonly SmallTable[] = [
     table: "skein.agent_metas",
     named: /agents/i,
     columns: { file: "VARCHAR", meta: "JSON" },
-    rows: (library) =>
-      Promise.resolve(
-        discover(library)
-          .files.filter(({ kind }) => kind === "agent")
-          .flatMap(({ path }) => {
-            try {
-              return [{ file: path, meta: JSON.parse(readFileSync(path.replace(/\.jsonl$/, ".meta.json"), "utf8")) }];
-            } catch {
-              return [];
-            }
-          }),
-      ),
+    // What is thrown is a rejection, as it is from the others.
+    rows: async (library) =>
+      discover(library)
+        .files.filter(({ kind }) => kind === "agent")
+        .flatMap(({ path }) => {
+          try {
+            return [{ file: path, meta: JSON.parse(readFileSync(path.replace(/\.jsonl$/, ".meta.json"), "utf8")) }];
+          } catch {
+            return [];
+          }
+        }),
   },
 ];
 

@@ -4,7 +4,8 @@ export class SqlError extends Error {
   readonly sql: string;
 
   constructor(sql: string, message: string) {
-    super(message);
+    // The driver says what it was about to do; DuckDB's own words begin with the kind of the error.
+    super(message.replace(/^Failed to extract statements: /, ""));
     this.sql = sql;
   }
 }

@@ -55,6 +55,8 @@ describe("skein sql", () => {
       const wrong = await skein(folder, "sql", "SELECT contnt FROM claude_conversations");
       expect(wrong).toMatchObject({ code: 1, out: "" });
       expect(wrong.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
+      const misspelt = await skein(folder, "sql", "SELEC 1");
+      expect(misspelt.err).toMatch(/^Parser Error: [^]*LINE 1: SELEC 1\n +\^/);
       expect(await skein(folder, "sql", "SELECT", "1")).toMatchObject({ code: 2 });
       expect(await skein(folder, "sql", "SELECT 1", "--json", "--csv")).toMatchObject({ code: 2 });
       expect(await skein(folder, "sql", "SELECT 1", "--root", join(folder, "missing"))).toMatchObject({ code: 3 });
@@ -138,6 +140,12 @@ describe("skein sql", () => {
     expect(code).toBe(0);
     expect(out).toContain("claude.responses.parquet");
     expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
+  });
+
+  test("who has no Claude Code has its tables too, without rows", { timeout: 120_000 }, async () => {
+    const folder = dataFolder();
+    const { code, err } = await skein(folder, "sql", "export", join(folder, "out.duckdb"));
+    expect(code, err).toBe(0);
   });
 });
 
