@@ -14,7 +14,7 @@ import { type Table, listTables } from "./list-tables.ts";
 import { beginStream } from "./stream-end.ts";
 import { BASE } from "./tables/schema.ts";
 import { createTranscripts } from "./transcripts.ts";
-import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
+import { type Column, PLAIN, type Row, columnsOf, rowsOf } from "./values.ts";
 
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */
@@ -155,7 +155,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
         });
       if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;
       const columns = columnsOf(reader);
-      return { columns, rows: rowsOf(reader, columns) };
+      return { columns, rows: rowsOf(reader) };
     }
   }
 
@@ -181,11 +181,11 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
 
     async function* rows(): AsyncGenerator<readonly Row[]> {
       try {
-        const chunks = result.yieldRowsJson();
+        const chunks = result.yieldConvertedRows(PLAIN);
         for (;;) {
           const { done, value } = await caller.run(sql, () => chunks.next());
           if (done === true) break;
-          yield value.map((row) => plainRow(row, columns));
+          yield value;
         }
         await caller.run(sql, async () => transaction?.check(prepared));
       } catch (error) {
@@ -211,7 +211,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       if (!reader.done) return undefined;
       await caller.run(sql, () => transaction.check(prepared));
       const columns = columnsOf(reader);
-      const rows = rowsOf(reader, columns);
+      const rows = rowsOf(reader);
       return (await refresh()) ? undefined : { columns, rows: once(rows) };
     } catch {
       return undefined;

@@ -1,5 +1,11 @@
 /** DuckDB's values as plain ones. */
-import { DuckDBTypeId, type DuckDBResultReader, type Json } from "@duckdb/node-api";
+import {
+  type DuckDBResultReader,
+  DuckDBTypeId,
+  type DuckDBValueConverter,
+  type Json,
+  JsonDuckDBValueConverter,
+} from "@duckdb/node-api";
 
 export interface Column {
   readonly name: string;
@@ -7,11 +13,9 @@ export interface Column {
   readonly type: string;
 }
 
-/** Texts, numbers, booleans and null; lists and structures; JSON columns as what they hold; times as text. */
+/** Texts, numbers, booleans and null; lists and structures; JSON columns as what they hold; times and intervals as text. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 export type Row = readonly Value[];
-
-const NUMBERS: ReadonlySet<string> = new Set(["BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT"]);
 
 export function columnsOf(reader: Pick<DuckDBResultReader, "columnNames" | "columnType">): readonly Column[] {
   return reader.columnNames().map((name, at) => {
@@ -21,23 +25,37 @@ export function columnsOf(reader: Pick<DuckDBResultReader, "columnNames" | "colu
   });
 }
 
-export function rowsOf(reader: DuckDBResultReader, columns: readonly Column[]): readonly Row[] {
-  return reader.getRowsJson().map((row) => plainRow(row, columns));
+export function rowsOf(reader: DuckDBResultReader): readonly Row[] {
+  return reader.convertRows(PLAIN);
 }
 
-export function plainRow(row: readonly Json[], columns: readonly Column[]): Row {
-  return row.map((value, at) => plain(value, columns[at]?.type ?? ""));
-}
-
-function plain(value: Json, type: string): Value {
-  if (typeof value !== "string") return value;
-  if (type === "JSON") return parsed(value);
-  if (NUMBERS.has(type) || type.startsWith("DECIMAL")) {
-    const number = Number(value);
-    // A number that JavaScript cannot hold stays a text: a rounded one would be another.
-    return Number.isInteger(number) && !Number.isSafeInteger(number) ? value : number;
+/** A value of DuckDB as a plain one, inside of lists and structures too. */
+export const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
+  if (value === null) return null;
+  switch (type.typeId) {
+    case DuckDBTypeId.BIGINT:
+    case DuckDBTypeId.UBIGINT:
+    case DuckDBTypeId.HUGEINT:
+    case DuckDBTypeId.UHUGEINT:
+    case DuckDBTypeId.DECIMAL:
+      return exact(String(value));
+    case DuckDBTypeId.INTERVAL:
+      return String(value);
+    case DuckDBTypeId.VARCHAR:
+      return type.alias === "JSON" ? parsed(String(value)) : String(value);
+    default:
+      return JsonDuckDBValueConverter(value, type, converter as DuckDBValueConverter<Json>) as Value;
   }
-  return value;
+};
+
+/** So many digits are in a number of JavaScript as they were written, wherever its point is. */
+const EXACT_DIGITS = 15;
+
+/** A number that JavaScript cannot hold stays a text: a rounded one would be another. */
+function exact(text: string): number | string {
+  const number = Number(text);
+  const digits = text.replaceAll(/[-.]/g, "").replace(/^0+/, "");
+  return digits.length <= EXACT_DIGITS || (!text.includes(".") && Number.isSafeInteger(number)) ? number : text;
 }
 
 function parsed(text: string): Value {

@@ -15,7 +15,6 @@ import {
   type DuckDBType,
   DuckDBTypeId,
   type DuckDBValue,
-  JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
 import {
   Binary,
@@ -44,7 +43,7 @@ import {
   makeData,
   tableToIPC,
 } from "apache-arrow";
-import type { Column } from "../values.ts";
+import { type Column, PLAIN } from "../values.ts";
 import type { Writing } from "./lines.ts";
 
 type Cell = number | bigint | boolean | Uint8Array | null;
@@ -116,7 +115,7 @@ function take({ chunk, kinds, cells, left }: Taking): number {
   for (let row = 0; row < chunk.rowCount; row += 1) {
     const values = chunk.getRowValues(row);
     const taken = values.map((value, at) =>
-      cellOf(value, kinds[at] ?? TEXT, () => chunk.convertRowValues(row, JsonDuckDBValueConverter)[at]),
+      cellOf(value, kinds[at] ?? TEXT, () => chunk.convertRowValues(row, PLAIN)[at]),
     );
     const sizes = taken.map((cell, at) => {
       const { width } = kinds[at] ?? TEXT;

@@ -1,5 +1,5 @@
-import { type DuckDBResult, JsonDuckDBValueConverter } from "@duckdb/node-api";
-import { type Column, plainRow } from "../values.ts";
+import type { DuckDBResult } from "@duckdb/node-api";
+import { type Column, PLAIN } from "../values.ts";
 
 export interface Writing {
   readonly result: DuckDBResult;
@@ -22,7 +22,7 @@ export async function writeLines({ result, columns, limits, write }: Writing): P
     const lines: Buffer[] = [];
     let truncated = false;
     for (let at = 0; at < chunk.rowCount && !truncated; at += 1) {
-      const values = plainRow(chunk.convertRowValues(at, JsonDuckDBValueConverter), columns);
+      const values = chunk.convertRowValues(at, PLAIN);
       // By hand, because an object would lose a column that is named __proto__.
       const cells = values.map((value, cell) => `${names[cell]}:${JSON.stringify(value)}`);
       const line = Buffer.from(`{"row":{${cells.join(",")}}}\n`);
