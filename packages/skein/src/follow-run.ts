@@ -1,5 +1,5 @@
 import { type SessionState, derivedId, emptyState, fold, statusOf } from "@skein/core";
-import { type Await, type Event, type JsonObject, isKnownError } from "@skein/protocol";
+import { type Await, type Event, type JsonObject, KnownError, isKnownError } from "@skein/protocol";
 import type { Host } from "./host.ts";
 
 /** A run that somebody watches. */
@@ -62,20 +62,35 @@ export async function* followRun(
     void host.sessions.cancel(sessionId, { runId: progress.runId(), reason: "The caller aborted." }).catch(ignore);
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
+  const leave = (): void => stop.abort();
+  host.stopped.addEventListener("abort", leave, { once: true });
+  let over = false;
   try {
     for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
       progress.add(event);
       yield event;
-      if (progress.isOver(event) || (mayPause(event) && (await waitsForSomebody()))) break;
+      over = progress.isOver(event) || (mayPause(event) && (await waitsForSomebody()));
+      if (over) break;
     }
+    if (!over && (host.stopped.aborted || !stop.signal.aborted)) throw await brokenOff(watched);
   } finally {
     stop.abort("over");
     stopListening();
+    host.stopped.removeEventListener("abort", leave);
     signal?.removeEventListener("abort", cancel);
   }
   const waiting = awaiting.length > 0 ? progress.state.run?.runId : undefined;
   const neverStarted = waiting === undefined && !progress.hasStarted();
   return { runId: waiting ?? progress.runId(), state: progress.state, awaiting, neverStarted };
+}
+
+/** Why a log ended before the run that was watched in it. */
+async function brokenOff({ host, sessionId }: Watched): Promise<KnownError> {
+  const problem: unknown = await host.sessions.get(sessionId).catch((error: unknown) => error);
+  if (isKnownError(problem, "not_found"))
+    return new KnownError("not_found", `Session ${sessionId} was deleted while its run was under way.`);
+  const message = `The agent was closed while a run was under way. It is not lost: resume("${sessionId}") goes on with it.`;
+  return new KnownError("closed", message, { details: { session_id: sessionId } });
 }
 
 /** Folds what belongs to one run. The log before its prompt was not read, so facts of other runs would make no sense. */

@@ -76,6 +76,8 @@ export interface Host {
   knows(agentName: string): boolean;
   /** Stops driving; the store stays open. */
   stop(): Promise<void>;
+  /** Aborted when it has stopped: nobody here drives what is still under way. */
+  readonly stopped: AbortSignal;
 }
 
 /**
@@ -149,7 +151,9 @@ export function createHost(options: HostOptions): Host {
     report,
   });
   engine.start();
+  const stopping = new AbortController();
   return {
+    stopped: stopping.signal,
     store,
     sessions: createSessions({ store, tenant, now, ids, reserve: engine.reserve }),
     live,
@@ -158,6 +162,7 @@ export function createHost(options: HostOptions): Host {
     knows: (agentName) => agents.has(agentName),
     async stop() {
       await engine.stop();
+      stopping.abort();
       leave();
       states.close();
     },

@@ -1,5 +1,5 @@
 import { text as readAll } from "node:stream/consumers";
-import type { Draft, Event } from "@skein/protocol";
+import { type Draft, type Event, isKnownError } from "@skein/protocol";
 import type { Format } from "@skein/core";
 import type { Agent, RunOptions } from "../agent.ts";
 import { EXIT, UsageError } from "../terminal/exit.ts";
@@ -57,7 +57,7 @@ async function runPrompt(call: Call): Promise<number> {
   const agent = await loadAgent(call);
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
-  const endSoon = (): void => void agent.close().finally(() => process.exit(143));
+  const endSoon = (): void => void agent.close().finally(() => process.exit(EXIT.terminated));
   process.once("SIGTERM", endSoon);
   try {
     sayIfSimulated(screen, config);
@@ -74,6 +74,11 @@ async function runPrompt(call: Call): Promise<number> {
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
     return await conclude(call, agent, shown ?? sessionId ?? "");
+  } catch (error) {
+    const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
+    if (typeof left !== "string") throw error;
+    screen.note(`Stopped before its end. Go on with it: ${commandToGoOn(call, left)}\n`);
+    return EXIT.terminated;
   } finally {
     stopListening();
     process.off("SIGTERM", endSoon);
@@ -149,16 +154,17 @@ async function conclude(call: Call, agent: Agent, sessionId: string): Promise<nu
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, text(values, "store")));
-    screen.note(`Then go on with it: skein run --session ${sessionId}${optionsOf(values)}\n`);
+    screen.note(`Then go on with it: ${commandToGoOn(call, sessionId)}\n`);
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;
   return result.error ? EXIT.failed : EXIT.completed;
 }
 
-function optionsOf(values: Call["values"]): string {
+function commandToGoOn({ values }: Call, sessionId: string): string {
   const given = ["agent", "tools", "store"].filter((name) => text(values, name) !== undefined);
-  return given.map((name) => ` --${name} ${text(values, name)}`).join("");
+  const options = given.map((name) => ` --${name} ${text(values, name)}`).join("");
+  return `skein run --session ${sessionId}${options}`;
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */

@@ -128,8 +128,9 @@ describe("skein run", () => {
     const started = start(folder, ["run", script([{ text: "Long story.", hang: { times: 1 } }]), "--json"], env);
     const text = await started.says("step.started");
     started.child.kill("SIGTERM");
-    expect((await started.ended).code).toBe(143);
     const session = /"session_id":"([0-9a-f-]{36})"/.exec(text)?.[1] ?? "";
+    const ended = await started.ended;
+    expect(ended).toMatchObject({ code: 143, err: expect.stringContaining(`skein run --session ${session}`) });
     const next = start(folder, ["run", "--session", session], env);
     expect(await next.ended).toMatchObject({ code: 0, out: "Long story.\n" });
   });

@@ -4,7 +4,8 @@ import { createSimulator } from "@skein/simulator";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { scripted } from "./simulated.ts";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { storeUrl, until } from "./world.ts";
 
 test("a process that stops lets a running tool finish, and another one goes on after it", async () => {
   const simulator = await createSimulator();
@@ -28,7 +29,7 @@ test("a process that stops lets a running tool finish, and another one goes on a
     await simulator.close();
   });
   const prompt = scripted("Be slow", [{ tools: [{ name: "slow", input: {} }] }, { text: "It $LAST" }]);
-  const running = first.run(prompt).catch(() => undefined);
+  const running = expect(first.run(prompt)).rejects.toMatchObject({ code: "closed" });
   await expect.poll(() => runs).toBe(1);
   const sessions = await first.sessions();
   const [session] = (await sessions.list()).items;
@@ -38,5 +39,32 @@ test("a process that stops lets a running tool finish, and another one goes on a
   const result = await second.resume(session?.id ?? "");
   expect(result).toMatchObject({ finalAnswer: "It finished", stopReason: "end_turn" });
   expect(runs).toBe(1);
-  void running;
+  await running;
 });
+
+test.each(["memory", "sqlite"] as const)(
+  "whoever watches a run when its agent is closed, or its session deleted, is told so (%s)",
+  async (kind) => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
+    const hangs = (label: string): string => scripted(label, [{ text: "Half", chunk: 2, hang: { afterChunks: 1 } }]);
+    const deleted = agent.run(hangs("deleted"));
+    await until(() => simulator.ledger.calls({ label: "deleted", outcome: "open" }).length);
+    const sessions = await agent.sessions();
+    const [session] = (await sessions.list()).items;
+    await Promise.all([
+      expect(deleted).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("deleted") }),
+      sessions.delete(session?.id ?? ""),
+    ]);
+    const watching = [
+      agent.run(hangs("run")),
+      Array.fromAsync(agent.stream(hangs("stream"))),
+      Array.fromAsync(agent.text(hangs("text"))),
+    ];
+    const told = watching.map((ends) =>
+      expect(ends).rejects.toMatchObject({ code: "closed", message: expect.stringContaining('resume("') }),
+    );
+    await until(() => simulator.ledger.calls({ outcome: "open" }).length === 3);
+    await agent.close();
+    await Promise.all(told);
+  },
+);
