@@ -57,7 +57,9 @@ async function runPrompt(call: Call): Promise<number> {
   const agent = await loadAgent(call);
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
-  const endSoon = (): void => void agent.close().finally(() => process.exit(EXIT.terminated));
+  // The run below is told, and ends the command; a tool that does not listen must not keep it from doing so.
+  const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();
+  const endSoon = (): void => void agent.close().finally(end);
   process.once("SIGTERM", endSoon);
   try {
     sayIfSimulated(screen, config);
