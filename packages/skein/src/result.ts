@@ -1,4 +1,4 @@
-import { costBreakdown, finalResponse, project } from "@skein/core";
+import { type Changes, costBreakdown, finalResponse, project } from "@skein/core";
 import {
   type ActionType,
   type Await,
@@ -38,7 +38,7 @@ export interface AgentResult {
   readonly models: readonly RunModel[];
   readonly containerId: string | null;
   readonly totalSteps: number;
-  readonly generatedFiles: readonly JsonObject[];
+  readonly generatedFiles: readonly GeneratedFile[];
   readonly agentLogs: readonly AgentLog[];
 }
 
@@ -72,7 +72,8 @@ async function resultOf(
   events: readonly Event[],
   { runId, state, awaiting, neverStarted }: Seen,
 ): Promise<AgentResult> {
-  const run = project(events).runUpdates.find(({ id }) => id === runId);
+  const changes = project(events);
+  const run = changes.runUpdates.find(({ id }) => id === runId);
   const ended = events.find(
     (event) =>
       (event.event_type === "session.completed" || event.event_type === "session.failed") &&
@@ -103,7 +104,7 @@ async function resultOf(
     models: run?.models ?? [],
     containerId: session?.container_id ?? state.containerId,
     totalSteps: run?.set.total_steps ?? 0,
-    generatedFiles: filesOf(events, runId),
+    generatedFiles: filesOf(changes, runId),
     agentLogs: logsOf(events, runId),
   };
 }
@@ -114,9 +115,9 @@ function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentRes
   return neverStarted ? "cancelled" : "awaiting_frontend_tools";
 }
 
-function filesOf(events: readonly Event[], runId: string): readonly JsonObject[] {
-  return project(events)
-    .fileInserts.filter(({ run_id }) => run_id === runId)
+function filesOf({ fileInserts }: Changes, runId: string): readonly JsonObject[] {
+  return fileInserts
+    .filter(({ run_id }) => run_id === runId)
     .map(({ session_id: _session, run_id: _run, created_at: timestamp, ...file }) => ({ ...file, timestamp }));
 }
 

@@ -30,21 +30,14 @@ export function createAnthropicModel({
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
   });
 
+  const heads = createRequestHeads(client);
+
   return {
     call: ({ body, betas, encoded }, onEvent, signal) =>
       watched(silenceMs, signal, async (watch) => {
-        // The client's own verb: `messages.create` looks at every block of the conversation first, for its statistics.
-        const response = await client
-          .post("/v1/messages", {
-            body: encoded?.() ?? { ...body, stream: true },
-            stream: true,
-            signal: watch.signal,
-            headers: {
-              "content-type": "application/json",
-              ...(betas.length > 0 && { "anthropic-beta": betas.join(",") }),
-            },
-          })
-          .asResponse();
+        const { url, headers } = await heads(betas.join(","));
+        const text = encoded?.() ?? JSON.stringify({ ...body, stream: true });
+        const response = await sent(url, { method: "POST", headers, body: text, signal: watch.signal });
         const reply = createReply();
         const decoder = new TextDecoder();
         const read = createEventReader();
@@ -75,6 +68,54 @@ export function createAnthropicModel({
         return { filename, mimeType: mime_type, bytes: new Uint8Array(Buffer.concat(chunks)) };
       }),
   };
+}
+
+/** Where a request goes and what stands before its body. */
+interface RequestHead {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * What a request looks like is for the official client to say, once for each set of betas. It is sent without it: what it
+ * does besides (retries, time limits, logs) the loop does itself, and it would cost a quarter of a call to a model at hand.
+ */
+function createRequestHeads(client: Anthropic): (betas: string) => Promise<RequestHead> {
+  const known = new Map<string, Promise<RequestHead>>();
+
+  async function build(betas: string): Promise<RequestHead> {
+    const headers = { "content-type": "application/json", ...(betas !== "" && { "anthropic-beta": betas }) };
+    const { url, req } = await client.buildRequest({ method: "post", path: "/v1/messages", body: "{}", headers });
+    return { url, headers: Object.fromEntries(req.headers) };
+  }
+
+  return (betas) => {
+    const head = known.get(betas) ?? build(betas);
+    if (!known.has(betas)) known.set(betas, head);
+    return head;
+  };
+}
+
+/** The answer to a request; an error in the words of the official client if there is none, or one that refuses. */
+async function sent(url: string, request: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, request);
+  } catch (error) {
+    throw request.signal?.aborted ? error : new APIConnectionError({ cause: error as Error });
+  }
+  if (response.ok) return response;
+  const text = await response.text();
+  const said = parsedOrUndefined(text);
+  throw APIError.generate(response.status, said, said ? undefined : text, response.headers);
+}
+
+function parsedOrUndefined(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
 }
 
 function fileTooLarge(filename: string, limit: number): ModelFailure {

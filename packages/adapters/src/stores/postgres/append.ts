@@ -14,6 +14,7 @@ import { type Event, FACT_VERSION, KnownError, type NewEvent, Uuid } from "@skei
 import { createHash } from "node:crypto";
 import { type Body, bodyOf } from "../sql/body.ts";
 import { createAppendLanes } from "./append-lanes.ts";
+import { plainArray, textArray } from "./arrays.ts";
 import { changeValues } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 
@@ -52,12 +53,12 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       begins,
       createdAt,
       FACT_VERSION,
-      newEvents.map(({ id }) => id),
-      newEvents.map(({ event_type }) => event_type),
-      newEvents.map(({ data }) => runOf(data)),
-      bodies.map(({ text, blob }) => blob?.preview ?? text),
+      plainArray(newEvents.map(({ id }) => id)),
+      plainArray(newEvents.map(({ event_type }) => event_type)),
+      plainArray(newEvents.map(({ data }) => runOf(data))),
+      textArray(bodies.map(({ text, blob }) => blob?.preview ?? text)),
       withBlobs ? bodies.map(({ blob }) => blob?.hash ?? null) : null,
-      withBlobs ? bodies.map(({ text, blob }) => (blob ? text : null)) : null,
+      withBlobs ? textArray(bodies.map(({ text, blob }) => (blob ? text : null))) : null,
       expect ?? null,
       lease?.fence ?? null,
       claim?.owner ?? null,

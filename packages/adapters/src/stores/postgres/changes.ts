@@ -1,5 +1,6 @@
 import { COUNTERS, type Changes, type RunCounters, displayText } from "@skein/core";
 import { jsonText, showableJson } from "../sql/body.ts";
+import { plainArray, textArray } from "./arrays.ts";
 
 /** The row operations of an append as `skein.append` takes them: what moves on the head as values, the rest as JSON. */
 export interface ChangeValues {
@@ -12,9 +13,9 @@ export interface ChangeValues {
   readonly knownInput: number | null;
   readonly knownOutput: number | null;
   /** What the counters of the head grow by, or null for nothing. */
-  readonly add: readonly number[] | null;
-  /** The columns of the rows of messages, each a list; null if there are none. */
-  readonly rows: readonly (readonly unknown[] | null)[];
+  readonly add: string | null;
+  /** The columns of the rows of messages, each an array; null if there are none. */
+  readonly rows: readonly (string | Buffer | null)[];
   /** Everything else, or null if there is nothing. */
   readonly json: string | null;
 }
@@ -43,26 +44,28 @@ export function changeValues(changes: Changes): ChangeValues {
     container: container_id === undefined || container_id === null ? null : displayText(container_id),
     knownInput: last_known_input_tokens ?? null,
     knownOutput: last_known_output_tokens ?? null,
-    add: add.some((amount) => amount !== 0) ? add : null,
+    add: add.some((amount) => amount !== 0) ? plainArray(add) : null,
     rows: rowColumns(changes.messageInserts),
     json: changesJson(changes),
   };
 }
 
-const ROW_COLUMNS: readonly ((row: Changes["messageInserts"][number]) => unknown)[] = [
-  ({ id }) => id,
-  ({ messageId }) => messageId,
-  ({ part }) => part,
-  ({ number }) => number,
-  ({ role }) => role,
-  ({ content }) => jsonText(content),
-  ({ toolCallId }) => toolCallId && displayText(toolCallId),
-  ({ runId }) => runId,
-  ({ sequence }) => sequence,
+type MessageRows = Changes["messageInserts"];
+
+const ROW_COLUMNS: readonly ((rows: MessageRows) => string | Buffer)[] = [
+  (rows) => plainArray(rows.map(({ id }) => id)),
+  (rows) => plainArray(rows.map(({ messageId }) => messageId)),
+  (rows) => plainArray(rows.map(({ part }) => part)),
+  (rows) => plainArray(rows.map(({ number }) => number)),
+  (rows) => plainArray(rows.map(({ role }) => role)),
+  (rows) => textArray(rows.map(({ content }) => jsonText(content))),
+  (rows) => textArray(rows.map(({ toolCallId }) => toolCallId && displayText(toolCallId))),
+  (rows) => plainArray(rows.map(({ runId }) => runId)),
+  (rows) => plainArray(rows.map(({ sequence }) => sequence)),
 ];
 
-function rowColumns(rows: Changes["messageInserts"]): ChangeValues["rows"] {
-  return ROW_COLUMNS.map((column) => (rows.length === 0 ? null : rows.map(column)));
+function rowColumns(rows: MessageRows): ChangeValues["rows"] {
+  return ROW_COLUMNS.map((column) => (rows.length === 0 ? null : column(rows)));
 }
 
 function changesJson(changes: Changes): string | null {

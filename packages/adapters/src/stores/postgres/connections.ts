@@ -24,7 +24,7 @@ export interface Connections {
 
 export interface ConnectionsOptions {
   readonly url: string;
-  /** How many connections do the work. LISTEN and NOTIFY have two more. */
+  /** How many connections do the work. LISTEN and NOTIFY have one more. */
   readonly poolSize: number;
 }
 

@@ -15,6 +15,8 @@ const LAST_SEQUENCES = {
   text: "select session_id, last_sequence from skein.heads where session_id = any($1)",
 };
 
+const NOTIFY = { name: "skein-notify", text: `select pg_notify('${CHANNEL}', $1)` };
+
 export interface NewsDeps {
   readonly connections: Connections;
   readonly followers: Followers;
@@ -37,40 +39,19 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
   const known = new Map<string, number>();
   let gathering: NodeJS.Timeout | undefined;
   let sending: Promise<void> = Promise.resolve();
-  let sender: pg.Client | undefined;
-  let listener: pg.Client | undefined;
+  /** Hears and speaks: a connection that speaks is told its own words with the answer, and needs no waking for them. */
+  let line: pg.Client | undefined;
   let retry: NodeJS.Timeout | undefined;
   let closed = false;
-
-  /** A connection that forgets itself when it breaks. */
-  async function connect(onEnd: () => void): Promise<pg.Client> {
-    const client = connections.dedicated();
-    client.on("error", onEnd);
-    client.on("end", onEnd);
-    await client.connect();
-    return client;
-  }
-
-  async function connectSender(): Promise<pg.Client> {
-    const client = await connect(() => (sender = undefined));
-    // A hint need not be on disk before it is sent, and its flush would hold up those of appends.
-    await client.query("set synchronous_commit = off");
-    return client;
-  }
 
   async function send(): Promise<void> {
     const ids = [...waiting];
     waiting.clear();
     try {
-      sender ??= await connectSender();
       for (let i = 0; i < ids.length; i += IDS_PER_PAYLOAD)
-        await sender.query("select pg_notify($1, $2)", [
-          CHANNEL,
-          [instance, ...ids.slice(i, i + IDS_PER_PAYLOAD)].join(" "),
-        ]);
+        await line?.query({ ...NOTIFY, values: [[instance, ...ids.slice(i, i + IDS_PER_PAYLOAD)].join(" ")] });
     } catch {
       // Nobody is told; the sweep of the others finds it.
-      sender = undefined;
     }
   }
 
@@ -80,22 +61,26 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
     for (const id of ids) followers.poke(id);
   }
 
-  async function listen(attempt = 0): Promise<void> {
+  async function connect(attempt = 0): Promise<void> {
     if (closed) return;
+    const client = connections.dedicated();
     let over = false;
     const again = (): void => {
       if (over || closed) return;
       over = true;
-      listener = undefined;
-      retry = setTimeout(() => void listen(attempt + 1), RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]);
+      line = undefined;
+      retry = setTimeout(() => void connect(attempt + 1), RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]);
       retry.unref();
     };
+    client.on("error", again);
+    client.on("end", again);
+    client.on("notification", hear);
     try {
-      const client = await connect(again);
-      client.on("notification", hear);
-      await client.query(`listen ${CHANNEL}`);
+      await client.connect();
+      // A hint need not be on disk before it is sent, and its flush would hold up those of appends.
+      await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
       if (closed) return await end(client);
-      listener = client;
+      line = client;
       attempt = 0;
       // What was announced while nobody listened.
       for (const sessionId of followers.followed()) followers.poke(sessionId);
@@ -128,7 +113,7 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
       .finally(() => (sweeping = false));
   }, SWEEP_MS);
   timer.unref();
-  const listening = listen();
+  const listening = connect();
 
   return {
     listening,
@@ -148,7 +133,7 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
       await listening;
       if (waiting.size > 0) sending = sending.then(send);
       await sending;
-      await Promise.all([end(sender), end(listener)]);
+      await end(line);
     },
   };
 }

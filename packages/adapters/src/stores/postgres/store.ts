@@ -29,7 +29,7 @@ import {
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** Connections that do the work; two more listen and notify. */
+  /** Connections that do the work; one more listens and notifies. */
   readonly poolSize?: number;
   /** The writer's clock, for the times of events. Leases and timers go by the database's. */
   readonly now?: () => number;

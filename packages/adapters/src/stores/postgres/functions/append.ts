@@ -123,6 +123,9 @@ begin
     end loop;
   end loop;
 
+  -- The rest is seldom there.
+  if not p_changes ?| array['entries', 'awaits', 'closes', 'checkpoints', 'files'] then return; end if;
+
   v_part := coalesce(p_changes->'entries', '[]');
   for i in 0 .. jsonb_array_length(v_part) - 1 loop
     v_row := v_part->i;
@@ -248,8 +251,10 @@ begin
     if not p_begins then
       -- A log that ends where the writer says cannot hold these events already. If it does not say, it is looked up; two
       -- that look at once are told apart by the key of events, and the second one asks again.
-      if p_expect is null and exists (select from skein.events e where e.id = p_ids[1] and e.session_id = p_session) then
-        return skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
+      if p_expect is null then
+        if exists (select from skein.events e where e.id = p_ids[1] and e.session_id = p_session) then
+          return skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
+        end if;
       end if;
       -- Moving the counter takes the lock, and from here on nobody else writes to this session.
       update skein.heads h set
