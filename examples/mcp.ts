@@ -1,8 +1,7 @@
 /** Tools of an MCP server: started here over stdio, or reached at a `url`. This file is both the agent and the server. */
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { connectMcpServer } from "@skein/adapters/mcp";
-import { createAgent } from "skein";
+import { connectMcpServer, createAgent } from "skein";
 import { z } from "zod";
 
 if (process.argv[2] === "serve") {

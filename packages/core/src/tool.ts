@@ -35,23 +35,26 @@ export interface Tool {
   readonly notices?: readonly string[];
 }
 
-export interface ToolOptions<Input extends z.ZodType> {
+/** What a tool is given: as its zod schema says, or any object for a JSON Schema. */
+export type InputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : JsonObject;
+
+export interface ToolOptions<Schema extends z.ZodType | JsonObject> {
   readonly name: string;
   readonly description: string;
   /** A zod schema, or a JSON Schema as it is. */
-  readonly input: Input | JsonObject;
+  readonly input: Schema;
   readonly executor?: Tool["executor"];
   readonly policy?: Tool["policy"];
   readonly timeoutMs?: number;
-  readonly needsApproval?: boolean | ((input: z.output<Input>) => boolean);
-  readonly run?: (input: z.output<Input>, context: ToolContext) => unknown;
+  readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean);
+  readonly run?: (input: InputOf<Schema>, context: ToolContext) => unknown;
   readonly subagent?: string;
 }
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
 /** Makes a tool from a function and the schema of its input. */
-export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>): Tool {
+export function defineTool<Schema extends z.ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
   const { name, description, executor = "backend", policy = "once", timeoutMs = null, needsApproval = false } = options;
   if (!NAME.test(name))
     throw new KnownError("invalid", `"${name}" is no name for a tool: it has 1 to 128 letters, digits, _ or -.`);
@@ -66,9 +69,9 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
     policy,
     timeoutMs,
     needsApproval: (input) =>
-      typeof needsApproval === "function" ? asks(() => needsApproval(parse(input) as z.output<Input>)) : needsApproval,
+      typeof needsApproval === "function" ? asks(() => needsApproval(parse(input) as InputOf<Schema>)) : needsApproval,
     parse,
-    run: async (input, context) => options.run?.(input as z.output<Input>, context),
+    run: async (input, context) => options.run?.(input as InputOf<Schema>, context),
     ...(options.subagent !== undefined && { subagent: options.subagent }),
   };
 }

@@ -1,10 +1,38 @@
 export { type Agent, type AgentOptions, type Answer, type RunOptions, createAgent } from "./agent.ts";
 export { main } from "./main.ts";
 export { openStore } from "./open-store.ts";
-export type { AgentLog, AgentResult } from "./result.ts";
+export type { AgentLog, AgentResult, GeneratedFile } from "./result.ts";
 export type { SkeinConfig } from "./serve/config-file.ts";
 export { type ServerOptions, createServer } from "./serve/create-server.ts";
 export type { RunningServer } from "./serve/server.ts";
-export { connectMcpServer, standardTools } from "./tools.ts";
-export { type Tool, type ToolContext, defineTool } from "@skein/core";
-export { KnownError, isKnownError } from "@skein/protocol";
+export { connectMcpServer, s3Files, standardTools } from "./tools.ts";
+export type { S3FileStoreOptions } from "@skein/adapters/files/s3";
+export type { McpConnection, McpServerOptions } from "@skein/adapters/mcp";
+export type { StandardToolsOptions } from "@skein/adapters/tools";
+export {
+  type Answered,
+  type FileStore,
+  type Format,
+  type MemoryStore,
+  type SessionState,
+  type Sessions,
+  type Store,
+  type Tool,
+  type ToolContext,
+  type ToolOptions,
+  type Validate,
+  defineTool,
+} from "@skein/core";
+export {
+  type Await,
+  type Content,
+  type ContentBlock,
+  type CostBreakdown,
+  type Draft,
+  type Event,
+  KnownError,
+  type Message,
+  type StopReason,
+  type UsageTotals,
+  isKnownError,
+} from "@skein/protocol";

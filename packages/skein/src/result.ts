@@ -1,4 +1,4 @@
-import { type Changes, costBreakdown, finalResponse, project } from "@skein/core";
+import { type Changes, type FileRow, costBreakdown, finalResponse, project } from "@skein/core";
 import {
   type ActionType,
   type Await,
@@ -41,6 +41,9 @@ export interface AgentResult {
   readonly generatedFiles: readonly GeneratedFile[];
   readonly agentLogs: readonly AgentLog[];
 }
+
+/** A file that the run made, as seed 002's generated_files has it. */
+export type GeneratedFile = Omit<FileRow, "session_id" | "run_id" | "created_at"> & { readonly timestamp: string };
 
 /** A row of seed 002's agent_runs. */
 export interface AgentLog {
@@ -115,7 +118,7 @@ function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentRes
   return neverStarted ? "cancelled" : "awaiting_frontend_tools";
 }
 
-function filesOf({ fileInserts }: Changes, runId: string): readonly JsonObject[] {
+function filesOf({ fileInserts }: Changes, runId: string): readonly GeneratedFile[] {
   return fileInserts
     .filter(({ run_id }) => run_id === runId)
     .map(({ session_id: _session, run_id: _run, created_at: timestamp, ...file }) => ({ ...file, timestamp }));

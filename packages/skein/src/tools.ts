@@ -1,6 +1,7 @@
+import type { S3FileStoreOptions } from "@skein/adapters/files/s3";
 import type { McpConnection, McpServerOptions } from "@skein/adapters/mcp";
 import type { StandardToolsOptions } from "@skein/adapters/tools";
-import type { Tool } from "@skein/core";
+import type { FileStore, Tool } from "@skein/core";
 
 // Loaded when they are asked for: an agent without them starts faster.
 
@@ -14,4 +15,10 @@ export async function standardTools(options: StandardToolsOptions): Promise<read
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
   const mcp = await import("@skein/adapters/mcp");
   return mcp.connectMcpServer(options);
+}
+
+/** A bucket for the files that code execution makes: `createAgent({ files: await s3Files({ … }) })`. */
+export async function s3Files(options: S3FileStoreOptions): Promise<FileStore> {
+  const { createS3FileStore } = await import("@skein/adapters/files/s3");
+  return createS3FileStore(options);
 }
