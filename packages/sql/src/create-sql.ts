@@ -7,7 +7,7 @@ import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/h
 import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { createFileFinder } from "./find-files.ts";
-import { createPreparer } from "./prepare-statement.ts";
+import { createPreparer, isMissingFile } from "./prepare-statement.ts";
 import { SqlError, failure } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
@@ -171,7 +171,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       .run(sql, () => prepared.stream())
       .catch(async (error: unknown) => {
         await transaction?.end();
-        if (await caller.gotRoom(error)) return undefined;
+        if ((await caller.gotRoom(error)) || (isMissingFile(error) && (await refresh()))) return undefined;
         throw failure(sql, error);
       });
     if (!begun) return started(given, { again: true });
@@ -199,12 +199,12 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   }
 
   /**
-   * An answer that is held before it is handed out needs no look at the files beforehand, and most are short. Undefined if it is
-   * longer, or if anything happened: then the files are looked at.
+   * An answer that is held before it is handed out needs no look at the files beforehand, can be asked again if one of them changes
+   * meanwhile, and most are short. Undefined if it is longer, or if anything else happened: then the files are looked at.
    */
-  async function shortAnswer(given: string): Promise<SqlStream | undefined> {
-    const { sql, prepared, isQuestion } = await prepare(given);
-    if (!isQuestion) return undefined;
+  async function shortAnswer(given: string, attempt = 1): Promise<SqlStream | undefined> {
+    const { sql, prepared, isQuestion, isNumbered } = await prepare(given);
+    if (!isQuestion || attempt > ATTEMPTS) return undefined;
     const transaction = await beginStream(connection);
     try {
       const reader = await caller.run(sql, () => prepared.streamAndReadUntil(SHORT_ROWS));
@@ -212,12 +212,13 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       await caller.run(sql, () => transaction.check(prepared));
       const columns = columnsOf(reader);
       const rows = rowsOf(reader);
-      return (await refresh()) ? undefined : { columns, rows: once(rows) };
+      if (!isNumbered || !(await refresh())) return { columns, rows: once(rows) };
     } catch {
       return undefined;
     } finally {
       await transaction.end();
     }
+    return shortAnswer(given, attempt + 1);
   }
 }
 

@@ -41,6 +41,9 @@ export interface Preparer {
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
+/** How often a statement is readied again because a file went away. */
+const ATTEMPTS = 3;
+
 /** What a plan has that needs the numbers of lines. */
 const LINES = new RegExp(`${NO_LINE}|first_row|first_line`);
 
@@ -51,7 +54,7 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
   return { refresh, prepare, handOut };
 
   async function refresh(): Promise<boolean> {
-    const hasChanged = await transcripts.refresh();
+    const hasChanged = await withoutMissing(() => transcripts.refresh());
     if (hasChanged) planned = undefined;
     if (!isReady) await connection.run(TABLES);
     isReady = true;
@@ -64,7 +67,19 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
     return prepared;
   }
 
-  async function prepare(given: string, { counted } = { counted: false }): Promise<Prepared> {
+  async function prepare(given: string, how = { counted: false }): Promise<Prepared> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await ready(given, how);
+      } catch (error) {
+        if (!isMissingFile(error)) throw error;
+        // It went away after it was found: once more without it.
+        if (attempt === ATTEMPTS || !(await refresh())) throw failure(given, error);
+      }
+    }
+  }
+
+  async function ready(given: string, { counted }: { readonly counted: boolean }): Promise<Prepared> {
     await refresh();
     if (planned?.given === given) return planned;
     planned = undefined;
@@ -112,6 +127,22 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
     if (isBranches) await transcripts.readBranches();
     return isPlatform || calls.length > 0 || isSmall || isBranches;
   }
+}
+
+/** Files are looked for again if one of them went away since they were found. */
+async function withoutMissing<Value>(look: () => Promise<Value>): Promise<Value> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await look();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isMissingFile(error)) throw error;
+    }
+  }
+}
+
+/** A file that was there when it was looked for is gone. */
+export function isMissingFile(error: unknown): boolean {
+  return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }
 
 /** How DuckDB would answer a question; undefined where the statement is none. */

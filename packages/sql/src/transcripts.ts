@@ -94,6 +94,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
   let wanted: ReadonlySet<number> | null = null;
   /** Whether the views of the scan number lines; undefined while there are none. */
   let form: boolean | undefined;
+  let hasPrompts = false;
 
   const scanned = (): readonly KnownFile[] => known.filter(({ copied }) => !copied);
 
@@ -169,12 +170,13 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
 
   async function makeScan(numbered: boolean): Promise<void> {
     if (form === numbered) return;
-    if (form === undefined) {
+    if (!hasPrompts) {
       const { promptFunction } = await import("./prompt-function.ts");
       connection.registerScalarFunction(promptFunction());
+      hasPrompts = true;
     }
-    form = numbered;
     await connection.run(scanSql({ numbered }));
+    form = numbered;
   }
 
   async function load(piece: keyof typeof READ_PIECES, rows: readonly Record<string, unknown>[]): Promise<void> {

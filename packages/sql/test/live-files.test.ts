@@ -1,0 +1,57 @@
+import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as tick } from "node:timers/promises";
+import { createSql } from "@skein/sql";
+import { expect, onTestFinished, test } from "vitest";
+import { folder, write } from "./sql.ts";
+
+const STAYS = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl";
+const GOES = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a11.jsonl";
+const BEHIND = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a12.jsonl";
+
+/** How long after the question something happens to a file: at once, and in all of its steps. */
+const TICKS = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233];
+
+test.each(["run", "stream"] as const)(
+  "a file that goes away at any moment of a question takes nothing but its own rows with it (%s)",
+  { timeout: 120_000 },
+  async (how) => {
+    const root = folder();
+    write(root, STAYS, [{ type: "user", uuid: "stays" }]);
+    for (const ticks of TICKS) {
+      write(root, GOES, [{ type: "user", uuid: `goes ${ticks}` }]);
+      const sql = await createSql({ roots: [root], threads: 2 });
+      const asked = answered(sql, how);
+      for (let at = 0; at < ticks; at += 1) await tick();
+      rmSync(join(root, GOES));
+      const rows = await asked.finally(() => sql.close());
+      expect(rows[0]).toEqual(["stays", 1]);
+    }
+  },
+);
+
+test("lines keep their numbers when a file before theirs grows meanwhile", { timeout: 120_000 }, async () => {
+  const root = folder();
+  const path = write(root, STAYS, [{ type: "user", uuid: "before" }]);
+  write(root, BEHIND, [{ type: "user", uuid: "behind" }]);
+  for (const ticks of TICKS) {
+    const sql = await createSql({ roots: [root], threads: 2 });
+    onTestFinished(() => sql.close());
+    const asked = answered(sql, "stream", "WHERE message_uuid = 'behind'");
+    for (let at = 0; at < ticks; at += 1) await tick();
+    appendFileSync(path, `${JSON.stringify({ type: "user", uuid: `more ${ticks}` })}\n`);
+    expect(await asked).toEqual([["behind", 1]]);
+  }
+});
+
+async function answered(
+  sql: Awaited<ReturnType<typeof createSql>>,
+  how: "run" | "stream",
+  where = "ORDER BY file",
+): Promise<unknown[]> {
+  const statement = `SELECT message_uuid, line FROM claude_conversations ${where}`;
+  if (how === "run") return (await sql.run(statement)).flatMap(({ rows }) => rows);
+  const all: unknown[] = [];
+  for await (const { rows } of sql.stream(statement)) for await (const some of rows) all.push(...some);
+  return all;
+}
