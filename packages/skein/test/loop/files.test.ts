@@ -33,7 +33,7 @@ test("what code execution makes is downloaded, kept and registered, and belongs 
   const third = await agent.run(scripted("Three", [{ text: "No file" }]), { sessionId });
 
   expect(first.generatedFiles).toHaveLength(1);
-  const [made] = first.generatedFiles as { file_id: string; storage_path: string; timestamp: string }[];
+  const [made] = first.generatedFiles;
   expect(made).toMatchObject({ filename: "chart.png", size: 7, mime_type: "image/png", step: 1 });
   expect(Date.parse(made?.timestamp ?? "")).toBeGreaterThan(0);
   expect(basename(made?.storage_path ?? "")).toBe(`${made?.file_id}_chart.png`);

@@ -13,7 +13,7 @@ import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { folder } from "./world.ts";
+import { collected, folder } from "./world.ts";
 
 const picture = "iVBORw0KGgo=";
 const look = defineTool({
@@ -51,12 +51,6 @@ const options = {
     { type: "web_search_20250305", name: "web_search" },
   ],
 } satisfies AgentOptions;
-
-async function collected(stream: AsyncIterable<string>): Promise<string[]> {
-  const items: string[] = [];
-  for await (const item of stream) items.push(item);
-  return items;
-}
 
 /** What a client makes of the frames: pieces of one agent, type and id put together; a reset takes its message back. */
 function reassembled(frames: readonly string[]): Envelope[] {

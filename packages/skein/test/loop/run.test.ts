@@ -4,6 +4,7 @@ import { defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
+import { collected } from "./world.ts";
 
 const add = defineTool({
   name: "add",
@@ -83,8 +84,8 @@ test("a stream keeps the order also where the store tells late: no step speaks b
     { text: "Adding.", tools: [{ name: "add", input: { a: 2, b: 2 } }] },
     { text: "It is $LAST" },
   ]);
-  const seen = await Array.fromAsync(agent.stream(prompt), ({ event_type }) => event_type);
-  expect(seen).toEqual([
+  const seen = await collected(agent.stream(prompt));
+  expect(seen.map(({ event_type }) => event_type)).toEqual([
     "session.created",
     "prompt.accepted",
     "session.started",

@@ -2,7 +2,7 @@ import { defineTool } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { STORES, eventsOf, expectUsable, storeUrl, until } from "./world.ts";
+import { STORES, collected, eventsOf, expectUsable, storeUrl, until } from "./world.ts";
 
 /** A tool that waits for the test. */
 function gate() {
@@ -52,11 +52,11 @@ describe.each(STORES)("on the %s store", (kind) => {
     const sessionId = await onlySession(agent);
     await (await agent.sessions()).prompt(sessionId, { content: "In French, please.", mode: "steer" });
     const resumed = agent.resume(sessionId);
-    const followed = Array.fromAsync(agent.follow(sessionId), ({ event_type }) => event_type);
+    const followed = collected(agent.follow(sessionId));
     await (await agent.sessions()).state(sessionId);
     open("opened");
     expect(await resumed).toMatchObject({ runId: (await running).runId, finalAnswer: "Done." });
-    expect(await followed).toContain("session.completed");
+    expect((await followed).at(-1)).toMatchObject({ event_type: "session.completed" });
   });
 
   test("a prompt that steers while the last answer is written makes one more step", async () => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { storeUrl, until } from "./world.ts";
+import { collected, storeUrl, until } from "./world.ts";
 
 test("a process that stops lets a running tool finish, and another one goes on after it", async () => {
   const simulator = await createSimulator();
@@ -55,10 +55,10 @@ test.each(["memory", "sqlite"] as const)(
       expect(deleted).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("deleted") }),
       sessions.delete(session?.id ?? ""),
     ]);
-    const watching = [
+    const watching: readonly Promise<unknown>[] = [
       agent.run(hangs("run")),
-      Array.fromAsync(agent.stream(hangs("stream"))),
-      Array.fromAsync(agent.text(hangs("text"))),
+      collected(agent.stream(hangs("stream"))),
+      collected(agent.text(hangs("text"))),
     ];
     const told = watching.map((ends) =>
       expect(ends).rejects.toMatchObject({ code: "closed", message: expect.stringContaining('resume("') }),

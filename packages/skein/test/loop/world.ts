@@ -37,6 +37,12 @@ export async function until<Value>(probe: () => Value | Promise<Value>): Promise
   }
 }
 
+export async function collected<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
 /** The tool_result that the model was given for a call. */
 export async function resultOf(agent: Agent, sessionId: string, toolUseId: string) {
   const completed = await eventsOf(agent, sessionId, "tool.completed");
