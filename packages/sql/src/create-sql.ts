@@ -8,6 +8,7 @@ import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { createFileFinder } from "./find-files.ts";
 import { createPreparer, isMissingFile } from "./prepare-statement.ts";
+import { isLoadOfOriginal } from "./read-calls.ts";
 import { SqlError, failure } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
@@ -115,11 +116,11 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   return {
     async run(given) {
       const results: SqlResult[] = [];
-      for (const sql of statementsOf(given)) results.push(await runSteady(sql));
+      for (const sql of toRun(given)) results.push(await runSteady(sql));
       return results;
     },
     async *stream(given) {
-      for (const sql of statementsOf(given)) yield await started(sql);
+      for (const sql of toRun(given)) yield await started(sql);
     },
     prepare: handOut,
     interrupt: () => caller.stop(),
@@ -221,6 +222,8 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     return shortAnswer(given, attempt + 1);
   }
 }
+
+const toRun = (given: string): readonly string[] => statementsOf(given).filter((sql) => !isLoadOfOriginal(sql));
 
 async function* once(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
   yield await Promise.resolve(rows);

@@ -91,7 +91,7 @@ async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerat
       for (const file of discover(library).files) yield conversation(file);
       return;
     case "read_plans":
-      yield (await listPlans(library)).map((plan) => ({
+      yield inOrder(await listPlans(library), "path").map((plan) => ({
         plan_name: plan.name,
         file_name: basename(plan.path),
         file_path: plan.path,
@@ -100,9 +100,10 @@ async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerat
       }));
       return;
     case "read_todos":
-      yield (await listTodos(library)).flatMap(({ sessionId, agentId, path, items, problem }) => {
+      yield inOrder(await listTodos(library), "path").flatMap(({ sessionId, agentId, path, items, problem }) => {
         const list = { session_id: sessionId, agent_id: agentId, file_name: basename(path) };
-        if (problem !== null) return [{ ...list, item_index: -1, content: problem, status: "_parse_error" }];
+        if (problem !== null)
+          return [{ ...list, item_index: -1, content: parseError(problem), status: "_parse_error" }];
         return items.map(({ content, status, activeForm }, at) => ({
           ...list,
           item_index: at,
@@ -114,7 +115,7 @@ async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerat
       return;
     case "read_history": {
       const { data, damage } = await readHistory({ ...library, limit: Number.POSITIVE_INFINITY });
-      yield data.map((item) => ({
+      const entries = data.map((item) => ({
         line_number: item.line,
         timestamp_ms: Number(item.timestamp),
         project: item.project,
@@ -122,7 +123,8 @@ async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerat
         display: item.display,
         pasted_contents: JSON.stringify(item.pastedContents),
       }));
-      yield damage.map(({ line, message }) => ({ line_number: line, display: `Parse error: ${message}` }));
+      const broken = damage.map(({ line, message }) => ({ line_number: line, display: parseError(message) }));
+      yield inOrder([...entries, ...broken], "line_number");
       return;
     }
     case "read_stats":
@@ -144,7 +146,9 @@ function conversation(file: DataFile): readonly Row[] {
   readLines(file.path, {
     line: ({ line, value }) => {
       projectPath ??= value["cwd"];
-      rows.push({ ...place, line_number: line, session_id: file.sessionId ?? value["sessionId"], ...fieldsOf(value) });
+      // The line's own first: a file that was forked or resumed holds lines of other sessions.
+      const session_id = text(value["sessionId"]) ?? file.sessionId;
+      rows.push({ ...place, line_number: line, session_id, ...fieldsOf(value) });
     },
     damage: ({ line, kind, message }) => {
       // What is glued, or has a byte that is not UTF-8, is still read.
@@ -154,7 +158,7 @@ function conversation(file: DataFile): readonly Row[] {
         line_number: line,
         session_id: file.sessionId,
         message_type: "_parse_error",
-        message_content: message,
+        message_content: parseError(message),
       });
     },
   });
@@ -167,13 +171,14 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
   const content = message["content"] ?? value["content"] ?? value["summary"];
   const blocks = Array.isArray(content) ? content.map(record) : [];
   const tool = blocks.find((block) => block["type"] === "tool_use");
+  const type = text(value["type"]);
   const said = blocks.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
   return {
-    message_type: text(value["type"]),
+    message_type: type,
     uuid: text(value["uuid"]),
     parent_uuid: text(value["parentUuid"]),
     timestamp: text(value["timestamp"]),
-    message_role: text(message["role"]),
+    message_role: text(message["role"]) ?? (type === "user" || type === "assistant" ? type : null),
     message_content: typeof content === "string" ? content : said,
     model: text(message["model"]),
     tool_name: text(tool?.["name"]),
@@ -190,6 +195,14 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
     stop_reason: text(message["stop_reason"]),
     reasoning_effort: text(value["effort"]),
   };
+}
+
+/** The original's words for what it cannot read. */
+const parseError = (message: string): string => `Parse error: ${message}`;
+
+/** Rows as they stand in the files, whatever the library puts first. */
+function inOrder<Item>(items: readonly Item[], key: keyof Item): readonly Item[] {
+  return items.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

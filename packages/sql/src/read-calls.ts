@@ -34,6 +34,13 @@ export function withoutReadCalls(sql: string): { readonly sql: string; readonly 
   return { sql: written, calls };
 }
 
+/** Whether a statement only fetches or loads the original extension, as its users' scripts do first: here its functions are there. */
+export function isLoadOfOriginal(sql: string): boolean {
+  return /^\s*((FORCE\s+)?INSTALL\s+agent_data(\s+FROM\s+\w+)?|LOAD\s+(agent_data|'[^']*agent_data[^']*'))\s*$/i.test(
+    sql,
+  );
+}
+
 function callAt(sql: string, at: number, calls: ReadCall[]): { table: string; length: number } | undefined {
   const [whole = "", name = "", inside = ""] = matchAt(CALL, sql, at) ?? [];
   const given = whole === "" ? undefined : argumentsOf(inside);

@@ -44,7 +44,7 @@ export const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
     case DuckDBTypeId.VARCHAR:
       return type.alias === "JSON" ? parsed(String(value)) : String(value);
     default:
-      return JsonDuckDBValueConverter(value, type, converter as DuckDBValueConverter<Json>) as Value;
+      return JsonDuckDBValueConverter(value, type, converter as DuckDBValueConverter<Json>);
   }
 };
 

@@ -70,7 +70,11 @@ test("the original's queries run with its columns and its rows", async () => {
       message_content: "hi",
     },
     { tool_name: "Bash", tool_input: '{"command":"ls"}', input_tokens: 3, message_content: "ok", line_number: 2 },
-    { message_type: "_parse_error", line_number: 1 },
+    {
+      message_type: "_parse_error",
+      line_number: 1,
+      message_content: expect.stringMatching(/^Parse error: ./) as string,
+    },
   ]);
   expect(
     await ask(
@@ -89,4 +93,39 @@ test("the original's queries run with its columns and its rows", async () => {
   expect(await ask(sql, `SELECT * FROM read_stats('${path}')`)).toEqual([]);
   expect(await ask(sql, `SELECT * FROM read_conversations('${path}', source := 'codex')`)).toEqual([]);
   expect(await ask(sql, "SELECT * FROM read_conversations('no/such/path')")).toEqual([]);
+});
+
+test("lines keep the session that they name, a role is that of their type, and rows stand as in the files", async () => {
+  const root = folder();
+  const OTHER = "be74c085-8d87-49a7-9100-7f0e83f29a11";
+  write(root, `projects/-p/${SESSION}.jsonl`, [
+    { type: "user", sessionId: OTHER, message: { content: "from another" } },
+    { type: "assistant", sessionId: SESSION },
+    { type: "summary", summary: "s" },
+  ]);
+  write(root, "plans/b.md", "b");
+  write(root, "plans/a.md", "a");
+  write(root, "todos/a-agent-a.json", "no");
+  const entry = (timestamp: number) => ({ display: String(timestamp), pastedContents: {}, timestamp, project: "/p" });
+  write(root, "history.jsonl", `${JSON.stringify(entry(5))}\nno\n${JSON.stringify(entry(6))}\n`);
+  const sql = await open(root);
+  expect(await ask(sql, "SELECT session_id, message_role FROM read_conversations()")).toEqual([
+    { session_id: OTHER, message_role: "user" },
+    { session_id: SESSION, message_role: "assistant" },
+    { session_id: SESSION, message_role: null },
+  ]);
+  expect(await ask(sql, "SELECT plan_name FROM read_plans()")).toEqual([{ plan_name: "a" }, { plan_name: "b" }]);
+  expect(await ask(sql, "SELECT line_number FROM read_history()")).toEqual(
+    [1, 2, 3].map((line_number) => ({ line_number })),
+  );
+  expect(await ask(sql, "SELECT content FROM read_todos()")).toEqual([{ content: "Parse error: not JSON" }]);
+});
+
+test("a script that loads the original first runs as it is", async () => {
+  const root = folder();
+  write(root, "plans/a.md", "a");
+  const sql = await open(root);
+  const script = `INSTALL agent_data FROM community;\nLOAD agent_data;
+    LOAD 'build/debug/agent_data.duckdb_extension';\nSELECT plan_name FROM read_plans();`;
+  expect(await sql.run(script)).toMatchObject([{ rows: [["a"]] }]);
 });

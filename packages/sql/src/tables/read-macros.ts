@@ -18,11 +18,12 @@ WITH lines AS (
   SELECT *, list_filter(json_extract(message, '$.content[*]'), lambda b: json_extract_string(b, '$.type') = 'tool_use')[1] AS tool FROM placed
 )
 SELECT 'claude' AS source,
-  CASE WHEN len(string_split(rest, '/')) > 2 THEN string_split(rest, '/')[2] ELSE parse_filename(filename, true) END AS session_id,
+  coalesce(${text("json", "sessionId")},
+    CASE WHEN len(string_split(rest, '/')) > 2 THEN string_split(rest, '/')[2] ELSE parse_filename(filename, true) END) AS session_id,
   coalesce(project, split_part(rest, '/', 1)) AS project_path, split_part(rest, '/', 1) AS project_dir,
   parse_filename(filename) AS file_name, starts_with(parse_filename(filename), 'agent-') AS is_agent, line_number,
   CASE WHEN json IS NULL THEN '_parse_error' ELSE ${text("json", "type")} END AS message_type, ${text("json", "uuid")} AS uuid,
-  ${text("json", "parentUuid")} AS parent_uuid, ${text("json", "timestamp")} AS timestamp, ${text("message", "role")} AS message_role,
+  ${text("json", "parentUuid")} AS parent_uuid, ${text("json", "timestamp")} AS timestamp, coalesce(${text("message", "role")}, CASE WHEN ${text("json", "type")} IN ('user', 'assistant') THEN ${text("json", "type")} END) AS message_role,
   CASE WHEN json_type(message, '$.content') = 'VARCHAR' THEN ${text("message", "content")}
     WHEN json_type(message, '$.content') = 'ARRAY' THEN array_to_string(json_extract_string(message, '$.content[*].text'), chr(10))
     ELSE coalesce(${text("json", "content")}, ${text("json", "summary")}) END AS message_content,
