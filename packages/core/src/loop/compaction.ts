@@ -30,9 +30,10 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
   if (state.contextTokens <= threshold)
     return [checked(state, { reason: "below_threshold", messages: null, durationMs: 0 })];
   const before = contextOf(state);
-  const messages = COMPACTORS[agent.compactor_type](before, Math.floor(threshold * 0.7));
-  const tokens = estimateTokens(messages);
-  if (tokens >= estimateTokens(before))
+  // The system prompt and the tools were measured too, and no compactor can make them smaller.
+  const target = Math.max(0, Math.floor(threshold * 0.7) - besidesMessages(state));
+  const messages = COMPACTORS[agent.compactor_type](before, target);
+  if (estimateTokens(messages) >= estimateTokens(before))
     return [checked(state, { reason: "nothing_to_remove", messages: null, durationMs: 0 })];
   const durationMs = Math.max(0, deps.now() - started);
   return withHooks(state, current, checked(state, { reason: "above_threshold", messages, durationMs }), deps);
@@ -108,10 +109,15 @@ function checked(
       compactor_type: agent.compactor_type,
       current_tokens: state.contextTokens,
       threshold: agent.compaction_threshold,
-      tokens_after: messages === null ? state.contextTokens : estimateTokens(messages),
+      tokens_after: messages === null ? state.contextTokens : besidesMessages(state) + estimateTokens(messages),
       messages: messages === null ? null : messages.map(({ role, content }) => ({ role, content })),
     },
   };
+}
+
+/** What of the context is not in its messages: the system prompt, the tools, and what an estimate misses. */
+function besidesMessages(state: SessionState): number {
+  return Math.max(0, state.contextTokens - estimateTokens(contextOf(state)));
 }
 
 /** Step by step until it fits: without thinking, with shorter results, without results, without old turns. */
@@ -151,15 +157,24 @@ function withoutResults(block: ContentBlock): ContentBlock {
   return block.type === "tool_result" ? { ...block, content: REMOVED } : block;
 }
 
-/** Keeps the first message and as many of the last as fit, beginning with a user's word that is no result. */
+/**
+ * Keeps the first message and as many of the last as fit. They begin with a user's word, or in the middle of a run with
+ * one of its steps, and then the prompt of that run is kept as well.
+ */
 function withoutOldTurns(messages: readonly Turn[], target: number): readonly Turn[] {
   const [first, ...rest] = messages;
   if (!first) return messages;
-  const starts = rest.flatMap((message, index) => (message.role === "user" && !hasResults(message) ? [index] : []));
-  for (const start of starts) {
-    const kept = [first, ...rest.slice(start)];
-    if (estimateTokens(kept) <= target) return kept;
-  }
-  const lastStart = starts.at(-1);
-  return lastStart === undefined ? messages : [first, ...rest.slice(lastStart)];
+  const isWord = (message: Turn): boolean => message.role === "user" && !hasResults(message);
+  const starts = rest.flatMap((message, at) =>
+    isWord(message) || (message.role === "assistant" && at < rest.length - 1) ? [at] : [],
+  );
+  const from = (start: number): readonly Turn[] => {
+    const prompt = isWord(rest[start] as Turn) ? undefined : rest.slice(0, start).findLast(isWord);
+    return [first, ...(prompt ? [prompt] : []), ...rest.slice(start)];
+  };
+  // Each message is measured once: a long conversation has many places where it could begin.
+  const sizes = new Map(messages.map((message) => [message, estimateTokens(message)]));
+  const sizeOf = (turns: readonly Turn[]): number => turns.reduce((sum, turn) => sum + (sizes.get(turn) ?? 0), 0);
+  const start = starts.find((place) => sizeOf(from(place)) <= target) ?? starts.at(-1);
+  return start === undefined ? messages : from(start);
 }

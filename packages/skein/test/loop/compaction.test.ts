@@ -107,7 +107,7 @@ test("a run with many steps is compacted in its middle", async () => {
   const { agent, simulator } = await simulatedAgent({
     tools: [look],
     compactor_type: "sliding_window",
-    compaction_threshold: 4000,
+    compaction_threshold: 6000,
   });
   const steps = Array.from({ length: 14 }, (_, step) => ({
     text: `Step ${step}.`,
@@ -118,3 +118,45 @@ test("a run with many steps is compacted in its middle", async () => {
   const biggest = Math.max(...sent(simulator).map(({ messages }) => JSON.stringify(messages).length / 4));
   expect(biggest).toBeLessThan(7500);
 });
+
+test("sliding_window also shortens a single long run: old steps go, its prompt and the first one stay", async () => {
+  const write = defineTool({
+    name: "write",
+    description: "Writes.",
+    input: z.object({ text: z.string() }),
+    policy: "repeatable",
+    run: () => "written",
+  });
+  const options = { compactor_type: "sliding_window", compaction_threshold: 4000, max_steps: 20 } as const;
+  const { agent, simulator } = await simulatedAgent({ tools: [write], ...options });
+  const { sessionId } = await agent.run(scripted("The first prompt.", [{ text: "Hello." }]));
+  const step = { tools: [{ name: "write", input: { text: "word ".repeat(500) } }] };
+  const result = await agent.run(scripted("The long task.", [step]), { sessionId });
+  expect(result).toMatchObject({ stopReason: "max_steps", error: null });
+  const last = JSON.stringify(sent(simulator).at(-1)?.messages);
+  expect(last).toContain("The first prompt.");
+  expect(last).toContain("The long task.");
+  const biggest = Math.max(...simulator.ledger.calls().map(({ usage }) => inputOf(usage)));
+  expect(biggest).toBeLessThan(5500);
+});
+
+test("a long system prompt is counted in: the conversation beside it is compacted although it is short itself", async () => {
+  const { agent, simulator } = await simulatedAgent({
+    tools: [look],
+    compactor_type: "sliding_window",
+    compaction_threshold: 6000,
+    system_prompt: "Be brief. ".repeat(1600),
+  });
+  let sessionId: string | undefined;
+  for (let turn = 1; turn <= 8; turn++) {
+    const steps = [{ tools: [{ name: "look", input: { at: `place ${turn}` } }] }, { text: "Seen." }];
+    const result = await agent.run(scripted(`Turn ${turn}.`, steps), sessionId === undefined ? {} : { sessionId });
+    ({ sessionId } = result);
+  }
+  expect(inputOf(simulator.ledger.calls().at(-1)?.usage)).toBeLessThan(7000);
+});
+
+function inputOf(usage: ReturnType<Simulator["ledger"]["calls"]>[number]["usage"] | undefined): number {
+  if (!usage) return 0;
+  return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
+}
