@@ -15,7 +15,7 @@ import { type Table, listTables } from "./list-tables.ts";
 import { beginStream } from "./stream-end.ts";
 import { BASE } from "./tables/schema.ts";
 import { createTranscripts } from "./transcripts.ts";
-import { type Column, PLAIN, type Row, columnsOf, rowsOf } from "./values.ts";
+import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
 
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */
@@ -182,11 +182,12 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
 
     async function* rows(): AsyncGenerator<readonly Row[]> {
       try {
-        const chunks = result.yieldConvertedRows(PLAIN);
+        const chunks = result.yieldRows();
+        const types = result.columnTypes();
         for (;;) {
           const { done, value } = await caller.run(sql, () => chunks.next());
           if (done === true) break;
-          yield value;
+          yield value.map((row) => plainRow(row, types));
         }
         await caller.run(sql, async () => transaction?.check(prepared));
       } catch (error) {

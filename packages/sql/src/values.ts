@@ -1,7 +1,10 @@
 /** DuckDB's values as plain ones. */
 import {
+  ANY,
   type DuckDBResultReader,
+  type DuckDBType,
   DuckDBTypeId,
+  type DuckDBValue,
   type DuckDBValueConverter,
   type Json,
   JsonDuckDBValueConverter,
@@ -26,11 +29,21 @@ export function columnsOf(reader: Pick<DuckDBResultReader, "columnNames" | "colu
 }
 
 export function rowsOf(reader: DuckDBResultReader): readonly Row[] {
-  return reader.convertRows(PLAIN);
+  const types = reader.columnTypes();
+  return reader.getRows().map((row) => plainRow(row, types));
+}
+
+/** The types are those of the result: the ones of its pieces do not say what is JSON. */
+export function plainRow(row: readonly DuckDBValue[], types: readonly DuckDBType[]): Row {
+  return row.map((value, at) => plain(value, types[at] ?? ANY));
+}
+
+export function plain(value: DuckDBValue, type: DuckDBType): Value {
+  return PLAIN(value, type, PLAIN);
 }
 
 /** A value of DuckDB as a plain one, inside of lists and structures too. */
-export const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
+const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
   if (value === null) return null;
   switch (type.typeId) {
     case DuckDBTypeId.BIGINT:

@@ -18,3 +18,16 @@ test.each([
   const sql = await open(root);
   expect(await ask(sql, `SELECT ${expression.replace(/(?= FROM |$)/, " AS value")}`)).toEqual([{ value: expected }]);
 });
+
+test("JSON columns are what they hold, read at once and row by row", async () => {
+  const root = folder();
+  const use = { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls" } };
+  write(root, "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl", [
+    { type: "assistant", message: { role: "assistant", content: [use], usage: { input_tokens: 1 } } },
+  ]);
+  const sql = await open(root);
+  const statement = "SELECT tool_uses, token_usage, [tool_uses] AS list FROM claude_conversations";
+  const expected = [[[use], { input_tokens: 1 }, [[use]]]];
+  expect(await sql.run(statement)).toMatchObject([{ rows: expected }]);
+  for await (const { rows } of sql.stream(statement)) for await (const some of rows) expect(some).toEqual(expected);
+});

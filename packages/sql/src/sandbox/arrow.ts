@@ -6,6 +6,7 @@
  * times of day, intervals) and JSON come as text, as the JSON lines have them.
  */
 import {
+  ANY,
   DuckDBBlobValue,
   type DuckDBDataChunk,
   DuckDBDateValue,
@@ -43,7 +44,7 @@ import {
   makeData,
   tableToIPC,
 } from "apache-arrow";
-import { type Column, PLAIN } from "../values.ts";
+import { type Column, plain } from "../values.ts";
 import type { Writing } from "./lines.ts";
 
 type Cell = number | bigint | boolean | Uint8Array | null;
@@ -60,7 +61,8 @@ export async function writeArrow(
   { result, columns, limits, write }: Writing,
   check: () => Promise<void>,
 ): Promise<{ readonly rows: number; readonly truncated: boolean }> {
-  const kinds = columns.map((_, at) => kindOf(result.columnType(at)));
+  const types = result.columnTypes();
+  const kinds = types.map(kindOf);
   const { schema, end } = messagesOf({ columns, kinds, cells: [], rows: 0 });
   const counted = { rows: 0, bytes: schema.length + end.length };
   let truncated = false;
@@ -73,6 +75,7 @@ export async function writeArrow(
     const cells: Cell[][] = columns.map(() => []);
     const taken = take({
       chunk,
+      types,
       kinds,
       cells,
       left: { rows: limits.rows - counted.rows, bytes: limits.bytes - counted.bytes },
@@ -104,19 +107,18 @@ export async function writeArrow(
 
 interface Taking {
   readonly chunk: DuckDBDataChunk;
+  readonly types: readonly DuckDBType[];
   readonly kinds: readonly Kind[];
   readonly cells: readonly Cell[][];
   readonly left: { readonly rows: number; readonly bytes: number };
 }
 
 /** Takes the rows of a chunk; answers how many there was room for. */
-function take({ chunk, kinds, cells, left }: Taking): number {
+function take({ chunk, types, kinds, cells, left }: Taking): number {
   let bytes = 0;
   for (let row = 0; row < chunk.rowCount; row += 1) {
     const values = chunk.getRowValues(row);
-    const taken = values.map((value, at) =>
-      cellOf(value, kinds[at] ?? TEXT, () => chunk.convertRowValues(row, PLAIN)[at]),
-    );
+    const taken = values.map((value, at) => cellOf(value, kinds[at] ?? TEXT, () => plain(value, types[at] ?? ANY)));
     const sizes = taken.map((cell, at) => {
       const { width } = kinds[at] ?? TEXT;
       return typeof width === "number"

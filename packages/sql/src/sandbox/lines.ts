@@ -1,5 +1,5 @@
 import type { DuckDBResult } from "@duckdb/node-api";
-import { type Column, PLAIN } from "../values.ts";
+import { type Column, plainRow } from "../values.ts";
 
 export interface Writing {
   readonly result: DuckDBResult;
@@ -14,6 +14,7 @@ export async function writeLines({ result, columns, limits, write }: Writing): P
   truncated: boolean;
 }> {
   const names = columns.map(({ name }) => JSON.stringify(name));
+  const types = result.columnTypes();
   let rows = 0;
   let bytes = 0;
   for (;;) {
@@ -22,7 +23,7 @@ export async function writeLines({ result, columns, limits, write }: Writing): P
     const lines: Buffer[] = [];
     let truncated = false;
     for (let at = 0; at < chunk.rowCount && !truncated; at += 1) {
-      const values = chunk.convertRowValues(at, PLAIN);
+      const values = plainRow(chunk.getRowValues(at), types);
       // By hand, because an object would lose a column that is named __proto__.
       const cells = values.map((value, cell) => `${names[cell]}:${JSON.stringify(value)}`);
       const line = Buffer.from(`{"row":{${cells.join(",")}}}\n`);
