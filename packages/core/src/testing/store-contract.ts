@@ -1,4 +1,4 @@
-import { type Event, type NewEvent, createIds } from "@skein/protocol";
+import { type Event, type Fact, type NewEvent, createIds } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../store.ts";
 import { type Bench, type Exceptions, type StoreUnderTest, withReason } from "./bench.ts";
@@ -322,6 +322,16 @@ function describeReading(bench: () => Bench, cannot: Exceptions): void {
     const { sessionId } = await bench().created();
     await bench().store.close();
     await expect(bench().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
+  });
+
+  test("an append that is under way when it is closed is answered: written, or refused because it is closed", async () => {
+    const scripts = await Promise.all(Array.from({ length: 8 }, () => bench().created()));
+    const title: Fact = { event_type: "session.edited", data: { title: "late" } };
+    const appends = scripts.map((script) => bench().store.append(script.sessionId, [script.event(title)]));
+    const answers = Promise.allSettled(appends);
+    await bench().store.close();
+    for (const answer of await answers)
+      if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "closed" });
   });
 
   test.skipIf(cannot.reopen)(

@@ -1,7 +1,11 @@
 import { isKnownError } from "@skein/protocol";
 import type { Connections } from "./connections.ts";
+import type { Query } from "./query.ts";
 
-/** How many transactions append at once. What arrives meanwhile shares the next one, and with it one flush of the disk. */
+/**
+ * How many transactions append at once, each on a connection of its own: what is written does not wait for what is read.
+ * What arrives meanwhile shares the next one, and with it one flush of the disk.
+ */
 const LANES = 4;
 const MOST_PER_LANE = 16;
 const PARAMETERS = 38;
@@ -26,15 +30,16 @@ interface Waiting extends AppendCall {
  * kept, and each append is tried again on its own, so that only the guilty one is refused. One that was there already when
  * it came to be written is tried once more, and then finds what it is a repetition of.
  */
-export function createAppendLanes({ query }: Connections): (call: AppendCall) => Promise<string> {
+export function createAppendLanes(connections: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];
-  let busy = 0;
+  const free = Array.from({ length: LANES }, () => connections.lane());
 
   function pump(): void {
-    while (busy < LANES && queue.length > 0) {
-      busy += 1;
-      void send(take()).finally(() => {
-        busy -= 1;
+    while (queue.length > 0) {
+      const lane = free.pop();
+      if (!lane) return;
+      void send(lane, take()).finally(() => {
+        free.push(lane);
         pump();
       });
     }
@@ -49,9 +54,9 @@ export function createAppendLanes({ query }: Connections): (call: AppendCall) =>
     return batch.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : Number(a.sessionId > b.sessionId)));
   }
 
-  async function send(batch: readonly Waiting[], isLast = false): Promise<void> {
+  async function send(lane: Query, batch: readonly Waiting[], isLast = false): Promise<void> {
     try {
-      const rows = await query(
+      const rows = await lane(
         statement(batch.length),
         batch.flatMap(({ values }) => values),
       );
@@ -61,7 +66,7 @@ export function createAppendLanes({ query }: Connections): (call: AppendCall) =>
       if (!only) return;
       const final = others.length === 0 && (isLast || !isKnownError(error, "already_exists"));
       if (final || isKnownError(error, "store_unavailable", "closed")) for (const { reject } of batch) reject(error);
-      else for (const call of batch) await send([call], others.length === 0);
+      else for (const call of batch) await send(lane, [call], others.length === 0);
     }
   }
 

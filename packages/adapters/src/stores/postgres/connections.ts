@@ -1,19 +1,14 @@
 import { KnownError } from "@skein/protocol";
 import pg from "pg";
 import { toKnownError } from "./errors.ts";
-
-export interface Statement {
-  /** Prepared once per connection under this name. Without one it is planned each time, for the values it comes with. */
-  readonly name?: string;
-  readonly text: string;
-}
-
-/** A row, each column as the text that PostgreSQL wrote, or null. Whoever asked knows what to make of it. */
-export type TextRow = readonly (string | null)[];
+import { type Lane, createLane } from "./lane.ts";
+import { type Query, asked } from "./query.ts";
 
 /** The way to the database: known errors only, closed once. */
 export interface Connections {
-  query(statement: Statement, values?: readonly unknown[]): Promise<readonly TextRow[]>;
+  readonly query: Query;
+  /** A connection beside the pool for one caller, who asks one thing at a time. */
+  lane(): Query;
   /** Uses one connection for several statements, for example to migrate. */
   withClient<Result>(use: (client: pg.ClientBase) => Promise<Result>): Promise<Result>;
   /** A connection of its own beside the pool, for LISTEN and NOTIFY. The caller connects and ends it. */
@@ -24,18 +19,16 @@ export interface Connections {
 
 export interface ConnectionsOptions {
   readonly url: string;
-  /** How many connections do the work. LISTEN and NOTIFY have one more. */
+  /** How many connections the pool has at most. */
   readonly poolSize: number;
 }
-
-/** Columns stay text: parsing a body twice, or a date into an object that is turned back into text, costs more than the query. */
-const asText = { getTypeParser: () => (text: string) => text };
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const settings = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
   const pool = new pg.Pool({ ...settings, max: poolSize });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
+  const lanes: Lane[] = [];
   let closed = false;
 
   function refuseIfClosed(): void {
@@ -43,20 +36,18 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   }
 
   return {
-    async query({ name, text }, values = []) {
+    async query(statement, values = []) {
       refuseIfClosed();
       try {
-        const result = await pool.query<(string | null)[]>({
-          ...(name !== undefined && { name }),
-          text,
-          values: [...values],
-          rowMode: "array",
-          types: asText,
-        });
-        return result.rows;
+        return await asked(pool, statement, values);
       } catch (error) {
         throw toKnownError(error);
       }
+    },
+    lane() {
+      const lane = createLane({ refuseIfClosed, newClient: () => new pg.Client(settings) });
+      lanes.push(lane);
+      return lane.query;
     },
     async withClient(use) {
       refuseIfClosed();
@@ -81,7 +72,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     async close() {
       if (closed) return;
       closed = true;
-      await pool.end();
+      await Promise.all([pool.end(), ...lanes.map((lane) => lane.close())]);
     },
   };
 }

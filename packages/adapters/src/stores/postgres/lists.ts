@@ -9,7 +9,8 @@ import {
 } from "@skein/core";
 import { KnownError, type MessageRow, type Run, type Session, type UsageRow } from "@skein/protocol";
 import { USAGE_KEYS, usageSum } from "../sql/usage.ts";
-import type { Connections, Statement, TextRow } from "./connections.ts";
+import type { Connections } from "./connections.ts";
+import type { Statement, TextRow } from "./query.ts";
 import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
 
 const DEFAULT_LIMIT = 50;

@@ -1,7 +1,8 @@
 import { type RecordPut, type RecordQuery, type Records, type StoredRecord, checkVersion } from "@skein/core";
 import { createHash } from "node:crypto";
 import { jsonText, showableJson } from "../sql/body.ts";
-import type { Connections, TextRow } from "./connections.ts";
+import type { Connections } from "./connections.ts";
+import type { TextRow } from "./query.ts";
 
 const COLUMNS = `r.tenant, r.kind, r.id, r.version, r.value::text, r.fields::text,
   skein.milliseconds(r.created_at), skein.milliseconds(r.updated_at)`;

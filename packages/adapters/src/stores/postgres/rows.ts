@@ -10,7 +10,7 @@ import type {
   Session,
   UsageTotals,
 } from "@skein/protocol";
-import type { TextRow } from "./connections.ts";
+import type { TextRow } from "./query.ts";
 
 /** Reads the columns of a text row one after the other, in the order in which they were selected. */
 interface Columns {

@@ -10,7 +10,8 @@ import {
 import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
 import { randomBytes } from "node:crypto";
 import { createAppend } from "./append.ts";
-import { type Statement, type TextRow, createConnections } from "./connections.ts";
+import { createConnections } from "./connections.ts";
+import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
 import { createNews } from "./news.ts";
@@ -29,7 +30,7 @@ import {
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** Connections that do the work; one more listens and notifies. */
+  /** Connections that read and lease. Four more append, as many as are needed, and one listens and notifies. */
   readonly poolSize?: number;
   /** The writer's clock, for the times of events. Leases and timers go by the database's. */
   readonly now?: () => number;
@@ -93,11 +94,7 @@ const DELETE = statement("delete", "select skein.delete_session($1, $2)");
  * Each verb is one function in the database and one round trip. Events are handed to this process's followers by the
  * append itself; other processes hear of them by NOTIFY after the commit, and find what was not announced by a sweep.
  */
-export async function createPostgresStore({
-  url,
-  poolSize = 10,
-  now = Date.now,
-}: PostgresStoreOptions): Promise<Store> {
+export async function createPostgresStore({ url, poolSize = 6, now = Date.now }: PostgresStoreOptions): Promise<Store> {
   const connections = createConnections({ url, poolSize });
   try {
     await connections.withClient(migrate);

@@ -1,0 +1,25 @@
+import type pg from "pg";
+
+export interface Statement {
+  /** Prepared once per connection under this name. Without one it is planned each time, for the values it comes with. */
+  readonly name?: string;
+  readonly text: string;
+}
+
+/** A row, each column as the text that PostgreSQL wrote, or null. Whoever asked knows what to make of it. */
+export type TextRow = readonly (string | null)[];
+
+export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly TextRow[]>;
+
+/** Columns stay text: parsing a body twice, or a date into an object that is turned back into text, costs more than the query. */
+const asText = { getTypeParser: () => (text: string) => text };
+
+/** The rows that a statement gives. */
+export async function asked(
+  client: pg.Pool | pg.Client,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<readonly TextRow[]> {
+  const config = { ...statement, values: [...values], rowMode: "array" as const, types: asText };
+  return (await client.query<(string | null)[]>(config)).rows;
+}
