@@ -1,93 +1,148 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFullTextMemory } from "@skein/adapters/memories/full-text";
+import { type FullTextMemory, createFullTextMemory } from "@skein/adapters/memories/full-text";
 import { createNoMemory } from "@skein/adapters/memories/none";
 import { createPlaceholderMemory } from "@skein/adapters/memories/placeholder";
 import { type SessionState, emptyState } from "@skein/core";
-import { expect, onTestFinished, test } from "vitest";
+import { createPostgresMemory } from "@skein/adapters/memories/postgres";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { type Database, createDatabase } from "../../../scripts/postgres.ts";
 
 const who = { tenant: "default", agentId: "agent-1" };
 
 /** A session in the middle of a run, as far as a memory looks at it. */
-function session(sessionId: string, prompt: string, other: Partial<SessionState> = {}): SessionState {
+function sessionOf(sessionId: string, prompt: string, other: Partial<SessionState> = {}): SessionState {
   const run = { runId: `${sessionId}/run`, prompt: { content: prompt } } as unknown as SessionState["run"];
   return { ...emptyState(sessionId), ...who, run, ...other };
 }
 
 test.each([createNoMemory(), createPlaceholderMemory()])("$type remembers nothing and says so", async (memory) => {
-  const state = session("s1", "The harbour opens at nine.");
+  const state = sessionOf("s1", "The harbour opens at nine.");
   expect(await memory.update({ state, answer: "Noted." })).toBe(0);
   expect(await memory.retrieve({ state, query: "harbour" })).toEqual({ found: 0, memories: [] });
 });
 
-test("finds what was said in another session, the best first, and counts all of it", async () => {
-  const memory = createFullTextMemory({ limit: 2 });
-  await memory.update({ state: session("s1", "When does the harbour open?"), answer: "The harbour opens at nine." });
-  await memory.update({ state: session("s2", "Which ships are in the harbour?"), answer: "None." });
-  await memory.update({ state: session("s3", "Bake a cake near the harbour"), answer: "With flour and eggs." });
-  const { found, memories } = await memory.retrieve({
-    state: session("s4", ""),
-    query: "When does the harbour open today?",
-  });
-  expect(found).toBe(3);
-  expect(memories).toHaveLength(2);
-  expect(memories[0]).toBe("Asked: When does the harbour open?\nAnswered: The harbour opens at nine.");
+let database: Database;
+beforeAll(async () => {
+  database = await createDatabase(inject("postgres").url);
 });
+afterAll(() => database.drop());
 
-test("an agent of another tenant, and another agent, remember nothing of it", async () => {
-  const memory = createFullTextMemory();
-  await memory.update({ state: session("s1", "The code is 4711"), answer: "Noted 4711" });
-  for (const other of [{ tenant: "acme" }, { agentId: "agent-2" }]) {
-    const { found } = await memory.retrieve({ state: session("s2", "", other), query: "code 4711" });
-    expect(found).toBe(0);
+const DRIVERS: Readonly<Record<string, (options: { limit?: number }) => FullTextMemory>> = {
+  sqlite: createFullTextMemory,
+  postgres: (options) => createPostgresMemory({ url: database.url, ...options }),
+};
+
+describe.each(Object.keys(DRIVERS))("full_text on %s", (driver) => {
+  /** Each test is a tenant of its own: they share one database. */
+  let who = { tenant: "", agentId: "agent-1" };
+
+  async function open(options: { limit?: number } = {}): Promise<FullTextMemory> {
+    who = { ...who, tenant: crypto.randomUUID() };
+    const memory = DRIVERS[driver]?.(options) as FullTextMemory;
+    onTestFinished(() => memory.close());
+    return memory;
   }
-});
 
-test("saying the same run twice, as after a crash, is one memory", async () => {
-  const memory = createFullTextMemory();
-  const state = session("s1", "Harbour");
-  expect(await memory.update({ state, answer: "Nine" })).toBe(1);
-  expect(await memory.update({ state, answer: "Nine" })).toBe(1);
-  expect((await memory.retrieve({ state: session("s2", ""), query: "harbour" })).found).toBe(1);
-});
+  const session = (id: string, prompt: string, other: Partial<SessionState> = {}): SessionState =>
+    sessionOf(id, prompt, { ...who, ...other });
 
-test("of its own session it is reminded of what a compaction dropped, not of what it still sees", async () => {
-  const memory = createFullTextMemory();
-  const state = session("s1", "Tell me about the lighthouse", {
-    transcript: [
-      { id: "m1", role: "user", content: "The lighthouse keeper is called Ada." },
-      { id: "m2", role: "assistant", content: [{ type: "tool_use", id: "t", name: "look", input: { at: "lamp" } }] },
-      { id: "m3", role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "The lamp is green." }] },
-    ],
+  test("finds what was said in another session, the best first, and counts all of it", async () => {
+    const memory = await open({ limit: 2 });
+    await memory.update({ state: session("s1", "When does the harbour open?"), answer: "The harbour opens at nine." });
+    await memory.update({ state: session("s2", "Which ships are in the harbour?"), answer: "None." });
+    await memory.update({ state: session("s3", "Bake a cake near the harbour"), answer: "With flour and eggs." });
+    const { found, memories } = await memory.retrieve({
+      state: session("s4", ""),
+      query: "When does the harbour open today?",
+    });
+    expect(found).toBe(3);
+    expect(memories).toHaveLength(2);
+    expect(memories[0]).toBe("Asked: When does the harbour open?\nAnswered: The harbour opens at nine.");
   });
-  await memory.update({ state, answer: "The lighthouse is tall." });
-  expect((await memory.retrieve({ state, query: "lighthouse" })).found).toBe(0);
-  expect(await memory.beforeCompaction(state)).toEqual({ memories_written: 3 });
-  expect(await memory.afterCompaction(state)).toEqual({ memories_found: 3 });
-  expect((await memory.retrieve({ state, query: "Who keeps the lighthouse?" })).memories).toEqual([
-    "User: The lighthouse keeper is called Ada.",
-  ]);
-  expect((await memory.retrieve({ state, query: "green lamp" })).memories[0]).toBe("User: Result: The lamp is green.");
+
+  test("an agent of another tenant, and another agent, remember nothing of it", async () => {
+    const memory = await open();
+    await memory.update({ state: session("s1", "The code is 4711"), answer: "Noted 4711" });
+    for (const other of [{ tenant: "acme" }, { agentId: "agent-2" }]) {
+      const { found } = await memory.retrieve({ state: session("s2", "", other), query: "code 4711" });
+      expect(found).toBe(0);
+    }
+  });
+
+  test("saying the same run twice, as after a crash, is one memory", async () => {
+    const memory = await open();
+    const state = session("s1", "Harbour");
+    expect(await memory.update({ state, answer: "Nine" })).toBe(1);
+    expect(await memory.update({ state, answer: "Nine" })).toBe(1);
+    expect((await memory.retrieve({ state: session("s2", ""), query: "harbour" })).found).toBe(1);
+  });
+
+  test("of its own session it is reminded of what a compaction dropped, not of what it still sees", async () => {
+    const memory = await open();
+    const state = session("s1", "Tell me about the lighthouse", {
+      transcript: [
+        { id: "m1", role: "user", content: "The lighthouse keeper is called Ada." },
+        { id: "m2", role: "assistant", content: [{ type: "tool_use", id: "t", name: "look", input: { at: "lamp" } }] },
+        { id: "m3", role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "The lamp is green." }] },
+      ],
+    });
+    await memory.update({ state, answer: "The lighthouse is tall." });
+    expect((await memory.retrieve({ state, query: "lighthouse" })).found).toBe(0);
+    expect(await memory.beforeCompaction(state)).toEqual({ memories_written: 3 });
+    expect(await memory.afterCompaction(state)).toEqual({ memories_found: 3 });
+    expect((await memory.retrieve({ state, query: "Who keeps the lighthouse?" })).memories).toEqual([
+      "User: The lighthouse keeper is called Ada.",
+    ]);
+    expect((await memory.retrieve({ state, query: "green lamp" })).memories[0]).toBe(
+      "User: Result: The lamp is green.",
+    );
+  });
+
+  test.each([
+    '"',
+    "harbour OR *",
+    "NEAR(a b)",
+    "col:harbour",
+    "^harbour",
+    "-",
+    "",
+    "\0",
+    "the of and",
+    "🐙",
+    "x".repeat(1e6),
+  ])("a prompt is never syntax: %j", async (query) => {
+    const memory = await open();
+    await memory.update({ state: session("s1", "harbour"), answer: "nine" });
+    const { found } = await memory.retrieve({ state: session("s2", ""), query });
+    expect(found).toBe(query.includes("harbour") ? 1 : 0);
+  });
+
+  test("accents and capitals are not what a word is known by", async () => {
+    const memory = await open();
+    await memory.update({ state: session("s1", "Das Café in Zürich"), answer: "geöffnet" });
+    for (const query of ["CAFE", "zurich", "Geöffnet?"])
+      expect((await memory.retrieve({ state: session("s2", ""), query })).found).toBe(1);
+  });
 });
 
-test.each([
-  '"',
-  "harbour OR *",
-  "NEAR(a b)",
-  "col:harbour",
-  "^harbour",
-  "-",
-  "",
-  "\0",
-  "the of and",
-  "🐙",
-  "x".repeat(1e6),
-])("a prompt is never syntax: %j", async (query) => {
-  const memory = createFullTextMemory();
-  await memory.update({ state: session("s1", "harbour"), answer: "nine" });
-  const { found } = await memory.retrieve({ state: session("s2", ""), query });
-  expect(found).toBe(query.includes("harbour") ? 1 : 0);
+test("on PostgreSQL another machine remembers it, and several that begin at once do not disturb each other", async () => {
+  const fresh = await createDatabase(inject("postgres").url);
+  onTestFinished(() => fresh.drop());
+  const machines = Array.from({ length: 4 }, () => createPostgresMemory({ url: fresh.url }));
+  await Promise.all(
+    machines.map((memory, at) => memory.update({ state: sessionOf(`s${at}`, "harbour"), answer: `${at} o'clock` })),
+  );
+  const found = await machines[3]?.retrieve({ state: sessionOf("other", ""), query: "the harbour" });
+  expect(found?.found).toBe(4);
+  await Promise.all(machines.map((memory) => memory.close()));
+});
+
+test("a PostgreSQL that cannot be reached is an error, and no crash", async () => {
+  const memory = createPostgresMemory({ url: "postgres://nobody@127.0.0.1:1/none" });
+  await expect(memory.retrieve({ state: sessionOf("s1", ""), query: "harbour" })).rejects.toThrow(/ECONNREFUSED/);
+  await memory.close();
 });
 
 test("memories stay in their file for the next process, readable by nobody else", async () => {
@@ -97,12 +152,12 @@ test("memories stay in their file for the next process, readable by nobody else"
   const before = process.umask(0);
   const first = createFullTextMemory({ file });
   process.umask(before);
-  await first.update({ state: session("s1", "harbour"), answer: "x".repeat(5000) });
+  await first.update({ state: sessionOf("s1", "harbour"), answer: "x".repeat(5000) });
   for (const name of ["memories.db", "memories.db-wal"])
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
-  first.close();
+  await first.close();
   const second = createFullTextMemory({ file });
   onTestFinished(() => second.close());
-  const { memories } = await second.retrieve({ state: session("s2", ""), query: "harbour" });
+  const { memories } = await second.retrieve({ state: sessionOf("s2", ""), query: "harbour" });
   expect(memories[0]?.length).toBeLessThanOrEqual(1000);
 });

@@ -327,7 +327,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     host,
     async close() {
       await host.stop();
-      memories.close();
+      await memories.close();
       if (typeof given === "string") await store.close();
       await closeModel();
     },

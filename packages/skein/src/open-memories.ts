@@ -1,13 +1,16 @@
+import { join } from "node:path";
+import type { FullTextMemory } from "@skein/adapters/memories/full-text";
 import type { MemoryStore } from "@skein/core";
 import type { RegisteredAgent } from "./host.ts";
+import { placeOf } from "./open-store.ts";
 
 /** The memories that agents of this process name in their data. */
 export interface OpenMemories {
   readonly named: (type: string) => MemoryStore | undefined;
-  close(): void;
+  close(): Promise<void>;
 }
 
-/** Opens what is named: full-text memories beside a sqlite store, else for as long as the process lasts. */
+/** Opens what is named. Full-text memories live where the sessions live, and last as long. */
 export async function openMemories(agents: readonly RegisteredAgent[], storeUrl: string): Promise<OpenMemories> {
   return openMemoriesNamed(
     new Set(agents.flatMap(({ agent, memory }) => (memory ? [] : [agent.config.memory_store_type]))),
@@ -17,17 +20,26 @@ export async function openMemories(agents: readonly RegisteredAgent[], storeUrl:
 
 export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: string): Promise<OpenMemories> {
   const open = new Map<string, MemoryStore>();
-  let close = (): void => {};
+  let close = async (): Promise<void> => {};
   if (wanted.has("placeholder")) {
     const { createPlaceholderMemory } = await import("@skein/adapters/memories/placeholder");
     open.set("placeholder", createPlaceholderMemory());
   }
   if (wanted.has("full_text")) {
-    const { createFullTextMemory } = await import("@skein/adapters/memories/full-text");
-    const file = /^sqlite:(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
-    const memory = createFullTextMemory(file === undefined ? {} : { file: `${file}.memory` });
+    const memory = await fullText(storeUrl);
     open.set("full_text", memory);
     close = () => memory.close();
   }
   return { named: (type) => open.get(type), close };
+}
+
+async function fullText(storeUrl: string): Promise<FullTextMemory> {
+  const { scheme, place } = placeOf(storeUrl);
+  if (scheme === "postgres" || scheme === "postgresql") {
+    const { createPostgresMemory } = await import("@skein/adapters/memories/postgres");
+    return createPostgresMemory({ url: storeUrl });
+  }
+  const { createFullTextMemory } = await import("@skein/adapters/memories/full-text");
+  if (scheme === "sqlite") return createFullTextMemory({ file: `${place}.memory` });
+  return createFullTextMemory(scheme === "file" ? { file: join(place, "memory.db") } : {});
 }

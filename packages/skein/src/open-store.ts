@@ -4,18 +4,17 @@ import { KnownError } from "@skein/protocol";
 
 /** Opens a store by its address. Drivers are loaded only when they are asked for. */
 export async function openStore(url: string): Promise<Store> {
-  const [scheme = "", ...rest] = url.split(":");
-  const place = rest.join(":");
+  const { scheme, place } = placeOf(url);
   switch (scheme) {
     case "memory":
       return createMemoryStore();
     case "sqlite": {
       const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
-      return createSqliteStore({ file: resolve(pathIn(url, place)) });
+      return createSqliteStore({ file: pathIn(url, place) });
     }
     case "file": {
       const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
-      return createFilesystemStore({ folder: resolve(pathIn(url, place)) });
+      return createFilesystemStore({ folder: pathIn(url, place) });
     }
     case "postgres":
     case "postgresql": {
@@ -30,9 +29,14 @@ export async function openStore(url: string): Promise<Store> {
   }
 }
 
-/** `file:///a/b` and `file:a/b` mean the same place. */
+/** What an address says: which driver, and where. `file:///a/b` and `file:a/b` mean the same place. */
+export function placeOf(url: string): { readonly scheme: string; readonly place: string } {
+  const [scheme = "", ...rest] = url.split(":");
+  const place = rest.join(":");
+  return { scheme, place: place.startsWith("//") ? place.slice(2) : place };
+}
+
 function pathIn(url: string, place: string): string {
-  const path = place.startsWith("//") ? place.slice(2) : place;
-  if (path === "") throw new KnownError("invalid", `"${url}" names no place. For example: sqlite:./skein.db`);
-  return path;
+  if (place === "") throw new KnownError("invalid", `"${url}" names no place. For example: sqlite:./skein.db`);
+  return resolve(place);
 }

@@ -116,7 +116,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const stop = async (): Promise<void> => {
       await Promise.all([server.close(), host.stop(), sql.close()]);
       await claude?.close();
-      memories.close();
+      await memories.close();
       await bus?.close();
       await store.close();
       await closeModel();

@@ -1,12 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFullTextMemory } from "@skein/adapters/memories/full-text";
 import { type AgentResult, createAgent, defineTool } from "skein";
 import { createSimulator } from "@skein/simulator";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { createDatabase } from "../../../../scripts/postgres.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
+import { folder } from "./world.ts";
 
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action);
@@ -127,22 +127,35 @@ test("a memory that fails leaves its error in the log, and the run goes on witho
 });
 
 test("a driver of one's own is named in the agent's data, and memories outlive the process on disk", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
+  const place = folder();
   const simulator = await createSimulator();
-  onTestFinished(async () => {
-    await simulator.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  const options = { apiKey: "test", baseUrl: simulator.url, store: `sqlite:${join(folder, "s.db")}` };
+  onTestFinished(() => simulator.close());
+  const options = { apiKey: "test", baseUrl: simulator.url, store: `sqlite:${join(place, "s.db")}` };
   const first = createAgent({ ...options, memory_store_type: "full_text" });
   await first.run(scripted("The password of the tower is Swordfish", [{ text: "Noted." }]));
   await first.close();
-  const memory = createFullTextMemory({ file: join(folder, "s.db.memory") });
+  const memory = createFullTextMemory({ file: join(place, "s.db.memory") });
   const second = createAgent({ ...options, memory });
   const result = await second.run(scripted("What is the password of the tower?", [{ text: "Swordfish" }]));
   expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_injected: 1 });
   const { agent } = await (await second.sessions()).state(result.sessionId);
   expect(agent?.memory_store_type).toBe("full_text");
   await second.close();
-  memory.close();
+  await memory.close();
+});
+
+test.each(["sqlite", "file", "postgres"])("full_text outlives its process beside the sessions (%s)", async (kind) => {
+  const place = folder();
+  const database = await createDatabase(inject("postgres").url, { template: inject("postgres").template });
+  const store = { sqlite: `sqlite:${place}/s.db`, file: `file:${place}/s`, postgres: database.url }[kind] as string;
+  const options = { name: "Rememberer", memory_store_type: "full_text", store } as const;
+  const first = await simulatedAgent(options);
+  await first.agent.run(scripted("The password of the tower is Swordfish", [{ text: "Noted." }]));
+  await first.agent.close();
+  const { agent } = await simulatedAgent(options);
+  const result = await agent.run(scripted("What is the password of the tower?", [{ text: "Swordfish" }]));
+  expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_injected: 1 });
+  expect((await (await agent.sessions()).list()).items).toHaveLength(2);
+  await agent.close();
+  await database.drop();
 });

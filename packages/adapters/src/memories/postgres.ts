@@ -1,0 +1,106 @@
+import pg from "pg";
+import type { FullTextMemory } from "./full-text.ts";
+import { type MemoryTable, memoryOn } from "./memory-on.ts";
+import { wordsOf } from "./telling-words.ts";
+
+export interface PostgresMemoryOptions {
+  readonly url: string;
+  /** How many memories are put before the model at most. */
+  readonly limit?: number;
+}
+
+/** Memories in PostgreSQL, found by its full-text index: every machine on the database has the same ones. */
+export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions): FullTextMemory {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: "skein",
+    connectionTimeoutMillis: 5000,
+    max: 2,
+    idleTimeoutMillis: 10_000,
+    allowExitOnIdle: true,
+  });
+  // An idle connection that breaks is dropped by the pool; the next query opens another.
+  pool.on("error", () => {});
+  let made: Promise<unknown> | undefined;
+
+  /** The table is made by whoever needs it first, and looked for again if that failed. */
+  async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    made ??= pool.query(SCHEMA);
+    await made.catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return (await pool.query<Row>(text, [...values])).rows;
+  }
+
+  const table: MemoryTable = {
+    async keep(rows) {
+      const column = (name: keyof (typeof rows)[number]): readonly string[] => rows.map((row) => row[name]);
+      await query(WRITE, [
+        column("tenant"),
+        column("agentId"),
+        column("sessionId"),
+        column("kind"),
+        column("key"),
+        column("text"),
+        rows.map(({ text }) => lexemes(wordsOf(text))),
+      ]);
+    },
+    async find(words, { tenant, agentId, sessionId }, most) {
+      const any = plain(words).map((word) => `'${word}'`);
+      const rows = await query<{ text: string; found: string }>(FIND, [
+        any.join(" | "),
+        tenant,
+        agentId,
+        sessionId,
+        most,
+      ]);
+      return { found: Number(rows[0]?.found ?? 0), memories: rows.map(({ text }) => text) };
+    },
+    async dropped({ tenant, agentId, sessionId }) {
+      const [row] = await query<{ found: string }>(DROPPED, [tenant, agentId, sessionId]);
+      return Number(row?.found ?? 0);
+    },
+  };
+  return { ...memoryOn(table, limit), close: () => pool.end() };
+}
+
+/** Without accents, as the sqlite driver finds them. */
+function plain(words: readonly string[]): readonly string[] {
+  return words.map((word) => word.normalize("NFD").replaceAll(/\p{M}/gu, "")).filter((word) => word !== "");
+}
+
+/** The text of a tsvector. Words are letters and digits alone, so none of them needs an escape. */
+function lexemes(words: readonly string[]): string {
+  return plain(words)
+    .map((word, at) => `'${word}':${at + 1}`)
+    .join(" ");
+}
+
+// One transaction, because it is one message. The lock keeps machines that start at once from making it twice.
+const SCHEMA = /* sql */ `
+select pg_advisory_xact_lock(hashtext('skein_memory'));
+create schema if not exists skein_memory;
+create table if not exists skein_memory.memories (
+  id bigint generated always as identity primary key,
+  tenant text not null, agent_id text not null, session_id text not null, kind text not null, key text not null,
+  text text not null, words tsvector not null, created_at timestamptz not null default now(),
+  unique (tenant, agent_id, session_id, kind, key));
+create index if not exists memories_words on skein_memory.memories using gin (words);`;
+
+const WRITE = /* sql */ `
+insert into skein_memory.memories (tenant, agent_id, session_id, kind, key, text, words)
+select tenant, agent_id, session_id, kind, key, text, words::tsvector
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+  as given (tenant, agent_id, session_id, kind, key, text, words)
+on conflict (tenant, agent_id, session_id, kind, key) do update set text = excluded.text, words = excluded.words
+where memories.text <> excluded.text`;
+
+const FIND = /* sql */ `
+select text, count(*) over () as found from skein_memory.memories, cast($1 as tsquery) as query
+where words @@ query and tenant = $2 and agent_id = $3 and (session_id <> $4 or kind = 'dropped')
+order by ts_rank(words, query) desc, id desc limit $5`;
+
+const DROPPED = /* sql */ `
+select count(*) as found from skein_memory.memories
+where tenant = $1 and agent_id = $2 and session_id = $3 and kind = 'dropped'`;
