@@ -29,18 +29,18 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const DRIVERS: Readonly<Record<string, (options: { limit?: number }) => FullTextMemory>> = {
-  sqlite: createFullTextMemory,
-  postgres: (options) => createPostgresMemory({ url: database.url, ...options }),
-};
+const DRIVERS: readonly (readonly [string, (options: { limit?: number }) => FullTextMemory])[] = [
+  ["sqlite", createFullTextMemory],
+  ["postgres", (options) => createPostgresMemory({ url: database.url, ...options })],
+];
 
-describe.each(Object.keys(DRIVERS))("full_text on %s", (driver) => {
+describe.each(DRIVERS)("full_text on %s", (_, create) => {
   /** Each test is a tenant of its own: they share one database. */
   let who = { tenant: "", agentId: "agent-1" };
 
   async function open(options: { limit?: number } = {}): Promise<FullTextMemory> {
     who = { ...who, tenant: crypto.randomUUID() };
-    const memory = DRIVERS[driver]?.(options) as FullTextMemory;
+    const memory = create(options);
     onTestFinished(() => memory.close());
     return memory;
   }

@@ -3,9 +3,9 @@ import { type Content, type Message, blocksOf, textOf } from "@skein/protocol";
 import { tellingWords } from "./telling-words.ts";
 
 /** Whose memories, and from where they are looked at. */
-export type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
+type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
 
-export interface MemoryRow extends Whose {
+interface MemoryRow extends Whose {
   readonly kind: "run" | "dropped";
   /** The same for the same thing: saying it again, after a crash, changes nothing. */
   readonly key: string;

@@ -39,7 +39,7 @@ test("what code execution makes is downloaded, kept and registered, and belongs 
   expect(basename(made?.storage_path ?? "")).toBe(`${made?.file_id}_chart.png`);
   expect(await readFile(made?.storage_path ?? "", "utf8")).toBe("PNG one");
   expect(second.generatedFiles.map(({ filename }) => filename)).toEqual(["../../other.png"]);
-  expect(String(second.generatedFiles[0]?.["storage_path"])).toMatch(new RegExp(`^${files}/.*_other\\.png$`));
+  expect(second.generatedFiles[0]?.storage_path).toMatch(new RegExp(`^${files}/.*_other\\.png$`));
   expect(third.generatedFiles).toEqual([]);
 
   const { files: registry } = await (await agent.sessions()).state(sessionId);
@@ -104,7 +104,7 @@ test("a file is fetched up to the limit, and refused beyond it", async () => {
   const { agent, simulator } = await simulatedAgent({ ...coding, files: await folder() });
   const made = async (content: string): Promise<string> => {
     const { generatedFiles } = await agent.run(scripted(content, charting("a.csv", content)));
-    return String(generatedFiles[0]?.["file_id"]);
+    return generatedFiles[0]?.file_id ?? "";
   };
   const model = createAnthropicModel({ apiKey: "none", baseUrl: simulator.url, fileLimit: 5 });
   const never = new AbortController().signal;
