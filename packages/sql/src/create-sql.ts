@@ -15,7 +15,7 @@ import { type Table, listTables } from "./list-tables.ts";
 import { beginStream } from "./stream-end.ts";
 import { BASE } from "./tables/schema.ts";
 import { createTranscripts } from "./transcripts.ts";
-import { type Column, type Row, columnsOf, plainRow, rowsOf } from "./values.ts";
+import { type Column, type Row, columnsOf, hasAnswer, plainRow, rowsOf } from "./values.ts";
 
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */
@@ -29,7 +29,7 @@ export interface SqlOptions {
   readonly threads?: number;
 }
 
-/** The answer to one statement. */
+/** The answer to one statement; without columns if it has none. */
 export interface SqlResult {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
@@ -155,8 +155,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
           throw failure(sql, error);
         });
       if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;
-      const columns = columnsOf(reader);
-      return { columns, rows: rowsOf(reader) };
+      return hasAnswer(reader) ? { columns: columnsOf(reader), rows: rowsOf(reader) } : { columns: [], rows: [] };
     }
   }
 
@@ -177,8 +176,8 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       });
     if (!begun) return started(given, { again: true });
     const result = begun;
-    const columns = columnsOf(result);
-    return { columns, rows: rows() };
+    const isAnswer = hasAnswer(result);
+    return { columns: isAnswer ? columnsOf(result) : [], rows: rows() };
 
     async function* rows(): AsyncGenerator<readonly Row[]> {
       try {
@@ -187,7 +186,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
         for (;;) {
           const { done, value } = await caller.run(sql, () => chunks.next());
           if (done === true) break;
-          yield value.map((row) => plainRow(row, types));
+          if (isAnswer) yield value.map((row) => plainRow(row, types));
         }
         await caller.run(sql, async () => transaction?.check(prepared));
       } catch (error) {

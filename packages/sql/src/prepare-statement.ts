@@ -94,16 +94,22 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
     if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();
     if (plan !== undefined && plan !== "") await transcripts.restrict(await filePlaces(connection, plan, sql));
     await transcripts.number(isNumbered);
-    const prepared = await connection
-      .extractStatements(sql)
-      .then((statements) => statements.prepare(0))
-      .catch((error: unknown) => {
-        throw failure(sql, error);
-      });
+    const prepared = await lastOf(sql).catch((error: unknown) => {
+      throw failure(sql, error);
+    });
     const isQuestion = prepared.statementType === StatementType.SELECT;
     const made = { given, sql, prepared, isQuestion, isNumbered };
     if (plan === "" && !hasOthers) planned = made;
     return made;
+  }
+
+  /** DuckDB makes several statements of some: a PIVOT first looks what columns it has. */
+  async function lastOf(sql: string): Promise<DuckDBPreparedStatement> {
+    const statements = await connection.extractStatements(sql);
+    // They are not asked again if they stumble over a line.
+    if (statements.count > 1) await transcripts.count();
+    for (let at = 0; at < statements.count - 1; at += 1) await (await statements.prepare(at)).run();
+    return statements.prepare(statements.count - 1);
   }
 
   /** Fills the tables of what is no transcript, each only for a statement that may need it. Answers whether there are any. */

@@ -8,6 +8,7 @@ import {
   type DuckDBValueConverter,
   type Json,
   JsonDuckDBValueConverter,
+  ResultReturnType,
 } from "@duckdb/node-api";
 
 export interface Column {
@@ -19,6 +20,11 @@ export interface Column {
 /** Texts, numbers, booleans and null; lists and structures; JSON columns as what they hold; times and intervals as text. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 export type Row = readonly Value[];
+
+/** Whether a statement has an answer, instead of a count of rows that it changed, or nothing. */
+export function hasAnswer({ returnType }: Pick<DuckDBResultReader, "returnType">): boolean {
+  return returnType === ResultReturnType.QUERY_RESULT;
+}
 
 export function columnsOf(reader: Pick<DuckDBResultReader, "columnNames" | "columnType">): readonly Column[] {
   return reader.columnNames().map((name, at) => {

@@ -204,6 +204,10 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
         { error: { code: "statement_failed", message: expect.stringMatching(/sesions does not exist[^]*LINE 1/) } },
       ],
     });
+    const message = async (sql: string) =>
+      ((await ask(url, key, sql)).lines[0]?.error as { message?: string } | undefined)?.message;
+    expect(await message("SELEC 1")).toMatch(/^Parser Error: syntax error[^]*LINE 1: SELEC 1\n +\^/);
+    expect(await message("PIVOT platform.sessions ON status USING count(*)")).toMatch(/^PIVOT must say which values/);
     const { status, lines } = await ask(
       url,
       key,

@@ -100,6 +100,22 @@ describe("skein sql", () => {
     }
   });
 
+  test(
+    "only questions have answers, a PIVOT finds its columns, and a plan is drawn",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("x");
+      const steps =
+        "CREATE TEMP TABLE t AS SELECT 1 AS n; SET VARIABLE x = 5; INSERT INTO t VALUES (2); FROM t; DROP TABLE t";
+      expect(await skein(folder, "sql", steps, "--json")).toMatchObject({ code: 0, out: '[{"n":1},\n {"n":2}]\n' });
+      expect(await skein(folder, "sql", steps)).toMatchObject({ code: 0, out: "n\n1\n2\n" });
+      const pivot = "PIVOT (SELECT message_type, line FROM claude_conversations) ON message_type USING count(*)";
+      expect(await skein(folder, "sql", pivot, "--jsonl")).toMatchObject({ code: 0, out: '{"line":1,"user":1}\n' });
+      const plan = await skein(folder, "sql", "EXPLAIN SELECT 1");
+      expect(plan.out).toMatch(/^┌─+┐\n│ +PROJECTION +│\n[^]+┘\n$/);
+    },
+  );
+
   test("a question makes no store", { timeout: 120_000 }, async () => {
     const folder = home("x");
     for (const [url, place] of [

@@ -7,6 +7,7 @@ import { readdirSync, writeSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
 import { type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
+import { failure } from "../sql-error.ts";
 import { checkEnd } from "../stream-end.ts";
 import { columnsOf } from "../values.ts";
 import { type Frame, type Job, encoded } from "./frames.ts";
@@ -31,7 +32,7 @@ export async function answerOne(makeReady: (job: Job) => Promise<Ready>): Promis
     if (job.places) checkWalls(job.places);
     await answer(job, await makeReady(job));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const { message } = failure(job.statement, error);
     const isMemory = /^Out of Memory|bad_alloc|Array buffer allocation failed|Cannot create a string longer/.test(
       message,
     );

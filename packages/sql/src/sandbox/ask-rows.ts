@@ -4,6 +4,7 @@
  * The walls are those of the operating system (`bubblewrap.ts`); the settings below only make refusals kinder.
  */
 import { DuckDBInstance } from "@duckdb/node-api";
+import { statementsOf } from "../statements.ts";
 import { MEMORY, answerOne } from "./answer-one.ts";
 
 await answerOne(async ({ file, statement }) => {
@@ -24,6 +25,9 @@ await answerOne(async ({ file, statement }) => {
     // DuckDB finds nothing in a text without a statement, and its driver has no words for that.
     throw error.message.includes("native callback") ? new Error("There is no statement.") : error;
   });
+  // DuckDB makes two statements of it, and the first one is no question.
+  if (statements.count > 1 && statementsOf(statement).length === 1)
+    throw new Error("PIVOT must say which values become columns: PIVOT … ON status IN ('a', 'b') …");
   if (statements.count !== 1) throw new Error(`One statement is answered, and there are ${statements.count}.`);
   await run("BEGIN");
   return { prepared: await statements.prepare(0), run };

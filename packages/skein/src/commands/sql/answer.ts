@@ -33,6 +33,7 @@ export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerO
 async function writePlot({ columns, rows }: SqlStream, { output, columns: width }: AnswerOptions): Promise<number> {
   const all: Row[] = [];
   for await (const some of rows) all.push(...some);
+  if (columns.length === 0) return 0;
   const chart = plot(columns, all, width);
   if (chart === undefined)
     throw new UsageError("A chart needs a column that names the rows and a column of numbers. Leave out --plot.");

@@ -14,6 +14,9 @@ export interface Formatter {
 }
 
 export function createFormatter(format: Format, columns: readonly Column[], width: number): Formatter {
+  const isDrawn = columns[1]?.name === "explain_value" && (format === "table" || format === "box");
+  // DuckDB draws a plan as boxes, on many lines.
+  if (isDrawn) return plain("", ([, plan = null]) => `${visible(textOf(plan)).trimEnd()}\n`);
   switch (format) {
     case "json":
       return json(columns);
