@@ -80,7 +80,8 @@ export async function addRecords(store: Store, tenant: string, add: Add): Promis
       );
 }
 
-async function* pages<Item>(
+/** Page after page, to the last one. */
+export async function* pages<Item>(
   next: (cursor: { readonly cursor?: string }) => Promise<Page<Item>>,
 ): AsyncGenerator<readonly Item[]> {
   for (let cursor: string | null | undefined; cursor !== null;) {

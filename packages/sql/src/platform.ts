@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import type { Event } from "@skein/protocol";
+import { z } from "zod";
 import { appendRows } from "./load-rows.ts";
-import { type Add, addRecords, addSession } from "./platform-rows.ts";
+import { type Add, addRecords, addSession, pages } from "./platform-rows.ts";
 import { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
 
 export { namesPlatform } from "./named-tables.ts";
@@ -11,7 +12,7 @@ export { namesPlatform } from "./named-tables.ts";
 export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {
   const add: Add = async (table, rows) => appendRows(connection, table, PLATFORM_COLUMNS[table], rows);
   for (const table of Object.keys(PLATFORM_COLUMNS)) await connection.run(`DELETE FROM ${table}`);
-  const tenants = new Set<string>();
+  const tenants = new Set(await tenantsOf(store));
   let events: Event[] = [];
   let sessionId: string | undefined;
   const finish = async (): Promise<void> => {
@@ -32,4 +33,15 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   }
   await finish();
   for (const tenant of tenants) await addRecords(store, tenant, add);
+}
+
+/** Where the keys of a server are, which say whose they are: somebody may have agents and no session yet. */
+const KEYS = { tenant: "$keys", kind: "api_key" } as const;
+const Key = z.object({ tenant: z.string() });
+
+async function tenantsOf(store: Store): Promise<readonly string[]> {
+  const tenants = ["default"];
+  for await (const page of pages((cursor) => store.records.list({ ...KEYS, ...cursor })))
+    tenants.push(...page.flatMap(({ value }) => Key.safeParse(value).data?.tenant ?? []));
+  return tenants;
 }

@@ -5,8 +5,9 @@ import { DatabaseSync } from "node:sqlite";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
-import { type Store, createMemoryStore } from "@skein/core";
+import { type Store, createAgents, createMemoryStore } from "@skein/core";
 import { createIds } from "@skein/protocol";
+import { createKeys } from "@skein/server";
 import { createSql } from "@skein/sql";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { createDatabase } from "../../../../scripts/postgres.ts";
@@ -72,6 +73,19 @@ test("the platform's tables have the rows of the store's own views, and both wor
   expect(texts?.rows).toEqual([["How much is 2+2?"]]);
   const [sessions] = await sql.run("SELECT title FROM all_sessions WHERE source = 'skein' AND title = 'Nothing yet'");
   expect(sessions?.rows).toEqual([["Nothing yet"]]);
+});
+
+test("an agent is there before it has a session, whosever it is", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = createMemoryStore();
+  await createKeys({ records: store.records }).make({ name: "key", tenant: "theirs", scopes: ["run"] });
+  for (const tenant of ["default", "theirs"])
+    await createAgents({ records: store.records, tenant }).create({ name: `Of ${tenant}`, system_prompt: "Wait." });
+  const sql = await createSql({ roots: [folder], store });
+  onTestFinished(() => sql.close());
+  const [agents] = await sql.run("SELECT name FROM platform.agents ORDER BY 1");
+  expect(agents?.rows).toEqual([["Of default"], ["Of theirs"]]);
 });
 
 /** Columns of JSON: the same values, however they are written. */
