@@ -81,7 +81,7 @@ test("an agent is there before it has a session, whosever it is", async () => {
   const store = createMemoryStore();
   await createKeys({ records: store.records }).make({ name: "key", tenant: "theirs", scopes: ["run"] });
   for (const tenant of ["default", "theirs"])
-    await createAgents({ records: store.records, tenant }).create({ name: `Of ${tenant}`, system_prompt: "Wait." });
+    await createAgents({ records: store.records, tenant }).create({ name: `Of ${tenant}`, model: "claude-sonnet-5-5" });
   const sql = await createSql({ roots: [folder], store });
   onTestFinished(() => sql.close());
   const [agents] = await sql.run("SELECT name FROM platform.agents ORDER BY 1");
