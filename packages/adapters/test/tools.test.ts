@@ -220,6 +220,25 @@ describe("Write and Edit", () => {
     await expect(call("Write", { file_path: "src", content: "x" })).rejects.toThrow(/no plain file/);
   });
 
+  test("edit finds lines as Read shows them in a file from Windows, and keeps its line ends", async () => {
+    const { folder, call } = world();
+    writeFileSync(join(folder, "w.txt"), "one\r\ntwo\r\nthree\r\n");
+    expect(await call("Read", { file_path: "w.txt", limit: 2 })).toContain("1\tone\n     2\ttwo");
+    await call("Edit", { file_path: "w.txt", old_string: "one\ntwo", new_string: "1\n2" });
+    await call("Edit", { file_path: "w.txt", old_string: "three", new_string: "3\n4" });
+    expect(readFileSync(join(folder, "w.txt"), "utf8")).toBe("1\r\n2\r\n3\r\n4\r\n");
+    writeFileSync(join(folder, "mixed.txt"), "one\ntwo\nthree\r\n");
+    await call("Edit", { file_path: "mixed.txt", old_string: "one\ntwo", new_string: "1\n2" });
+    expect(readFileSync(join(folder, "mixed.txt"), "utf8")).toBe("1\n2\nthree\r\n");
+  });
+
+  test("write behind a file says what is wrong, and nothing of where the folder is", async () => {
+    const { call } = world();
+    await expect(call("Write", { file_path: "a.txt/b.txt", content: "x" })).rejects.toThrow(
+      "There is no a.txt/b.txt: what should be its folder is a file.",
+    );
+  });
+
   test("edit replaces the only place, or all of them, and nothing that is not there", async () => {
     const { call, folder } = world();
     await call("Edit", { file_path: "a.txt", old_string: "two", new_string: "$& $1 2" });

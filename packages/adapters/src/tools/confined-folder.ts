@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { constants, existsSync } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { type Stats, constants, existsSync } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /**
@@ -46,6 +46,14 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
     return place;
   }
 
+  /** Whether what was opened is inside, whatever its path leads to by now. */
+  async function isInside(file: FileHandle, opened: Stats, path: string): Promise<boolean> {
+    const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
+    if (real !== undefined) return within(await root(), real);
+    const now = await stat(await placeOf(path));
+    return now.dev === opened.dev && now.ino === opened.ino;
+  }
+
   return {
     root,
     placeOf,
@@ -58,9 +66,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
         const opened = await file.stat();
         if (opened.isDirectory()) throw new Error(`${path} is a folder.`);
         if (!opened.isFile()) throw new Error(`${path} is no plain file.`);
-        // Whatever the path led to when it was opened must be what is inside now.
-        const now = await stat(await placeOf(path));
-        if (now.dev !== opened.dev || now.ino !== opened.ino) throw outside(path);
+        if (!(await isInside(file, opened, path))) throw outside(path);
         return file;
       } catch (error) {
         await file.close();
@@ -72,7 +78,9 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
       const target = await realpath(place).catch(() => place);
       if (!within(await root(), target)) throw outside(path);
       await makeFolders(await root(), dirname(target), path);
-      const parent = await open(dirname(target), constants.O_RDONLY | constants.O_DIRECTORY);
+      const parent = await open(dirname(target), constants.O_RDONLY | constants.O_DIRECTORY).catch((error: unknown) => {
+        throw problem(error, path);
+      });
       try {
         if (!within(await root(), await realpath(dirname(target)))) throw outside(path);
         await replaceIn((await heldPlace(parent, await root(), path)) ?? dirname(target), basename(target), text);
@@ -134,7 +142,8 @@ function outside(path: string): Error {
 
 function problem(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT" || code === "ENOTDIR") return new Error(`There is no file ${path}.`);
+  if (code === "ENOENT") return new Error(`There is no file ${path}.`);
+  if (code === "ENOTDIR") return new Error(`There is no ${path}: what should be its folder is a file.`);
   if (code === "EACCES" || code === "EPERM") return new Error(`${path} may not be opened.`);
   if (code === "ENXIO" || code === "ELOOP" || code === "ENAMETOOLONG") return new Error(`${path} cannot be opened.`);
   return error instanceof Error ? error : new Error(String(error));

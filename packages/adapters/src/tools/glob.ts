@@ -4,7 +4,7 @@ import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
 import type { ConfinedFolder } from "./confined-folder.ts";
 import { globTest } from "./glob-pattern.ts";
-import { walk } from "./walk.ts";
+import { TOO_MANY_FILES, walk } from "./walk.ts";
 
 const MOST = 200;
 
@@ -22,7 +22,8 @@ export function createGlob(folder: ConfinedFolder): Tool {
       const place = await folder.placeOf(path);
       const fits = globTest(pattern.replace(/^\.\//, ""));
       const found: { path: string; changed: number }[] = [];
-      for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(pattern), signal })) {
+      const walked = { cut: false };
+      for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(pattern), signal, walked })) {
         if (!fits(file)) continue;
         const full = join(place, file);
         const changed = await stat(full).then(
@@ -31,10 +32,11 @@ export function createGlob(folder: ConfinedFolder): Tool {
         );
         found.push({ path: await folder.shown(full), changed });
       }
-      if (found.length === 0) return "No file fits.";
+      const cut = walked.cut ? [TOO_MANY_FILES] : [];
+      if (found.length === 0) return ["No file fits.", ...cut].join("\n");
       found.sort((a, b) => b.changed - a.changed || (a.path < b.path ? -1 : 1));
       const note = found.length > MOST ? [`[${found.length - MOST} more are not shown.]`] : [];
-      return [...found.slice(0, MOST).map((file) => file.path), ...note].join("\n");
+      return [...found.slice(0, MOST).map((file) => file.path), ...note, ...cut].join("\n");
     },
   });
 }

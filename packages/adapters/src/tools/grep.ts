@@ -5,13 +5,15 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import type { ConfinedFolder } from "./confined-folder.ts";
 import { globTest } from "./glob-pattern.ts";
-import { walk } from "./walk.ts";
+import { TOO_MANY_FILES, type WalkOptions, walk } from "./walk.ts";
 
 const FILE_BYTES = 8 * 1024 * 1024;
 const LINE_LENGTH = 500;
 const MOST = 500;
 /** A search ends with what it has after this time. */
 const SEARCH_MS = 20_000;
+/** Files that are read at once: waiting for one after the other takes longer than reading them. */
+const AT_ONCE = 32;
 
 const Input = z.object({
   pattern: z.string().min(1).describe("A regular expression (RE2: no look-around, no back-references)."),
@@ -42,9 +44,13 @@ export function createGrep(folder: ConfinedFolder, now: () => number = Date.now)
       const deadline = now() + SEARCH_MS;
       const shown: string[] = [];
       let note = "";
-      for await (const file of filesOf(folder, input, signal)) {
-        const lines = await linesOf(folder, file);
-        if (lines) shown.push(...hits(file, lines, matches, input));
+      const walked = { cut: false };
+      for await (const files of inGroups(filesOf(folder, input, { signal, walked }), AT_ONCE)) {
+        const found = files.map(async (file) => {
+          const lines = await linesOf(folder, file);
+          return lines ? hits(file, lines, matches, input) : [];
+        });
+        shown.push(...(await Promise.all(found)).flat());
         if (shown.length > limit) {
           note = `\n[More than ${limit} are found; these are the first.]`;
           break;
@@ -54,6 +60,7 @@ export function createGrep(folder: ConfinedFolder, now: () => number = Date.now)
           break;
         }
       }
+      if (note === "" && walked.cut) note = `\n${TOO_MANY_FILES}`;
       return shown.length === 0 ? `Nothing is found.${note}` : shown.slice(0, limit).join("\n") + note;
     },
   });
@@ -73,7 +80,7 @@ function lineTest(pattern: string, ignoreCase: boolean): (line: string) => boole
 async function* filesOf(
   folder: ConfinedFolder,
   { path = ".", glob }: z.output<typeof Input>,
-  signal: AbortSignal,
+  { signal, walked }: Pick<WalkOptions, "signal" | "walked">,
 ): AsyncGenerator<string> {
   const place = await folder.placeOf(path);
   if ((await stat(place)).isFile()) {
@@ -82,8 +89,19 @@ async function* filesOf(
   }
   // A pattern without a folder fits names at any depth, as in ripgrep.
   const fits = glob === undefined ? undefined : globTest(glob.includes("/") ? glob : `**/${glob}`);
-  for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(glob ?? path), signal }))
+  for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(glob ?? path), signal, walked }))
     if (!fits || fits(file)) yield await folder.shown(join(place, file));
+}
+
+async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<readonly Item[]> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  yield group;
 }
 
 /** The lines of a text file; nothing for one that is binary, too large, or gone. */

@@ -38,7 +38,8 @@ export function createEdit(folder: ConfinedFolder): Tool {
     run: async ({ file_path, old_string, new_string, replace_all = false }) => {
       if (old_string === new_string) throw new Error("The old and the new text are the same.");
       const text = await textOf(folder, file_path);
-      const places = text.split(old_string).length - 1;
+      const [old, written] = asInFile(text, old_string, new_string);
+      const places = text.split(old).length - 1;
       if (places === 0) throw new Error(`The old text is not in ${file_path}.`);
       if (places > 1 && !replace_all)
         throw new Error(
@@ -47,11 +48,18 @@ export function createEdit(folder: ConfinedFolder): Tool {
       // By a function, because a text would be read for `$&` and the like.
       await folder.replaceFile(
         file_path,
-        text.replaceAll(old_string, () => new_string),
+        text.replaceAll(old, () => written),
       );
       return `Replaced ${places === 1 ? "one place" : `${places} places`} in ${file_path}.`;
     },
   });
+}
+
+/** The texts with the line ends of the file: Read shows none of them, so a model cannot know that they are Windows'. */
+function asInFile(text: string, old: string, written: string): readonly [string, string] {
+  const fits = old.includes("\n") && text.includes(old);
+  if (fits || !text.includes("\r\n") || old.includes("\r\n")) return [old, written];
+  return [old.replaceAll("\n", "\r\n"), written.replaceAll(/\r?\n/g, "\r\n")];
 }
 
 async function textOf(folder: ConfinedFolder, path: string): Promise<string> {
