@@ -1,17 +1,21 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Sql } from "./create-sql.ts";
 import { literal } from "./quote.ts";
 
 /**
  * Writes every table: as one Parquet file each into a folder, or all into one database where the target ends in
- * `.duckdb`. Answers what was written. A file that exists is never written over.
+ * `.duckdb`. Answers what was written. A file that exists is never written over, and what fails leaves nothing.
  */
 export async function exportTables(sql: Sql, target: string): Promise<readonly string[]> {
   const tables = (await sql.tables()).map(({ name }) => name);
-  if (target.endsWith(".duckdb")) {
-    if (existsSync(target)) throw new Error(`${target} exists. Name a file that does not.`);
-    const schemas = ["claude", "platform", "agent", "api"].map((schema) => `CREATE SCHEMA exported.${schema}`);
+  return target.endsWith(".duckdb") ? exportDatabase(sql, target, tables) : exportParquet(sql, target, tables);
+}
+
+async function exportDatabase(sql: Sql, target: string, tables: readonly string[]): Promise<readonly string[]> {
+  if (existsSync(target)) throw new Error(`${target} exists. Name a file that does not.`);
+  const schemas = ["claude", "platform", "agent", "api"].map((schema) => `CREATE SCHEMA exported.${schema}`);
+  try {
     await sql.run(`ATTACH ${literal(target)} AS exported; ${schemas.join("; ")}`);
     for (const table of tables) {
       const name = table.includes(".") ? table : `main.${table}`;
@@ -19,12 +23,26 @@ export async function exportTables(sql: Sql, target: string): Promise<readonly s
     }
     await sql.run("DETACH exported");
     return [target];
+  } catch (error) {
+    // It may not have come so far.
+    await sql.run("DETACH exported").catch(() => undefined);
+    for (const path of [target, `${target}.wal`]) rmSync(path, { force: true });
+    throw error;
   }
-  mkdirSync(target, { recursive: true });
+}
+
+async function exportParquet(sql: Sql, target: string, tables: readonly string[]): Promise<readonly string[]> {
+  const made = mkdirSync(target, { recursive: true });
   const paths = tables.map((table) => ({ table, path: join(target, `${table}.parquet`) }));
   const known = paths.find(({ path }) => existsSync(path));
   if (known) throw new Error(`${known.path} exists. Name a folder without it.`);
-  for (const { table, path } of paths)
-    await sql.run(`COPY (SELECT * FROM ${table}) TO ${literal(path)} (FORMAT parquet)`);
-  return paths.map(({ path }) => path);
+  try {
+    for (const { table, path } of paths)
+      await sql.run(`COPY (SELECT * FROM ${table}) TO ${literal(path)} (FORMAT parquet)`);
+    return paths.map(({ path }) => path);
+  } catch (error) {
+    for (const { path } of paths) rmSync(path, { force: true });
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
+    throw error;
+  }
 }

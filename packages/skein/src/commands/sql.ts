@@ -58,9 +58,9 @@ export async function sql(args: readonly string[]): Promise<number> {
       screen.note("Stopped.\n");
       return EXIT.cancelled;
     }
-    if (error instanceof SqlError) {
+    if (error instanceof SqlError || isOfDuckDb(error)) {
       screen.note(`${visible(error.message)}\n`);
-      return EXIT.failed;
+      return CANNOT_WRITE.test(error.message) ? EXIT.io : EXIT.failed;
     }
     if (error instanceof MissingError || (error instanceof Error && isDataNotFoundError(error))) {
       screen.note(`${visible(error.message)}\n`);
@@ -72,6 +72,14 @@ export async function sql(args: readonly string[]): Promise<number> {
     screen.note(`${visible(failure.message)}\n`);
     return failure.exitCode;
   }
+}
+
+/** What DuckDB says of a disk. */
+const CANNOT_WRITE = /: (No space left on device|Read-only file system|Permission denied|Disk quota exceeded)/;
+
+/** An error in DuckDB's own words, from work that is no statement of the caller. */
+function isOfDuckDb(error: unknown): error is Error {
+  return error instanceof Error && /^(\w+ )?\w+ Error: /.test(error.message);
 }
 
 type Values = ReturnType<typeof parsed>["values"];
@@ -227,7 +235,7 @@ async function exported(database: Sql, target: string | undefined, screen: Scree
     for (const path of await exportTables(database, target)) screen.out(`${visible(path)}\n`);
     return EXIT.completed;
   } catch (error) {
-    if (error instanceof SqlError || !(error instanceof Error)) throw error;
+    if (error instanceof SqlError || !(error instanceof Error) || "syscall" in error) throw error;
     screen.note(`${visible(error.message)}\n`);
     return EXIT.io;
   } finally {

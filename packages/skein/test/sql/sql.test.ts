@@ -192,6 +192,11 @@ describe("skein sql cache", () => {
       expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
       expect(existsSync(file)).toBe(false);
       expect(await skein(folder, "sql", "cache", "nothing")).toMatchObject({ code: 2 });
+      // What is in the way is said, and is nobody who builds.
+      mkdirSync(file.replace(/\.duckdb$/, ".lock"));
+      const blocked = await skein(folder, "sql", "cache", "build");
+      expect(blocked.code, blocked.err).not.toBe(0);
+      expect(blocked.err).toMatch(/^IO Error: [^\n]+\.lock[^\n]+\n$/);
     },
   );
 

@@ -83,7 +83,10 @@ export async function buildCopy(options: BuildCopyOptions): Promise<BuildCopyRes
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   if (building.has(place.lock)) return { outcome: "busy" };
   building.add(place.lock);
-  const lock = await locked(place.lock);
+  const lock = await locked(place.lock).catch((error: unknown) => {
+    building.delete(place.lock);
+    throw error;
+  });
   if (!lock) {
     building.delete(place.lock);
     return { outcome: "busy" };
@@ -339,8 +342,9 @@ async function locked(file: string): Promise<DuckDBInstance | undefined> {
     const instance = await DuckDBInstance.create(file);
     chmodSync(file, 0o600);
     return instance;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("Could not set lock")) return undefined;
+    throw error;
   }
 }
 

@@ -1,0 +1,27 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { exportTables } from "@skein/sql";
+import { expect, onTestFinished, test } from "vitest";
+import { folder, open, write } from "./sql.ts";
+
+test.each(["out.duckdb", "new/out"])(
+  "an export that is stopped leaves nothing (%s)",
+  { timeout: 120_000 },
+  async (name) => {
+    const root = folder();
+    const line = { type: "user", uuid: "u", message: { role: "user", content: "x".repeat(500) } };
+    write(
+      root,
+      "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl",
+      Array.from({ length: 60_000 }, () => line),
+    );
+    const sql = await open(root);
+    const target = join(folder(), name);
+    const stopping = setInterval(() => existsSync(target) && sql.interrupt(), 1);
+    onTestFinished(() => clearInterval(stopping));
+    await expect(exportTables(sql, target)).rejects.toThrow("INTERRUPT");
+    expect([target, `${target}.wal`].filter((path) => existsSync(path))).toEqual([]);
+    clearInterval(stopping);
+    expect((await exportTables(sql, target)).length).toBeGreaterThan(0);
+  },
+);
