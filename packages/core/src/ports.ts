@@ -7,6 +7,9 @@ export interface Timers {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
+/** Almost 25 days: timers of this platform take a longer time for none at all. */
+export const LONGEST_SLEEP = 2 ** 31 - 1;
+
 /** Where generated files are kept, as `{file_id}_{filename}`. */
 export interface FileStore {
   put(file: {

@@ -36,9 +36,9 @@ export interface Tool {
 }
 
 /** What a tool is given: as its zod schema says, or any object for a JSON Schema. */
-export type InputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : JsonObject;
+export type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
 
-export interface ToolOptions<Schema extends z.ZodType | JsonObject> {
+export interface ToolOptions<Schema extends z.core.$ZodType | JsonObject> {
   readonly name: string;
   readonly description: string;
   /** A zod schema, or a JSON Schema as it is. */
@@ -53,13 +53,30 @@ export interface ToolOptions<Schema extends z.ZodType | JsonObject> {
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
+const OPTIONS: readonly string[] = [
+  "name",
+  "description",
+  "input",
+  "executor",
+  "policy",
+  "timeoutMs",
+  "needsApproval",
+  "run",
+  "subagent",
+] satisfies (keyof ToolOptions<JsonObject>)[];
+
 /** Makes a tool from a function and the schema of its input. */
-export function defineTool<Schema extends z.ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
+export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
   const { name, description, executor = "backend", policy = "once", timeoutMs = null, needsApproval = false } = options;
   if (!NAME.test(name))
     throw new KnownError("invalid", `"${name}" is no name for a tool: it has 1 to 128 letters, digits, _ or -.`);
-  if (executor === "backend" && !options.run)
+  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
+  if (unknown !== undefined)
+    throw new KnownError("invalid", `The tool "${name}" has no option "${unknown}". It has ${OPTIONS.join(", ")}.`);
+  if (executor === "backend" && typeof options.run !== "function")
     throw new KnownError("invalid", `The tool "${name}" needs a run function.`);
+  if (timeoutMs !== null && !(timeoutMs > 0))
+    throw new KnownError("invalid", `The timeoutMs of the tool "${name}" must be more than 0 milliseconds.`);
   const { inputSchema, parse } = inputOf(name, options.input);
   return {
     name,
@@ -85,17 +102,22 @@ function asks(rule: () => boolean): boolean {
   }
 }
 
-function inputOf(name: string, input: z.ZodType | JsonObject): Pick<Tool, "inputSchema" | "parse"> {
-  if (input instanceof z.ZodType) {
+function inputOf(name: string, input: z.core.$ZodType | JsonObject): Pick<Tool, "inputSchema" | "parse"> {
+  if (input instanceof z.core.$ZodType) {
     const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
     if (inputSchema.type !== "object")
       throw new KnownError(
         "invalid",
-        `The input of the tool "${name}" must be an object, and its schema says ${String(inputSchema.type)}.`,
+        `The input of the tool "${name}" must be one object. Put anything else into a field: z.object({ value: … }).`,
       );
     return { inputSchema, parse: (value) => parseInput(input, value) };
   }
-  if (typeof input !== "object" || input === null || input["type"] !== "object")
+  if (typeof input === "object" && Object.hasOwn(input ?? {}, "_def"))
+    throw new KnownError(
+      "invalid",
+      `The input of the tool "${name}" is a schema of zod 3. Use zod 4, or a JSON Schema.`,
+    );
+  if (typeof input !== "object" || input?.["type"] !== "object")
     throw new KnownError("invalid", `The input schema of the tool "${name}" is no JSON Schema of an object.`);
   const schema = fromJsonSchema(name, input);
   return { inputSchema: input, parse: (value) => parseInput(schema, value) };
@@ -115,8 +137,8 @@ function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
   }
 }
 
-function parseInput(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value);
+function parseInput(schema: z.core.$ZodType, value: unknown): unknown {
+  const result = z.safeParse(schema, value);
   if (result.success) return result.data;
   const problems = result.error.issues.map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
   throw new Error(`The input does not fit the tool's schema. ${problems.join(" ")}`);
@@ -130,10 +152,36 @@ export function resultContent(output: unknown): Content {
   if (typeof output === "string") return shortened(output);
   if (output === undefined || output === null) return "";
   if (typeof output === "bigint") return String(output);
-  if (output instanceof ArrayBuffer) return resultContent(new Uint8Array(output));
-  if (output instanceof Uint8Array) return `[The tool returned ${output.byteLength} bytes that are not text.]`;
+  if (output instanceof Error) return shortened(output.message);
+  if (output instanceof ArrayBuffer || ArrayBuffer.isView(output))
+    return `[The tool returned ${output.byteLength} bytes that are not text.]`;
   if (Array.isArray(output) && output.length > 0 && output.every(isBlock)) return sizedBlocks(output);
-  return shortened(JSON.stringify(output) ?? "");
+  return shortened(asJson(output));
+}
+
+/** As JSON, or a sentence about what JSON cannot hold: the tool has done its work, so this is no failure of it. */
+function asJson(output: unknown): string {
+  try {
+    const json = JSON.stringify(output, (_, value: unknown) => {
+      if (typeof value === "bigint") return String(value);
+      if (value instanceof Map) return [...value];
+      return value instanceof Set ? [...value] : value;
+    });
+    // A response, a stream: something without fields of its own, which would look like an empty object.
+    if (json !== undefined && (json !== "{}" || isPlain(output))) return json;
+    return `[The tool returned a ${kindOf(output)}, which is not text. Return its text, or an object of plain values.]`;
+  } catch (error) {
+    return `[The tool returned something that cannot be shown as JSON: ${(error as Error).message.split("\n")[0]}]`;
+  }
+}
+
+function isPlain(value: unknown): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === "object" ? (value?.constructor?.name ?? "object") : typeof value;
 }
 
 function isBlock(value: unknown): value is ContentBlock {

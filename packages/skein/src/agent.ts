@@ -27,7 +27,7 @@ import { readConfig } from "./config.ts";
 import { type Watched, openAwaits } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
-import { modelFrom } from "./model-from.ts";
+import { checkModelAddress, modelFrom } from "./model-from.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { type AgentResult, runOutcome } from "./result.ts";
@@ -129,7 +129,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
   const registered = registration(options);
   const all = [registered, ...(options.subagents ?? []).flatMap((agent) => parts.get(agent) ?? [])];
   let opening: Promise<Opened> | undefined;
-  const opened = (): Promise<Opened> => (opening ??= open(options, all));
+  const opened = (): Promise<Opened> =>
+    (opening ??= open(options, all).catch((error: unknown) => {
+      // A database that is away now may be there for the next run.
+      opening = undefined;
+      throw error;
+    }));
 
   async function begin(prompt: Content, run: RunOptions): Promise<Watched> {
     refuseUnknown(run, RUN_OPTIONS, "A run");
@@ -263,6 +268,7 @@ function registration(options: AgentOptions): RegisteredAgent {
   } = options;
   const { tool_schemas: _t, ...known } = NewAgentConfig.shape;
   refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
+  checkParts(options);
   const all = [...tools, ...subagents.map(asTool)];
   const byName = new Map(all.map((tool) => [tool.name, tool]));
   if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
@@ -286,6 +292,24 @@ function registration(options: AgentOptions): RegisteredAgent {
   return { agent, tools: byName, validate, memory };
 }
 
+/** What types would refuse, for whoever writes without them: a mistake here would show up far away. */
+function checkParts({ tools = [], subagents = [], validate, store }: AgentOptions): void {
+  const refuse = (sentence: string): never => {
+    throw new KnownError("invalid", sentence);
+  };
+  for (const [name, list] of Object.entries({ tools, subagents })) {
+    if ((list as unknown) instanceof Promise) refuse(`"${name}" is a promise. Write ${name}: await …`);
+    if (!Array.isArray(list)) refuse(`"${name}" must be a list.`);
+  }
+  const noTool = tools.findIndex((tool) => typeof tool?.parse !== "function" || typeof tool.run !== "function");
+  if (noTool !== -1) refuse(`tools[${noTool}] is no tool. Make it with defineTool.`);
+  const noAgent = subagents.findIndex((agent) => !parts.has(agent));
+  if (noAgent !== -1) refuse(`subagents[${noAgent}] is no agent. Make it with createAgent.`);
+  if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
+  if (store !== undefined && typeof store !== "string" && typeof store?.append !== "function")
+    refuse('"store" must be an address like sqlite:FILE, or an open store.');
+}
+
 /** An agent as a tool of another: its own session, and an await of the caller's. */
 function asTool(agent: Agent): Tool {
   const description = parts.get(agent)?.[0]?.agent.config.description;
@@ -305,12 +329,14 @@ async function folderOfFiles(folder: string): Promise<FileStore> {
 
 async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): Promise<Opened> {
   const config = readConfig();
+  const address = options.baseUrl ?? config.anthropicBaseUrl;
+  checkModelAddress(address);
   // The store first: it is what may fail, and nothing else is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const store = typeof given === "string" ? await openStore(given) : given;
   const { model, close: closeModel } = await modelFrom({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
-    anthropicBaseUrl: options.baseUrl ?? config.anthropicBaseUrl,
+    anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
   });
   const files = typeof options.files === "string" ? await folderOfFiles(options.files) : options.files;

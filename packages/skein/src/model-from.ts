@@ -1,5 +1,6 @@
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import type { Model } from "@skein/core";
+import { KnownError } from "@skein/protocol";
 import type { Config } from "./config.ts";
 
 /** A model, and how to say which one it is. */
@@ -39,4 +40,10 @@ export async function modelFrom(
     api: { apiKey: "simulated", baseUrl: simulator.url },
     close: () => simulator.close(),
   };
+}
+
+/** Refuses what is no address, before anything is opened. */
+export function checkModelAddress(baseUrl: string | undefined): void {
+  if (baseUrl === undefined || /^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) return;
+  throw new KnownError("invalid", "The model's address (baseUrl, ANTHROPIC_BASE_URL) is no http or https address.");
 }

@@ -19,7 +19,9 @@ export async function openStore(url: string): Promise<Store> {
     case "postgres":
     case "postgresql": {
       const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
-      return createPostgresStore({ url });
+      return createPostgresStore({ url }).catch((error: unknown) => {
+        throw refusal(error) ?? error;
+      });
     }
     default:
       throw new KnownError(
@@ -27,6 +29,13 @@ export async function openStore(url: string): Promise<Store> {
         `"${url}" is no store. Expected memory:, sqlite:FILE, file:FOLDER or postgres://USER@HOST/DATABASE.`,
       );
   }
+}
+
+/** What PostgreSQL says to an address with a wrong name, password or database, or to somebody who may not make tables. */
+function refusal(error: unknown): KnownError | undefined {
+  const { code = "", message } = error as { code?: string; message: string };
+  if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;
+  return new KnownError("store_unavailable", `PostgreSQL does not let us in: ${message}.`, { cause: error });
 }
 
 /** What an address says: which driver, and where. `file:///a/b` and `file:a/b` mean the same place. */

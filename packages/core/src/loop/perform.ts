@@ -1,7 +1,7 @@
 import { type Fact, type Failure, type Ids, textOf } from "@skein/protocol";
 import type { Live } from "../live.ts";
 import type { Model } from "../model.ts";
-import type { FileStore, MemoryStore, Subagents, Timers } from "../ports.ts";
+import { type FileStore, LONGEST_SLEEP, type MemoryStore, type Subagents, type Timers } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import type { Tool } from "../tool.ts";
 import { compact } from "./compaction.ts";
@@ -119,7 +119,7 @@ export async function perform(
       return problem === undefined ? [validated] : [validated, correction(problem, deps.ids)];
     }
     case "wait":
-      await deps.timers.sleep(Math.max(0, effect.until - deps.now()), signal);
+      await deps.timers.sleep(Math.min(Math.max(0, effect.until - deps.now()), LONGEST_SLEEP), signal);
       return [];
   }
 }

@@ -1,5 +1,5 @@
 import type { Content, Fact } from "@skein/protocol";
-import type { Subagents, Timers } from "../ports.ts";
+import { LONGEST_SLEEP, type Subagents, type Timers } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import { type Tool, resultContent } from "../tool.ts";
 import { leftToSpend } from "./decide-step.ts";
@@ -105,12 +105,12 @@ async function outcomeOf(
 }
 
 async function timeout(tool: Tool, timers: Timers, stop: AbortController): Promise<never> {
-  await timers.sleep(tool.timeoutMs ?? 0, stop.signal);
+  await timers.sleep(Math.min(tool.timeoutMs ?? 0, LONGEST_SLEEP), stop.signal);
   throw new Error(`The tool "${tool.name}" did not answer within ${tool.timeoutMs} ms.`);
 }
 
 /** What the model is told about a failure: the sentence, never a stack. */
 export function problemOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return resultContent(message || "The tool failed without saying why.") as string;
+  const said = resultContent(error);
+  return typeof said === "string" && said !== "" ? said : "The tool failed without saying why.";
 }

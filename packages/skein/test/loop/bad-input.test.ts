@@ -3,8 +3,11 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "@skein/protocol";
 import { type AgentOptions, type RunOptions, createAgent, defineTool } from "skein";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import * as mini from "zod/mini";
+import { z as z3 } from "zod/v3";
+import { createDatabase } from "../../../../scripts/postgres.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable } from "./world.ts";
 
@@ -13,10 +16,36 @@ test.each([
   ["null", null, /no JSON Schema/],
   ["a list", [], /no JSON Schema/],
   ["a schema of a string", { type: "string" }, /object/],
-  ["a zod schema of a string", z.string(), /must be an object/],
+  ["a zod schema of a string", z.string(), /must be one object/],
+  ["a zod schema of one thing or another", z.union([z.object({}), z.object({})]), /must be one object.*z\.object/],
+  ["a schema of zod 3", z3.object({}), /zod 3\. Use zod 4/],
   ["a type that there is not", { type: "object", properties: { a: { type: "strnig" } } }, /schema of the tool "odd"/i],
 ])("a schema that is no schema (%s) is refused when the tool is made", (_, input, sentence) => {
   const make = () => defineTool({ name: "odd", description: "", input: input as JsonObject, run: () => 1 });
+  expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
+});
+
+test("a schema of zod's small form works like any other", async () => {
+  const input = mini.object({ city: mini.string() });
+  const tool = defineTool({ name: "weather", description: "", input, run: ({ city }) => `sunny in ${city}` });
+  expect(tool.inputSchema).toMatchObject({ type: "object", properties: { city: { type: "string" } } });
+  const { agent } = await simulatedAgent({ tools: [tool] });
+  const call = { name: "weather", input: { city: "Rome" } };
+  const wrong = { name: "weather", input: { city: 5 } };
+  const steps = [{ tools: [call] }, { text: "$LAST" }];
+  expect((await agent.run(scripted("mini", steps))).finalAnswer).toBe("sunny in Rome");
+  const { finalAnswer } = await agent.run(scripted("mini wrong", [{ tools: [wrong] }, { text: "$LAST" }]));
+  expect(finalAnswer).toContain("does not fit");
+});
+
+test.each([
+  ["an option that there is not", { repeatable: true }, /no option "repeatable"\. It has name, .*policy/],
+  ["no time at all", { timeoutMs: 0 }, /timeoutMs/],
+  ["a time that is none", { timeoutMs: Number.NaN }, /timeoutMs/],
+  ["something else than a function", { run: "ls" }, /needs a run function/],
+])("a tool with %s is refused when it is made", (_, options, sentence) => {
+  const make = () =>
+    defineTool({ name: "odd", description: "", input: z.object({}), run: () => 1, ...(options as {}) });
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
 });
 
@@ -35,9 +64,40 @@ test.each([
   ["schemas of tools instead of tools", { tool_schemas: [] }, /no option "tool_schemas"/],
   ["a beta that would be two headers", { beta_headers: ["a\r\nx: y"] }, /beta_headers\.0/],
   ["a delay of centuries", { base_delay: 1e300 }, /base_delay/],
+  ["tools that are still a promise", { tools: Promise.resolve([]) }, /"tools" is a promise\. Write tools: await/],
+  ["one tool instead of a list", { tools: { name: "x" } }, /"tools" must be a list/],
+  ["a tool as the API has it", { tools: [{ name: "x", input_schema: {} }] }, /tools\[0\] is no tool.*defineTool/],
+  ["options as a subagent", { subagents: [{ name: "x" }] }, /subagents\[0\] is no agent.*createAgent/],
+  ["a check that is no function", { validate: "json" }, /"validate" must be a function/],
+  ["a store that is none", { store: 5 }, /"store" must be an address/],
 ])("an agent with %s is refused when it is made", (_, options, sentence) => {
   const make = () => createAgent(options as AgentOptions);
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
+});
+
+test.each([
+  ["an address of the model that is none", { baseUrl: "nonsense" }, "invalid", /http or https/],
+  ["a store that there is not", { store: "mysql://x" }, "invalid", /no store/],
+])("%s is said when the agent is used", async (_, options, code, sentence) => {
+  const agent = createAgent({ apiKey: "test", ...options });
+  onTestFinished(() => agent.close());
+  await expect(agent.run("Hello")).rejects.toMatchObject({ code, message: expect.stringMatching(sentence) });
+});
+
+test("a database that does not let us in is said to, and one that is there later is used", async () => {
+  const { url, template } = inject("postgres");
+  const name = `late_${process.pid}_${Date.now()}`;
+  const place = new URL(url);
+  place.pathname = `/${name}`;
+  const { agent } = await simulatedAgent({ store: place.href });
+  await expect(agent.run("Hello")).rejects.toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringContaining("does not exist"),
+  });
+  const database = await createDatabase(url, { name, template });
+  expect(await agent.run("How much is 2+2?")).toMatchObject({ error: null });
+  await agent.close();
+  await database.drop();
 });
 
 test("a run with an option that there is not is refused, and not begun as something else", async () => {
