@@ -16,7 +16,7 @@ export const TABLE_DOCS: Readonly<Record<string, string>> = {
   "claude.file_versions": "The copies that Claude Code made of files before it edited them",
   "claude.branches": "Points where someone rewound and typed again",
   "claude.damage":
-    "Lines that are not one whole JSON object, and files that are not read; what is whole in them is in the tables",
+    "Lines that are not one whole JSON object or too long, and files that are not read; what is whole in them is in the tables",
   "main.all_sessions": "Sessions of Claude Code and of the platform",
   "main.all_messages": "Messages of both",
   "main.all_usage": "Tokens and cost of both: a model call of Claude Code or a run of the platform, each once",

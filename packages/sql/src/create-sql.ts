@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
@@ -7,13 +7,14 @@ import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/h
 import { createCallerWork } from "./caller-work.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { createFileFinder } from "./find-files.ts";
+import { createMemory, isFull } from "./memory.ts";
 import { createPreparer, isMissingFile } from "./prepare-statement.ts";
 import { isLoadOfOriginal } from "./read-calls.ts";
 import { SqlError, failure } from "./sql-error.ts";
 import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
 import { beginStream } from "./stream-end.ts";
-import { BASE } from "./tables/schema.ts";
+import { START } from "./tables/schema.ts";
 import { createTranscripts } from "./transcripts.ts";
 import { type Column, type Row, columnsOf, hasAnswer, plainRow, rowsOf } from "./values.ts";
 
@@ -69,18 +70,19 @@ const ATTEMPTS = 3;
 
 export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
-  const emptyFile = join(folder, "empty.jsonl");
-  writeFileSync(emptyFile, "");
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: options.memoryLimit ?? `${MEGABYTES}MB`,
     temp_directory: join(folder, "spill"),
+    // What was let go is given back to the system soon.
+    allocator_flush_threshold: "8MB",
+    allocator_bulk_deallocation_flush_threshold: "16MB",
     // Extensions would be fetched from the network in the middle of a statement.
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
   });
   const connection = await instance.connect();
-  const base = connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
+  const base = connection.run(START);
   const cacheFolder = options.cacheFolder ?? null;
   const library: LibraryConfig = {
     ...(options.roots === undefined ? {} : { dataPath: options.roots }),
@@ -94,16 +96,17 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // What cannot be found is said to who asks.
   }
   await base;
+  const memory = createMemory(connection, options.memoryLimit === undefined ? MEGABYTES : undefined);
   const transcripts = createTranscripts({
     connection,
     find,
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
     copy: cacheFolder === null ? null : placeOfCopy(join(cacheFolder, "sql"), library),
-    emptyFile,
-    ...(options.memoryLimit === undefined && { megabytes: MEGABYTES }),
+    folder,
+    memory,
   });
 
-  const caller = createCallerWork(connection, options.memoryLimit === undefined ? MEGABYTES : undefined);
+  const caller = createCallerWork(connection, memory);
   let opened: Promise<Store | undefined> | undefined;
   const openStore = async (): Promise<Store | undefined> => {
     const { store } = options;
@@ -142,19 +145,23 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
    */
   async function runSteady(given: string): Promise<SqlResult> {
     await caller.begin();
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; ;) {
       const { sql, prepared, isQuestion } = await prepare(given);
-      const repeats = isQuestion && attempt < ATTEMPTS;
+      const hasChanged = async (): Promise<boolean> => {
+        const repeats = isQuestion && attempt < ATTEMPTS && (await refresh());
+        if (repeats) attempt += 1;
+        return repeats;
+      };
       const reader = await caller
         .run(sql, () => prepared.runAndReadAll())
         .catch(async (error: unknown): Promise<undefined> => {
-          const isBad = !transcripts.isCounted() && isBadLine(error);
-          if (isBad) await transcripts.count();
-          // Room is given last: whoever looks at the files sets the usual limit again.
-          if (repeats && (isBad || (await refresh()) || (await caller.gotRoom(error)))) return;
+          // Lines that are too long are known once they were counted; only then more memory may help.
+          const isNew = isQuestion && !transcripts.isCounted() && (isBadLine(error) || isFull(error));
+          if (isNew) await transcripts.count();
+          if (isNew || (await hasChanged()) || (await memory.gotRoom(error))) return;
           throw failure(sql, error);
         });
-      if (!reader || (repeats && transcripts.scannedBytes() > 0 && (await refresh()))) continue;
+      if (!reader || (transcripts.scannedBytes() > 0 && (await hasChanged()))) continue;
       return hasAnswer(reader) ? { columns: columnsOf(reader), rows: rowsOf(reader) } : { columns: [], rows: [] };
     }
   }
@@ -171,7 +178,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       .run(sql, () => prepared.stream())
       .catch(async (error: unknown) => {
         await transaction?.end();
-        if ((await caller.gotRoom(error)) || (isMissingFile(error) && (await refresh()))) return undefined;
+        if ((await memory.gotRoom(error)) || (isMissingFile(error) && (await refresh()))) return undefined;
         throw failure(sql, error);
       });
     if (!begun) return started(given, { again: true });

@@ -8,14 +8,8 @@ export interface DamagedLine {
   readonly values: readonly object[];
 }
 
-/** A line to which nothing has happened. */
-const WHOLE = { kind: "", message: "" };
-
-/**
- * The lines that DuckDB cannot read, numbered as DuckDB numbers them: blank ones do not count. With `all` also the others, whose
- * kind is empty.
- */
-export function damagedLines(path: string, { all }: { readonly all: boolean }): readonly DamagedLine[] {
+/** The lines that DuckDB cannot read, numbered as DuckDB numbers them: blank ones do not count. */
+export function damagedLines(path: string): readonly DamagedLine[] {
   const found: DamagedLine[] = [];
   let number = 0;
   let last = 0;
@@ -36,7 +30,6 @@ export function damagedLines(path: string, { all }: { readonly all: boolean }): 
     line: ({ line, value }) => {
       at(line);
       if (!damage && hasHalfPair(value)) damage = { kind: "half-surrogate", message: "half of a surrogate pair" };
-      if (!damage && all) damage = WHOLE;
       if (damage) values.push(value);
     },
     damage: ({ line, kind, message }) => {

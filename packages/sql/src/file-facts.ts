@@ -22,9 +22,9 @@ export interface FileHead {
 export interface RowCount {
   readonly rows: number;
   readonly isDamaged: boolean;
-  /** It has a line that is too long for DuckDB's buffers, so that it is left to the history library: it has no rows here. */
+  /** It has lines that are too long for DuckDB and is read with their texts cut. */
   readonly isLong: boolean;
-  /** Bytes of its longest line, or as many as the reader must expect if it cannot read every line. */
+  /** Bytes of its longest line that can be read. */
   readonly longest: number;
 }
 
@@ -58,7 +58,7 @@ function firstText(text: string, key: string): string | null {
 }
 
 /** Raised when what is kept of a file changes. */
-const VERSION = 2;
+const VERSION = 3;
 
 export interface FactsCache {
   get(path: string): FileFacts | undefined;

@@ -22,7 +22,7 @@ export interface PreparerDeps {
 }
 
 /** A statement that is ready. */
-export interface Prepared {
+interface Prepared {
   /** As the caller wrote it. */
   readonly given: string;
   readonly sql: string;
@@ -88,7 +88,9 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
     const hasOthers = await loadOthers(sql, calls);
     await transcripts.number(false);
     await transcripts.restrict(null);
-    const plan = transcripts.scannedBytes() > 0 || /lines/i.test(sql) ? await planOf(connection, sql) : "";
+    const isOfLines = /lines/i.test(sql);
+    if (isOfLines) await transcripts.showLines();
+    const plan = transcripts.scannedBytes() > 0 || isOfLines ? await planOf(connection, sql) : "";
     // A statement without a plan may read anything.
     const isNumbered = plan === undefined || LINES.test(plan);
     if (isNumbered || /damage/.test(plan ?? "")) await transcripts.count();

@@ -2,19 +2,22 @@
  * Makes the tables agree with the files: what the copy has of a file that has not changed comes from there, everything
  * else is scanned in place.
  */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { FileBranch } from "@skein/history";
 import type { DataFile } from "@skein/history/discover";
 import type { CopyPlace } from "./copy/copy-place.ts";
 import { COPY, type CopiedFile, createCopyReader } from "./copy/read-copy.ts";
+import { countRows } from "./count-rows.ts";
 import { type FileHead, type RowCount, headOf, isSame, openFactsCache } from "./file-facts.ts";
 import type { FoundFiles } from "./find-files.ts";
 import { loadRows } from "./load-rows.ts";
-import { MORE_ROOM, isFull } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import { literals, plainPath } from "./quote.ts";
+import { createShortFiles } from "./short-files.ts";
 import { READ_PIECES, pieceViews } from "./tables/pieces.ts";
-import { COUNT_ROWS } from "./tables/scan.ts";
+import { MOST_LINE_BYTES } from "./tables/scan.ts";
 import { scanSql } from "./tables/schema.ts";
 
 export interface TranscriptsDeps {
@@ -25,10 +28,9 @@ export interface TranscriptsDeps {
   readonly cacheFolder: string | null;
   /** The cached copy, if one is to be used. */
   readonly copy: CopyPlace | null;
-  /** An empty file: a reader of no files at all is an error. */
-  readonly emptyFile: string;
-  /** How many megabytes DuckDB may have; very long lines need more. Undefined: somebody else said it. */
-  readonly megabytes?: number;
+  /** Where files of one's own can be written. */
+  readonly folder: string;
+  readonly memory: Memory;
 }
 
 export interface Transcripts {
@@ -42,20 +44,14 @@ export interface Transcripts {
   number(numbered: boolean): Promise<void>;
   /** Reads the branches of the files that are scanned. */
   readBranches(): Promise<void>;
+  /** Shows the lines themselves, which are in no copy. */
+  showLines(): Promise<void>;
   /** Only these of the scanned files are read, until the next refresh; null reads all. */
   restrict(places: ReadonlySet<number> | null): Promise<void>;
   /** The files that are scanned, in bytes. */
   scannedBytes(): number;
   known(): readonly KnownFile[];
 }
-
-/** Smaller buffers only make the reader slower; larger ones are taken for each scan and thread, twice. */
-const LEAST_LINE_BYTES = 4 * 2 ** 20;
-const MOST_LINE_BYTES = 32 * 2 ** 20;
-
-const USUAL_LINE_BYTES = 8 * 2 ** 20;
-/** Where the history library gives up. */
-const LONGEST_LINE_BYTES = 256 * 2 ** 20;
 
 const FILE_COLUMNS = {
   file_id: "BIGINT",
@@ -84,13 +80,17 @@ export interface KnownFile {
 }
 
 export function createTranscripts(deps: TranscriptsDeps): Transcripts {
-  const { connection, emptyFile } = deps;
+  const { connection, folder } = deps;
+  const shortFiles = createShortFiles(folder, MOST_LINE_BYTES);
+  const emptyFile = join(folder, "empty.jsonl");
+  writeFileSync(emptyFile, "");
   const cache = openFactsCache(deps.cacheFolder);
   const reader = createCopyReader(connection, deps.copy);
   let shown: string | undefined;
   let known: readonly KnownFile[] = [];
   let skipped: readonly { file: string; kind: string; message: string }[] = [];
   let areBranchesRead = false;
+  let areLinesShown = false;
   let wanted: ReadonlySet<number> | null = null;
   /** Whether the views of the scan number lines; undefined while there are none. */
   let form: boolean | undefined;
@@ -135,7 +135,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     async count() {
       const fresh = known.filter(({ count }) => !count).map(({ file }) => file);
       if (fresh.length === 0) return;
-      const counts = await countRows(deps, fresh);
+      const counts = await countRows({ ...deps, shortFiles }, fresh);
       known = known.map((each) => ({ ...each, count: each.count ?? counts.get(each.file) }));
       for (const { file, head, count } of known)
         if (count && counts.has(file)) {
@@ -154,10 +154,16 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
       const { branchesOf } = await import("@skein/history");
       await load(
         "branch",
-        scanned().flatMap(({ file }, place) =>
-          file.kind === "session" ? branchRows(place, branchesOf(file.path, new Date(file.mtimeMs))) : [],
-        ),
+        scanned().flatMap((each, place) => {
+          const { file } = each;
+          return file.kind === "session" ? branchRows(place, branchesOf(pathOf(each), new Date(file.mtimeMs))) : [];
+        }),
       );
+    },
+    async showLines() {
+      if (areLinesShown) return;
+      areLinesShown = true;
+      await showAllFiles();
     },
     async restrict(places) {
       if (places === wanted) return;
@@ -187,24 +193,19 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     areBranchesRead = false;
     wanted = null;
     await showFiles();
-    const all =
-      known.length === 0 ? [emptyFile] : known.map(({ file, count }) => (count?.isLong ? emptyFile : file.path));
-    await connection.run(`SET VARIABLE skein_all_files = ${literals(all.map(plainPath))}`);
+    await showAllFiles();
     await connection.run(`SET VARIABLE skein_tolerant = ${known.every(({ count }) => count)}`);
-    await expectLines(
-      deps,
-      known.map(({ file, count }) => lineBytes(file, count)),
-    );
     const files = scanned();
     await loadRows(connection, "skein.skipped", { file: "VARCHAR", kind: "VARCHAR", message: "VARCHAR" }, skipped);
     // What few need is loaded by those who do: a question starts in a third of a second.
-    const { damagedLines } = files.some(({ count }) => count?.isDamaged === true || count?.isLong === true)
+    const { damagedLines } = files.some(({ count }) => count?.isDamaged)
       ? await import("./damaged-lines.ts")
       : { damagedLines: () => [] };
-    const damaged = files.flatMap(({ file, count }, place) =>
-      count?.isDamaged === true || count?.isLong === true
-        ? damagedLines(file.path, { all: count.isLong }).map((line) => ({ place, ...line }))
-        : [],
+    const damaged = files.flatMap((each, place) =>
+      each.count?.isDamaged === true ? damagedLines(pathOf(each)).map((line) => ({ place, ...line })) : [],
+    );
+    const long = files.flatMap(({ file, count }, place) =>
+      count?.isLong === true ? (shortFiles.of(file)?.damage ?? []).map((line) => ({ place, ...line })) : [],
     );
     await load(
       "mended",
@@ -212,18 +213,31 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     );
     await load(
       "damage",
-      damaged.flatMap(({ place, line, kind, message }) => (kind === "" ? [] : [{ place, line, kind, message }])),
+      [...damaged, ...long].map(({ place, line, kind, message }) => ({ place, line, kind, message })),
     );
     await load("branch", []);
   }
 
+  /** A reader of no files at all is an error. */
+  async function setPaths(variable: string, paths: readonly string[]): Promise<void> {
+    const list = paths.length === 0 ? [emptyFile] : paths;
+    await connection.run(`SET VARIABLE ${variable} = ${literals(list.map(plainPath))}`);
+  }
+
+  /** The file that DuckDB reads for a transcript. */
+  function pathOf({ file, count }: KnownFile): string {
+    return (count?.isLong === true ? shortFiles.of(file)?.path : undefined) ?? file.path;
+  }
+
+  async function showAllFiles(): Promise<void> {
+    const paths = areLinesShown ? known.map(pathOf) : [];
+    await setPaths("skein_all_files", paths);
+  }
+
   async function showFiles(): Promise<void> {
     // A file that is not wanted is read as an empty one, so that the others keep their places.
-    const paths = scanned().map(({ file, count }, at) =>
-      wanted?.has(at) === false || count?.isLong === true ? emptyFile : file.path,
-    );
-    const list = paths.length === 0 ? [emptyFile] : paths;
-    await connection.run(`SET VARIABLE skein_files = ${literals(list.map(plainPath))}`);
+    const paths = scanned().map((each, at) => (wanted?.has(at) === false ? emptyFile : pathOf(each)));
+    await setPaths("skein_files", paths);
     await loadRows(connection, "skein.files", FILE_COLUMNS, fileRows(known, wanted));
   }
 }
@@ -274,68 +288,6 @@ function branchRows(place: number, branches: readonly FileBranch[]): readonly Re
     first_at: firstAt,
     last_at: lastAt,
   }));
-}
-
-async function countRows(deps: TranscriptsDeps, files: readonly DataFile[]): Promise<ReadonlyMap<DataFile, RowCount>> {
-  for (const bytes of [LEAST_LINE_BYTES, MOST_LINE_BYTES]) {
-    const counts = await countWith(deps, files, bytes);
-    if (counts) return counts;
-  }
-  // Somewhere a line is longer than that: the files that can have it are tried one by one.
-  const counts = new Map<DataFile, RowCount>();
-  const rest = files.filter(({ size }) => size <= MOST_LINE_BYTES);
-  for (const some of [rest, ...files.filter((file) => !rest.includes(file)).map((file) => [file])]) {
-    const counted = await countWith(deps, some, MOST_LINE_BYTES);
-    for (const file of some) counts.set(file, counted?.get(file) ?? { ...NO_ROWS, isLong: true });
-  }
-  return counts;
-}
-
-const NO_ROWS: RowCount = { rows: 0, isDamaged: false, isLong: false, longest: 0 };
-
-function lineBytes(file: DataFile, count: RowCount | undefined): number {
-  return count?.isLong === true ? Math.min(file.size, LONGEST_LINE_BYTES) : (count?.longest ?? 0);
-}
-
-/** Undefined if a line has more bytes. */
-async function countWith(
-  deps: TranscriptsDeps,
-  files: readonly DataFile[],
-  bytes: number,
-): Promise<ReadonlyMap<DataFile, RowCount> | undefined> {
-  if (files.length === 0) return new Map();
-  const { connection, megabytes } = deps;
-  await connection.run(`SET VARIABLE skein_new_files = ${literals(files.map(({ path }) => plainPath(path)))}`);
-  await expectLines(deps, [bytes]);
-  const counts = new Map(files.map((file) => [file, NO_ROWS]));
-  try {
-    const reader = await connection.runAndReadAll(COUNT_ROWS).catch(async (error: unknown) => {
-      if (megabytes === undefined || !isFull(error)) throw error;
-      // Many long lines are held at once. The limit is set again before anything is asked.
-      await connection.run(`SET memory_limit = '${megabytes * MORE_ROOM}MB'`);
-      return connection.runAndReadAll(COUNT_ROWS);
-    });
-    for (const row of reader.getRows()) {
-      const [at = 0, rows = 0, longest = 0, bad = 0] = row.map(Number);
-      const file = files[at];
-      if (file) counts.set(file, { rows, isDamaged: bad > 0, isLong: false, longest: bad > 0 ? bytes : longest });
-    }
-    return counts;
-  } catch (error) {
-    if (error instanceof Error && error.message.includes("maximum_object_size")) return undefined;
-    throw error;
-  }
-}
-
-/** Makes room for lines of these sizes. One that DuckDB's reader does not see is still held in memory. */
-async function expectLines({ connection, megabytes }: TranscriptsDeps, sizes: readonly number[]): Promise<void> {
-  const longest = sizes.reduce((most, size) => Math.max(most, size), LEAST_LINE_BYTES);
-  // The byte order mark, the line feed and what else the reader looks at beyond the line.
-  const bytes = Math.min(MOST_LINE_BYTES, longest) + 1024;
-  await connection.run(`SET VARIABLE skein_line_bytes = ${bytes}`);
-  // A line is held several times while it is walked, and each scan has its buffers.
-  const more = longest > USUAL_LINE_BYTES ? Math.ceil((longest * 16) / 2 ** 20) : 0;
-  if (megabytes !== undefined) await connection.run(`SET memory_limit = '${megabytes + more}MB'`);
 }
 
 function reasonOf(error: unknown): string {

@@ -170,6 +170,7 @@ describe("damage", () => {
       "5 invalid-utf8",
       "6 glued",
       "7 not-an-object",
+      "9 too-long",
       "11 torn",
     ]);
     for (const table of [
@@ -186,7 +187,7 @@ describe("damage", () => {
   });
 
   test(
-    "a line that is longer than the reader's buffers is read all the same, and hides no other",
+    "a line that is too long is read with its texts cut, is damage, and hides no other",
     { timeout: 120_000 },
     async () => {
       const root = folder();
@@ -202,11 +203,14 @@ describe("damage", () => {
         "SELECT message_type AS t, line, strlen(content) AS n FROM claude_conversations ORDER BY file, line";
       expect(await ask(sql, question)).toEqual([
         { t: "one", line: 1, n: null },
-        { t: "long", line: 2, n: length },
+        { t: "long", line: 2, n: 2 ** 20 },
         { t: "two", line: 3, n: null },
         { t: "three", line: 1, n: null },
       ]);
-      expect(await ask(sql, "SELECT line, kind FROM claude.damage")).toEqual([{ line: 4, kind: "torn" }]);
+      expect(await ask(sql, "SELECT line, kind FROM claude.damage ORDER BY line")).toEqual([
+        { line: 2, kind: "too-long" },
+        { line: 4, kind: "torn" },
+      ]);
       expect(await ask(sql, "SELECT count(*) AS n FROM claude.lines")).toEqual([{ n: 4 }]);
     },
   );

@@ -15,7 +15,6 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -24,11 +23,11 @@ import { type DataFile, type LibraryConfig, discover } from "@skein/history/disc
 import { isSame } from "../file-facts.ts";
 import type { FoundFiles } from "../find-files.ts";
 import { appendRows } from "../load-rows.ts";
-import { isFull } from "../memory.ts";
+import { type Memory, createMemory, isFull } from "../memory.ts";
 import { literal, literals } from "../quote.ts";
 import { PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
 import { pricedRequests } from "../tables/requests.ts";
-import { BASE } from "../tables/schema.ts";
+import { START } from "../tables/schema.ts";
 import { type KnownFile, createTranscripts } from "../transcripts.ts";
 import { type CopyPlace, copyPlace } from "./copy-place.ts";
 import { type CopiedFile, readFiles } from "./read-copy.ts";
@@ -51,10 +50,9 @@ export type BuildCopyResult =
 
 /** What DuckDB may have while it builds. The process takes three times as much: packing is not counted. */
 const MEGABYTES = 100;
-/** The same for files with very long lines: DuckDB takes 2048 lines at once, or all there are, and holds each of them several times. */
-const MOST_MEGABYTES = 1500;
 /** Bytes of transcripts that are read at once. */
 const BATCH_BYTES = 8 * 2 ** 20;
+const MOST_BATCH_LINE_BYTES = 64 * 1024;
 /** A file that changed so shortly ago may change again without its time telling it. */
 const YOUNG_MS = 1000;
 /** A copy of which more than this part was thrown away is made anew: DuckDB does not give back the room. */
@@ -127,7 +125,8 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
   });
   try {
     const connection = await instance.connect();
-    await connection.run(`SET VARIABLE skein_tolerant = true; ${BASE}`);
+    const memory = createMemory(connection, MEGABYTES);
+    await connection.run(START);
     const now = Date.now();
     const files = discover(library).files.filter(({ mtimeMs }) => mtimeMs < now - YOUNG_MS);
     let known = options.afresh === true ? undefined : await cloned(connection, place.file, draft);
@@ -155,8 +154,8 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
       find,
       cacheFolder: null,
       copy: null,
-      emptyFile: emptyIn(work),
-      megabytes: MEGABYTES,
+      folder: work,
+      memory,
     });
     let last = [...copied.values()].reduce((least, each) => Math.min(least, each.place), 0);
     let left = 0;
@@ -167,7 +166,7 @@ async function build({ library, place, work, draft, options }: Work): Promise<Bu
       await transcripts.count();
       await transcripts.number(true);
       await transcripts.readBranches();
-      if (await hadRoom(connection, () => add(connection, last, transcripts.known()))) last -= batch.length;
+      if (await hadRoom(connection, memory, () => add(connection, last, transcripts.known()))) last -= batch.length;
       else left += batch.length;
     }
     const after = new Map(discover(library).files.map((file) => [file.path, file]));
@@ -240,10 +239,9 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
 }
 
 /** Files with very long lines get more room. Those for which that is not enough are left out, and read in place. */
-async function hadRoom(connection: DuckDBConnection, work: () => Promise<void>): Promise<boolean> {
-  for (const megabytes of [MEGABYTES, MOST_MEGABYTES]) {
-    // Refused while more than that is held; then these files have it too.
-    await connection.run(`SET memory_limit = '${megabytes}MB'`).catch(() => {});
+async function hadRoom(connection: DuckDBConnection, memory: Memory, work: () => Promise<void>): Promise<boolean> {
+  await memory.reset();
+  for (;;) {
     try {
       await work();
       return true;
@@ -251,15 +249,16 @@ async function hadRoom(connection: DuckDBConnection, work: () => Promise<void>):
       if (!isFull(error)) throw error;
       // There is none if it failed before it began.
       await connection.run("ROLLBACK").catch(() => {});
+      if (!(await memory.gotRoom(error))) return false;
     }
   }
-  return false;
 }
 
 /** Adds what is shown now. The first file gets the place below the last one. */
 async function add(connection: DuckDBConnection, last: number, known: readonly KnownFile[]): Promise<void> {
-  // Read once, for all pieces.
-  await connection.run("CREATE OR REPLACE TEMP TABLE batch AS SELECT * FROM scan.rows");
+  // Read once, for all pieces. Not where lines are long: a table gives 2048 of them at once, a file as many as its buffer holds.
+  const isBatch = known.every(({ count }) => (count?.longest ?? 0) <= MOST_BATCH_LINE_BYTES);
+  await connection.run(`CREATE OR REPLACE TEMP TABLE batch AS SELECT * FROM scan.rows ${isBatch ? "" : "LIMIT 0"}`);
   await connection.run("BEGIN");
   const inserted = async (piece: string, rows: string): Promise<void> => {
     await connection.run(
@@ -267,7 +266,7 @@ async function add(connection: DuckDBConnection, last: number, known: readonly K
     );
   };
   for (const [piece, query] of Object.entries(PIECES)) {
-    const rows = query.replaceAll("scan.rows", "batch");
+    const rows = isBatch ? query.replaceAll("scan.rows", "batch") : query;
     await inserted(piece, piece === "request" ? pricedRequests(rows) : rows);
   }
   for (const piece of Object.keys(READ_PIECES)) await inserted(piece, `SELECT * FROM scan.${piece}`);
@@ -352,10 +351,4 @@ async function locked(file: string): Promise<DuckDBInstance | undefined> {
 function removeDrafts({ folder, file }: CopyPlace): void {
   for (const name of readdirSync(folder))
     if (name.startsWith(`${basename(file)}.`) && name.includes(".draft")) rmSync(join(folder, name), { force: true });
-}
-
-function emptyIn(folder: string): string {
-  const path = join(folder, "empty.jsonl");
-  writeFileSync(path, "");
-  return path;
 }

@@ -6,11 +6,13 @@
  * surrogate pair or a byte that is not UTF-8, and of two records glued into one line it sees neither.
  */
 
-/**
- * Tolerant once the damage is known, strict before: one bad line would fail a tolerant query on nothing, and then a good
- * row in it would be missing. The default size of 16 MiB fails on lines that exist; each scan and thread takes twice
- * that size for its buffer, so it is what the longest line needs, and never over 256 MiB.
- */
+/** DuckDB's own limit. Its buffers have twice that, for each scan and thread; a file with longer lines is read with their texts cut. */
+export const MOST_LINE_BYTES = 16 * 2 ** 20;
+
+/** For the byte order mark, the line feed and what else the reader looks at beyond the line. */
+export const LINE_ROOM = `SET VARIABLE skein_line_bytes = ${MOST_LINE_BYTES + 1024};`;
+
+/** Tolerant once the damage is known, strict before: a tolerant reader does not tell that a line could not be read. */
 const READ =
   "format = 'newline_delimited', ignore_errors = getvariable('skein_tolerant'), maximum_object_size = getvariable('skein_line_bytes')";
 

@@ -1,0 +1,54 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DataFile } from "@skein/history/discover";
+import { type FileStamp, isSame } from "./file-facts.ts";
+import { longLines, writeShortened } from "./shorten-lines.ts";
+
+/** What is read instead of a transcript with lines that are too long. */
+interface ShortFile {
+  readonly path: string;
+  readonly damage: readonly { readonly line: number; readonly kind: string; readonly message: string }[];
+}
+
+export interface ShortFiles {
+  /** Undefined if it has no such lines. */
+  of(file: DataFile): ShortFile | undefined;
+}
+
+/** Made when they are first asked for, in a folder that somebody else removes. */
+export function createShortFiles(folder: string, most: number): ShortFiles {
+  const known = new Map<string, FileStamp & { readonly short: ShortFile | undefined }>();
+  let count = 0;
+
+  return {
+    of(file) {
+      if (file.size <= most) return undefined;
+      const last = known.get(file.path);
+      if (last && isSame(last, file)) return last.short;
+      if (last?.short) rmSync(last.short.path, { force: true });
+      const { size, mtimeMs, inode } = file;
+      const short = made(file.path);
+      known.set(file.path, { size, mtimeMs, inode, short });
+      return short;
+    },
+  };
+
+  function made(path: string): ShortFile | undefined {
+    try {
+      const lines = longLines(path, most);
+      if (lines.length === 0) return undefined;
+      count += 1;
+      const target = join(folder, `short-${count}.jsonl`);
+      writeShortened(path, target, { lines, most });
+      const damage = lines.map(({ line, start, end }) => ({
+        line,
+        kind: "too-long",
+        message: `the line has ${end - start} bytes: of its texts only the beginnings are here`,
+      }));
+      return { path: target, damage };
+    } catch {
+      // Gone or not ours to read: who reads it says so.
+      return undefined;
+    }
+  }
+}

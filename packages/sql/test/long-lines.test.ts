@@ -1,0 +1,75 @@
+import { utimesSync } from "node:fs";
+import { buildCopy, createSql } from "@skein/sql";
+import { expect, onTestFinished, test } from "vitest";
+import { ask, folder, write } from "./sql.ts";
+
+const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
+const MEGABYTE = 1_000_000;
+/** Of a line that is too long, this much of a text is kept. */
+const CUT = 2 ** 20;
+
+const SIZES = [...Array.from({ length: 10 }, () => MEGABYTE), 4 * MEGABYTE, 20 * MEGABYTE, 1000];
+/** Where the texts of 20 MB stand: three lines for each size. */
+const LONG = [34, 35, 36];
+
+/** For each size a prompt, a call and its result, with a text of so many bytes. */
+function lines(): readonly object[] {
+  return SIZES.flatMap((size, at) => {
+    const text = "ten-bytes,".repeat(size / 10);
+    const line = { timestamp: "2026-10-01T10:00:00.000Z", cwd: "/work" };
+    const usage = { input_tokens: 1, output_tokens: 2 };
+    const call = { type: "tool_use", id: `t${at}`, name: "Write", input: { text } };
+    const result = { type: "tool_result", tool_use_id: `t${at}`, content: text };
+    const answer = { id: `m${at}`, role: "assistant", model: "claude-opus-4-5", usage, content: [call] };
+    return [
+      { ...line, type: "user", uuid: `u${at}`, message: { role: "user", content: text } },
+      { ...line, type: "assistant", uuid: `a${at}`, requestId: `r${at}`, message: answer },
+      { ...line, type: "user", uuid: `r${at}`, message: { role: "user", content: [result] } },
+    ];
+  });
+}
+
+test("lines of 1, 4 and 20 MB fail no question and hide no row", { timeout: 240_000 }, async () => {
+  const root = folder();
+  const cache = folder();
+  const path = write(root, `projects/p/${SESSION}.jsonl`, lines());
+  const old = new Date(Date.now() - 60_000);
+  utimesSync(path, old, old);
+  const kept = SIZES.map((size) => (size > 16 * MEGABYTE ? CUT : size));
+  for (const cacheFolder of [null, cache]) {
+    if (cacheFolder !== null)
+      expect(await buildCopy({ roots: [root], cacheFolder, threads: 2 })).toMatchObject({ added: 1 });
+    const sql = await createSql({ roots: [root], threads: 2, cacheFolder });
+    onTestFinished(() => sql.close());
+    expect(
+      await ask(
+        sql,
+        "SELECT line, strlen(content) AS n FROM claude_conversations WHERE message_type = 'user' ORDER BY line",
+      ),
+    ).toEqual(
+      kept.flatMap((n, at) => [
+        { line: at * 3 + 1, n },
+        { line: at * 3 + 3, n },
+      ]),
+    );
+    expect(
+      await ask(
+        sql,
+        "SELECT strlen(text) AS text, strlen(human_prompt) AS prompt FROM claude.messages WHERE text IS NOT NULL ORDER BY line",
+      ),
+    ).toEqual(kept.map((n) => ({ text: n, prompt: n })));
+    expect(
+      await ask(
+        sql,
+        "SELECT strlen(input->>'text') AS input, strlen(result) AS result FROM claude.tool_calls ORDER BY line",
+      ),
+    ).toEqual(kept.map((n) => ({ input: n, result: n })));
+    expect(await ask(sql, "SELECT sum(output_tokens)::INTEGER AS n FROM claude.responses")).toEqual([{ n: 26 }]);
+    expect(await ask(sql, "SELECT count(*)::INTEGER AS n FROM claude.lines")).toEqual([{ n: 39 }]);
+    expect(await ask(sql, "SELECT line, kind FROM claude.damage ORDER BY line")).toEqual(
+      LONG.map((line) => ({ line, kind: "too-long" })),
+    );
+    await sql.run("CREATE TEMP TABLE everything AS SELECT * FROM claude_conversations");
+    expect(sql.scannedBytes() > 0).toBe(cacheFolder === null);
+  }
+});
