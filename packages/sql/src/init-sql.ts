@@ -6,15 +6,16 @@
  */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { literal } from "./quote.ts";
 import { CLAUDE_TABLES } from "./tables/claude-tables.ts";
 import { pieceViews } from "./tables/pieces.ts";
-import { READ_MACROS } from "./tables/read-macros.ts";
+import { isTranscript, READ_MACROS, textFiles } from "./tables/read-macros.ts";
 import { OBJECTS } from "./tables/scan.ts";
 import { BASE, scanSql } from "./tables/schema.ts";
 import { SEED_TABLES } from "./tables/seed-tables.ts";
 
-export async function initSql(root: string = join(homedir(), ".claude")): Promise<string> {
+export async function initSql(root: string = usualRoot()): Promise<string> {
   const { machineTags } = await import("@skein/history/format");
   const statements = [
     `SET VARIABLE skein_root = ${literal(resolve(root))};`,
@@ -31,6 +32,16 @@ export async function initSql(root: string = join(homedir(), ".claude")): Promis
     READ_MACROS,
   ];
   return `${HEADER}\n${statements.map((text) => text.trim()).join("\n\n")}\n`;
+}
+
+/** The first data directory that is looked at here; the usual one where there is none yet. */
+function usualRoot(): string {
+  try {
+    return existingRoots({})[0] ?? "";
+  } catch (error) {
+    if (error instanceof Error && isDataNotFoundError(error)) return join(homedir(), ".claude");
+    throw error;
+  }
 }
 
 /** Running the file again brings everything up to date. */
@@ -58,7 +69,8 @@ const HEADER = `-- Claude Code's data as tables, for the stock DuckDB shell:
 `;
 
 const FIND = `
-SET VARIABLE skein_files = (SELECT list(file ORDER BY file) FROM glob(getvariable('skein_root') || '/projects/**/*.jsonl'));
+SET VARIABLE skein_files = coalesce((SELECT list(file ORDER BY file) FROM glob(getvariable('skein_root') || '/projects/**/*.jsonl') WHERE ${isTranscript("file")}),
+  error('There is no transcript in ' || getvariable('skein_root') || '/projects. "skein sql init --root DIR" names another data directory.'));
 SET VARIABLE skein_all_files = getvariable('skein_files');
 SET VARIABLE skein_tolerant = true;
 SET VARIABLE skein_line_bytes = 67108864;`;
@@ -126,7 +138,7 @@ const lists = Object.entries(LISTS).map(
   ([name, pattern]) =>
     `SET VARIABLE skein_${name} = coalesce((SELECT list(file ORDER BY file) FROM glob(getvariable('skein_root') || '${pattern}')), ['/dev/null']);`,
 );
-const texts = (name: keyof typeof LISTS): string => `read_text(getvariable('skein_${name}'))`;
+const texts = (name: keyof typeof LISTS): string => textFiles(`getvariable('skein_${name}')`);
 
 const SMALL = `
 ${lists.join("\n")}
@@ -149,7 +161,7 @@ SELECT epoch_ms(TRY_CAST(json_extract_string(line, '$.timestamp') AS BIGINT)), j
 FROM (
   SELECT filename, unnest(lines) AS line, generate_subscripts(lines, 1) AS place
   FROM (SELECT filename, string_split(content, chr(10)) AS lines FROM ${texts("history")})
-) WHERE json_valid(line) AND json_type(line) = 'OBJECT';
+) WHERE json_valid(line) AND json_type(line) = 'OBJECT' AND json_type(line, '$.display') = 'VARCHAR';
 
 INSERT INTO skein.stats_cache
 SELECT TRY_CAST(json_extract_string(day, '$.date') AS DATE) AS date, sum(TRY_CAST(json_extract_string(day, '$.messageCount') AS INTEGER)),

@@ -115,6 +115,28 @@ test("the original's functions are macros there", { timeout: 120_000 }, async ()
   }
 });
 
+test("what is not UTF-8, no transcript or no entry does no harm there", { timeout: 120_000 }, async () => {
+  const root = writeRoot();
+  const bad = new Uint8Array([0xff, 0xfe]);
+  for (const name of ["plans/bad.md", "todos/a-agent-a.json", "tasks/list/2.json"]) write(root, name, bad);
+  write(root, `projects/p/${SESSION}/subagents/workflows/wf_1/journal.jsonl`, [{ type: "started" }]);
+  write(root, "history.jsonl", [{ display: 5 }, { display: "hello", pastedContents: {}, timestamp: 5, project: "/p" }]);
+  const connection = await stock(root);
+  const sql = await open(root);
+  for (const table of ["claude_conversations", "claude_plans", "claude_todos", "claude_history", "claude.sessions"]) {
+    const question = `SELECT count(*)::INTEGER AS n FROM ${table}`;
+    expect((await connection.runAndReadAll(question)).getRows(), table).toEqual((await sql.run(question))[0]?.rows);
+  }
+  const path = root.replaceAll("'", "''");
+  const read = `SELECT (SELECT count(*) FROM read_conversations('${path}') WHERE message_type = 'started') AS started,
+    (SELECT count(*) FROM read_plans('${path}')) AS plans, (SELECT count(*) FROM read_todos('${path}')) AS todos`;
+  expect((await connection.runAndReadAll(read)).getRows()).toEqual([[0n, 2n, 1n]]);
+});
+
+test("a directory without transcripts is told so", async () => {
+  await expect(stock(folder())).rejects.toThrow(/There is no transcript in .*skein sql init --root DIR/);
+});
+
 /** Numbers as text, JSON as its value: the plain API and ours write them differently. */
 function loose(value: Json | Value): Value {
   if (value === null) return null;

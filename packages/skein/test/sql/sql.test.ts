@@ -284,4 +284,8 @@ test("init prints what the stock shell can run", async () => {
   expect(code).toBe(0);
   expect(out).toContain("What differs here");
   expect(out).toContain("CREATE OR REPLACE VIEW main.claude_conversations");
+  const elsewhere = dataFolder();
+  const { child, ended } = start(dataFolder(), ["sql", "init"], { CLAUDE_CONFIG_DIR: elsewhere });
+  child.stdin?.end();
+  expect((await ended).out).toContain(`SET VARIABLE skein_root = '${elsewhere}'`);
 });

@@ -1,6 +1,14 @@
 /** The original extension's table functions as macros, for a DuckDB without Skein: its columns, in its words and types. */
 const READ = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 67108864, filename = true";
 
+/** Below the folder of a session only subagents have transcripts; a workflow has a journal there. */
+export const isTranscript = (file: string): string =>
+  `regexp_matches(${file}, '/projects/[^/]+/([^/]+|.*/agent-[^/]+)\\.jsonl$')`;
+
+/** Files as texts. `read_text` fails as a whole where one of them is not UTF-8; here that one has no content. */
+export const textFiles = (files: string): string =>
+  `(SELECT filename, TRY(decode(content)) AS content, size, last_modified FROM read_blob(${files}))`;
+
 const text = (json: string, path: string): string => `json_extract_string(${json}, '$.${path}')`;
 const number = (json: string, path: string): string => `TRY_CAST(${text(json, path)} AS BIGINT)`;
 
@@ -9,7 +17,7 @@ CREATE OR REPLACE MACRO read_conversations(path, source := 'claude') AS TABLE
 WITH lines AS (
   SELECT filename, row_number() OVER () AS n, json,
     split_part(filename, '/projects/', -1) AS rest, json_extract(json, '$.message') AS message
-  FROM read_ndjson_objects(path || '/projects/**/*.jsonl', ${READ})
+  FROM read_ndjson_objects(path || '/projects/**/*.jsonl', ${READ}) WHERE ${isTranscript("filename")}
 ), placed AS (
   SELECT *, n - min(n) OVER (PARTITION BY filename) + 1 AS line_number,
     first_value(${text("json", "cwd")} IGNORE NULLS) OVER (PARTITION BY filename ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS project
@@ -40,7 +48,7 @@ FROM tools;
 CREATE OR REPLACE MACRO read_plans(path, source := 'claude') AS TABLE
 SELECT 'claude' AS source, NULL::VARCHAR AS session_id, parse_filename(filename, true) AS plan_name,
   parse_filename(filename) AS file_name, filename AS file_path, content, size AS file_size
-FROM read_text(path || '/plans/*.md');
+FROM ${textFiles("path || '/plans/*.md'")};
 
 CREATE OR REPLACE MACRO read_todos(path, source := 'claude') AS TABLE
 SELECT 'claude' AS source, regexp_extract(parse_filename(filename, true), '^(.*)-agent-', 1) AS session_id,
@@ -48,7 +56,7 @@ SELECT 'claude' AS source, regexp_extract(parse_filename(filename, true), '^(.*)
   ${text("item", "content")} AS content, ${text("item", "status")} AS status, ${text("item", "activeForm")} AS active_form
 FROM (
   SELECT filename, unnest(json_extract(content::JSON, '$[*]')) AS item, generate_subscripts(json_extract(content::JSON, '$[*]'), 1) - 1 AS item_index
-  FROM read_text(path || '/todos/*.json') WHERE json_valid(content)
+  FROM ${textFiles("path || '/todos/*.json'")} WHERE json_valid(content)
 );
 
 CREATE OR REPLACE MACRO read_history(path, source := 'claude') AS TABLE
@@ -59,4 +67,4 @@ FROM (SELECT row_number() OVER () AS line_number, json FROM read_ndjson_objects(
 CREATE OR REPLACE MACRO read_stats(path, source := 'claude') AS TABLE
 SELECT 'claude' AS source, ${text("day", "date")} AS date, ${number("day", "messageCount")} AS message_count,
   ${number("day", "sessionCount")} AS session_count, ${number("day", "toolCallCount")} AS tool_call_count
-FROM (SELECT unnest(json_extract(content::JSON, '$.dailyActivity[*]')) AS day FROM read_text(path || '/stats-cache.json'));`;
+FROM (SELECT unnest(json_extract(content::JSON, '$.dailyActivity[*]')) AS day FROM ${textFiles("path || '/stats-cache.json'")});`;
