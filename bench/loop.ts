@@ -96,6 +96,7 @@ async function turns(
     first.push((heard ?? performance.now()) - started);
   }
   const trips = [...counts].filter(([verb]) => verb !== "renew").reduce((sum, [, n]) => sum + n, 0) / count;
+  const verbs = [...counts].map(([verb, n]) => `${verb} ${(n / count).toFixed(1)}`).join(", ");
   const commit = await bareCommit(name, await places.fresh(name));
   const overhead = median(ours) - median(bare);
   const limit = Math.min(15, 3 + 5 * commit);
@@ -129,7 +130,7 @@ async function turns(
       unit: "",
       goal: "≤ 6",
       passed: trips <= 6.05,
-      note: [...counts].map(([verb, n]) => `${verb} ${(n / count).toFixed(1)}`).join(", "),
+      note: verbs,
     },
     {
       what: "sessions/s at 32",
