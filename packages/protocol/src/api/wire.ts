@@ -202,6 +202,8 @@ export const ApiEvent = z.object({
 /** A run with the fields of seed 002's conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
+  /** Queued: its prompt waits for the run before it. Whether a running one waits for somebody, its session says. */
+  status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
   /** A conversation is a run, and has its id. */
   conversation_id: Uuid,
@@ -216,6 +218,8 @@ export const ApiRun = z.object({
 
 /** One run, with what was said in it. */
 export const ApiRunWithMessages = ApiRun.extend({
+  /** Null while it is queued. */
+  started_at: Instant.nullable(),
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 

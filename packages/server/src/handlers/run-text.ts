@@ -1,4 +1,4 @@
-import { type Live, type LiveFrame, type Sessions, formatStream, statusOf } from "@skein/core";
+import { type Live, type LiveFrame, type Sessions, createLiveOrder, formatStream, statusOf } from "@skein/core";
 import type { Event, Message } from "@skein/protocol";
 import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
 import { openSse } from "../sse.ts";
@@ -95,8 +95,9 @@ async function* runItems({ sessions, live, run }: RunItems, signal: AbortSignal)
     queue.push(item);
     wake();
   };
-  const unsubscribe = live.subscribe(run.sessionId, (frame) => frame.run_id === run.id && push(frame));
-  const reading = readRun({ sessions, run, push }, AbortSignal.any([signal, stop.signal])).finally(() => {
+  const order = createLiveOrder(push);
+  const unsubscribe = live.subscribe(run.sessionId, (frame) => frame.run_id === run.id && order.frame(frame));
+  const reading = readRun({ sessions, run, push: order.fact }, AbortSignal.any([signal, stop.signal])).finally(() => {
     over = true;
     wake();
   });

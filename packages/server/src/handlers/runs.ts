@@ -1,5 +1,14 @@
 import { fold, emptyState, requestOf } from "@skein/core";
-import { DIALECTS, type Event, type JsonObject, KnownError, type Run, actionData } from "@skein/protocol";
+import {
+  DIALECTS,
+  type Event,
+  type JsonObject,
+  KnownError,
+  NO_USAGE,
+  type Run,
+  actionData,
+  textOf,
+} from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 
@@ -14,7 +23,8 @@ export const runHandlers = {
     return { data: page.items.map(wire), next_cursor: cursorOf(page.cursor) };
   },
   async getRun({ params }, call) {
-    const run = await runIn(call, params);
+    const run = await startedRun(call, params);
+    if (!run) return queuedRun(call, params);
     const said = new Set<string>();
     for (const { event_type, data } of await eventsOf(call, run))
       if (event_type === "message.created" && data.run_id === run.id) said.add(data.message_id);
@@ -41,6 +51,7 @@ export const runHandlers = {
 function wire(run: Run) {
   return {
     ...run,
+    status: run.outcome ?? ("running" as const),
     conversation_id: run.id,
     run_id: run.id,
     agent_uuid: run.session_id,
@@ -50,10 +61,54 @@ function wire(run: Run) {
   };
 }
 
-export async function runIn(
-  call: Call,
-  params: { session_id: string; agent_id?: string | undefined; run_id: string },
-): Promise<Run> {
+interface RunParams {
+  readonly session_id: string;
+  readonly agent_id?: string | undefined;
+  readonly run_id: string;
+}
+
+export async function runIn(call: Call, params: RunParams): Promise<Run> {
+  return (await startedRun(call, params)) ?? noRun(params);
+}
+
+function noRun({ session_id, run_id }: RunParams): never {
+  throw new KnownError("not_found", `Session ${session_id} has no run ${run_id}.`);
+}
+
+/** A prompt that waits for its turn, as the run that it will be. */
+async function queuedRun(call: Call, params: RunParams) {
+  const { queue, runs } = await call.sessions.state(params.session_id);
+  const place = queue.findIndex(({ run_id }) => run_id === params.run_id);
+  const events = place === -1 ? [] : await call.sessions.events(params.session_id);
+  const accepted = events.find(
+    (event) => event.event_type === "prompt.accepted" && event.data.run_id === params.run_id,
+  );
+  if (accepted?.event_type !== "prompt.accepted") return noRun(params);
+  const { session_id, sequence, created_at, data } = accepted;
+  const run: Run = {
+    id: data.run_id,
+    session_id,
+    number: runs + place + 1,
+    started_at: created_at,
+    completed_at: null,
+    outcome: null,
+    stop_reason: null,
+    user_message: textOf(data.content),
+    final_response: null,
+    total_steps: 0,
+    usage: NO_USAGE,
+    cost: null,
+    cost_micros: 0,
+    unpriced_calls: 0,
+    models: [],
+    generated_files: [],
+    first_sequence: sequence,
+    last_sequence: null,
+  };
+  return { ...wire(run), status: "queued" as const, started_at: null, messages: [] };
+}
+
+async function startedRun(call: Call, params: RunParams): Promise<Run | undefined> {
   const { id } = await sessionIn(call, params);
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await call.sessions.runs(id, { limit: 200, ...(cursor !== undefined && { cursor }) });
@@ -61,7 +116,7 @@ export async function runIn(
     if (found) return found;
     cursor = page.cursor;
   }
-  throw new KnownError("not_found", `Session ${id} has no run ${params.run_id}.`);
+  return undefined;
 }
 
 async function eventsOf(call: Call, run: Run): Promise<readonly Event[]> {

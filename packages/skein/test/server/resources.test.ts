@@ -100,6 +100,34 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
   expect((await call("GET", `${path}/runs?limit=1`)).body["next_cursor"]).toEqual(expect.any(String));
 });
 
+test("a run that is still queued is there, and says so", async () => {
+  const { call } = await testServer();
+  const { path } = await session(call, { frontend_tools: [pick] });
+  const first = await say(
+    call,
+    path,
+    scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }, { text: "Blue." }]),
+  );
+  await settled(call, path, "activity", ["awaiting"]);
+  const second = await say(call, path, scripted("Two.", [{ text: "Second." }]));
+  const run = async (of: typeof first) => (await call("GET", `${path}/runs/${String(of.body["run_id"])}`)).body;
+  expect(await run(first)).toMatchObject({ status: "running", number: 1 });
+  expect(await run(second)).toMatchObject({
+    status: "queued",
+    number: 2,
+    started_at: null,
+    outcome: null,
+    user_message: expect.stringContaining("Two."),
+    messages: [],
+  });
+  await call("POST", `${path}/awaits/call_1`, { content: "blue" });
+  expect(await finished(call, path, String(second.body["run_id"]))).toMatchObject({
+    status: "completed",
+    number: 2,
+    started_at: expect.any(String),
+  });
+});
+
 test("a tool that the caller runs is an await: listed, answered, answered again, and never asked", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
