@@ -1,7 +1,7 @@
 /** `@skein/sql`: questions in SQL, over Claude Code's files and over the platform's sessions. */
 export { type BuildCopyOptions, type BuildCopyResult, buildCopy } from "./copy/build-copy.ts";
 export { createSql, type Sql, type SqlOptions, type SqlResult, type SqlStream } from "./create-sql.ts";
-export { EXAMPLES, type Example } from "./examples.ts";
+export { type Example, examples } from "./examples.ts";
 export { initSql } from "./init-sql.ts";
 export { exportTables } from "./export-tables.ts";
 export { copyStatus, type CopyStatus, removeCopy } from "./copy/copy-status.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { EXAMPLES, createSql, exportTables } from "@skein/sql";
+import { createSql, exportTables } from "@skein/sql";
 import { writeCorpus } from "@skein/history/testing";
 import { expect, test } from "vitest";
 import { ask, folder, open } from "./sql.ts";
@@ -18,12 +18,6 @@ test("every table and column has its documentation, and no documentation is abou
     expect(columns, name).not.toEqual([]);
     for (const column of columns) expect(column.about, `${name}.${column.name}`).not.toBe("");
   }
-});
-
-test.each(EXAMPLES)("$question", async ({ sql: statement }) => {
-  const root = folder();
-  writeCorpus({ folder: root, files: 6, bytes: 300_000 });
-  await expect(ask(await open(root), statement)).resolves.toBeInstanceOf(Array);
 });
 
 test("an export has the rows of every table, as Parquet and as a database, and writes over nothing", async () => {

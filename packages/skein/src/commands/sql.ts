@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
-import { EXAMPLES, type Sql, SqlError, createSql, exportTables, initSql } from "@skein/sql";
+import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
 import { readConfig } from "../config.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { type Screen, createScreen } from "../terminal/screen.ts";
@@ -107,8 +107,9 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     return EXIT.completed;
   }
   if (word === "examples" && name === undefined) {
-    const width = Math.max(...EXAMPLES.map((example) => example.name.length));
-    for (const { name: each, question } of EXAMPLES) screen.out(`${each.padEnd(width)}  ${question}\n`);
+    const known = examples();
+    const width = Math.max(...known.map((example) => example.name.length));
+    for (const { name: each, question } of known) screen.out(`${each.padEnd(width)}  ${question}\n`);
     return EXIT.completed;
   }
   const format = formatOf(values);
@@ -188,7 +189,7 @@ function statementOf(file: string | undefined, words: readonly string[]): string
   if (file !== undefined) return textOf(file);
   const [word = "", name, ...rest] = words;
   if (word === "examples") {
-    const example = EXAMPLES.find((known) => known.name === name);
+    const example = examples().find((known) => known.name === name);
     if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists them.`);
     return example.sql;
   }

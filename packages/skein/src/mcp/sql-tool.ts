@@ -20,7 +20,7 @@ export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
   const input = z.object({ sql: z.string().min(1).max(100_000).describe("One SELECT, in DuckDB's SQL") });
   return {
     name: "sql",
-    description: `Answers one SQL statement (DuckDB, read-only, at most ${LIMITS.timeMs / 1000} s) over past Claude Code sessions and the sessions of Skein, each row as JSON. "DESCRIBE claude.messages" shows the columns of a table. Sum tokens and cost over claude.responses or all_usage. Times are UTC.\n${tables.join("\n")}`,
+    description: `Answers one SQL statement (DuckDB, read-only, at most ${LIMITS.timeMs / 1000} s) over past Claude Code sessions and the sessions of Skein, each row as JSON. "DESCRIBE claude.messages" shows the columns of a table. Sum tokens and cost over claude.responses or all_usage. Put json ->> '$.key' into parentheses. Times are UTC.\n${tables.join("\n")}`,
     input,
     async call({ sql }) {
       const question = {
@@ -57,6 +57,6 @@ function answerText(lines: string, { rows, truncated }: { rows: number; truncate
     ...shown,
     isCut
       ? `(${shown.length} of ${all} rows. Ask for fewer or shorter ones: LIMIT, GROUP BY, left(text, 200).)`
-      : `(${rows} rows)`,
+      : `(${rows} ${rows === 1 ? "row" : "rows"})`,
   ].join("\n");
 }

@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
-import { EXAMPLES, type Sql, SqlError, splitStatements } from "@skein/sql";
+import { type Sql, SqlError, examples, splitStatements } from "@skein/sql";
 import { UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visible } from "../../terminal/visible.ts";
@@ -141,12 +141,12 @@ export async function ask(deps: PromptDeps): Promise<void> {
         times = !times;
         return;
       case ".examples": {
-        const example = EXAMPLES.find((each) => each.name === name);
+        const example = examples().find((each) => each.name === name);
         if (example) {
-          screen.out(`${example.sql};\n`);
+          screen.out(`${example.sql}\n`);
           return run(example.sql);
         }
-        for (const each of EXAMPLES) screen.out(`${each.name.padEnd(20)}  ${each.question}\n`);
+        for (const each of examples()) screen.out(`${each.name.padEnd(20)}  ${each.question}\n`);
         return;
       }
       default:
