@@ -129,12 +129,18 @@ export function createAgent(options: AgentOptions = {}): Agent {
   const registered = registration(options);
   const all = [registered, ...(options.subagents ?? []).flatMap((agent) => parts.get(agent) ?? [])];
   let opening: Promise<Opened> | undefined;
-  const opened = (): Promise<Opened> =>
+  const atRest = (): Promise<Opened> =>
     (opening ??= open(options, all).catch((error: unknown) => {
       // A database that is away now may be there for the next run.
       opening = undefined;
       throw error;
     }));
+
+  async function opened(): Promise<Opened> {
+    const open = await atRest();
+    open.host.start();
+    return open;
+  }
 
   async function begin(prompt: Content, run: RunOptions): Promise<Watched> {
     refuseUnknown(run, RUN_OPTIONS, "A run");
@@ -164,12 +170,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
     };
   }
 
-  /** What is under way in a session, to its last prompt. */
+  /** What is under way in a session, to its last prompt. Looked at before it goes on, so that nothing of it is missed. */
   async function takeUp(sessionId: string): Promise<Watched> {
-    const { host } = await opened();
+    const { host } = await atRest();
     const { queue, sequence } = await servedState(host, sessionId);
     const last = queue.at(-1);
     const runId = last?.run_id ?? (await lastRun(host, sessionId));
+    host.start();
     host.engine.wake(sessionId);
     return { host, sessionId, runId, messageId: last?.message_id, after: 0, shownAfter: sequence, stopsBehind: true };
   }
@@ -347,6 +354,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     agents,
     files,
     memoryNamed: memories.named,
+    startsLater: true,
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
   });
   return {

@@ -48,6 +48,8 @@ export interface HostOptions {
   readonly tenant?: string;
   readonly concurrency?: number;
   readonly leaseMs?: number;
+  /** Drive nothing before `start` is called: whoever wants to see all of it looks first. */
+  readonly startsLater?: boolean;
   readonly report?: (error: unknown) => void;
   /** Carries drafts and nudges to and from other machines on the same store. Whoever made it closes it. */
   readonly bus?: Bus | undefined;
@@ -72,6 +74,8 @@ export interface Host {
   readonly live: Live;
   readonly engine: Engine;
   register(agent: RegisteredAgent): void;
+  /** Begins to drive what is due. Saying it twice changes nothing. */
+  start(): void;
   /** Whether this process has what the agent of this name is made of. */
   knows(agentName: string): boolean;
   /** Stops driving; the store stays open. */
@@ -150,9 +154,15 @@ export function createHost(options: HostOptions): Host {
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
     report,
   });
-  engine.start();
   const stopping = new AbortController();
+  let started = false;
+  const start = (): void => {
+    if (!started) engine.start();
+    started = true;
+  };
+  if (!options.startsLater) start();
   return {
+    start,
     stopped: stopping.signal,
     store,
     sessions: createSessions({ store, tenant, now, ids, reserve: engine.reserve }),

@@ -5,7 +5,7 @@ import type { Agent } from "../agent.ts";
 import { cost, tokens } from "../terminal/amounts.ts";
 import { EXIT } from "../terminal/exit.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
+import { commandToGoOn, createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { asksFor, contentOf } from "../terminal/questions.ts";
 import {
   type Call,
@@ -64,6 +64,7 @@ async function converse(call: Call): Promise<number> {
     const open = conversation.waitsFor();
     if (open.length === 0) return EXIT.completed;
     call.screen.note(`\n${waitLines(call.screen, open, text(call.values, "store"))}`);
+    call.screen.note(`Then go on with it: ${commandToGoOn(call, "chat", conversation.sessionId() ?? "")}\n`);
     return EXIT.waits;
   } finally {
     input.close();
@@ -225,6 +226,7 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
   return {
     cancel,
     hear,
+    sessionId: (): string | undefined => sessionId,
     /** What is still to be answered, by whoever comes later. */
     waitsFor: (): readonly Await[] => waits,
     /** Goes on with a session, whatever it is doing, or waits for the first line. */

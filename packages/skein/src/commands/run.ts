@@ -5,7 +5,7 @@ import type { Agent, RunOptions } from "../agent.ts";
 import { EXIT, UsageError } from "../terminal/exit.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
+import { commandToGoOn, createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
 import type { Screen } from "../terminal/screen.ts";
 import {
   type Call,
@@ -79,7 +79,7 @@ async function runPrompt(call: Call): Promise<number> {
   } catch (error) {
     const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
     if (typeof left !== "string") throw error;
-    screen.note(`Stopped before its end. Go on with it: ${commandToGoOn(call, left)}\n`);
+    screen.note(`Stopped before its end. Go on with it: ${commandToGoOn(call, "run", left)}\n`);
     return EXIT.terminated;
   } finally {
     stopListening();
@@ -156,17 +156,11 @@ async function conclude(call: Call, agent: Agent, sessionId: string): Promise<nu
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, text(values, "store")));
-    screen.note(`Then go on with it: ${commandToGoOn(call, sessionId)}\n`);
+    screen.note(`Then go on with it: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;
   return result.error ? EXIT.failed : EXIT.completed;
-}
-
-function commandToGoOn({ values }: Call, sessionId: string): string {
-  const given = ["agent", "tools", "store"].filter((name) => text(values, name) !== undefined);
-  const options = given.map((name) => ` --${name} ${text(values, name)}`).join("");
-  return `skein run --session ${sessionId}${options}`;
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */

@@ -1,6 +1,7 @@
 import { type Await, type Draft, type Event, type FactData, type Run, blocksOf, isToolUse } from "@skein/protocol";
 import { cost, seconds, tokens } from "./amounts.ts";
 import type { Screen } from "./screen.ts";
+import { type Call, text as valueOf } from "./session-command.ts";
 import { brief, createVisible, visible, visibleLine } from "./visible.ts";
 
 /** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
@@ -158,4 +159,12 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
       return `${paint.yellow(`${what} ${callLine({ name, input })}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
     })
     .join("");
+}
+
+/** The command that goes on with a session as it was begun. */
+export function commandToGoOn({ values }: Call, command: "run" | "chat", sessionId: string): string {
+  const given = ["agent", "tools", "store"].filter((name) => valueOf(values, name) !== undefined);
+  return [`skein ${command} --session ${sessionId}`, ...given.map((name) => `--${name} ${valueOf(values, name)}`)].join(
+    " ",
+  );
 }
