@@ -261,6 +261,9 @@ test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }
   const chart = await skein(folder, "sql", "SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--plot");
   expect(chart.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
   expect(await skein(folder, "sql", "SELECT 'a' AS name", "--plot")).toMatchObject({ code: 2 });
+  const odd = "VALUES ('half', 0.5), ('none', NULL), ('much', 'inf'::DOUBLE), ('less', -0.25)";
+  const { out } = await skein(folder, "sql", `FROM (${odd}) t(name, n)`, "--plot");
+  expect(out).toMatch(/^n\nhalf +0\.5 {2}█+\nnone\nmuch {2}Infinity\nless +-0\.25 {2}░+\n$/);
 });
 
 test("an answer is written as Parquet, over nothing", { timeout: 120_000 }, async () => {

@@ -19,9 +19,17 @@ export function completions(tables: readonly Table[], statement: string): readon
   const lower = word.toLowerCase();
   const named = tables.filter(({ name }) => new RegExp(`\\b${name.replace(".", "\\.")}\\b`, "i").test(statement));
   const columns = (named.length > 0 ? named : tables).flatMap((table) => table.columns.map(({ name }) => name));
+  const prefix = aliasIn(tables, lower);
   const isUpper = /^[A-Z]+$/.test(word);
   const keywords = KEYWORDS.map((keyword) => (isUpper ? keyword : keyword.toLowerCase()));
-  const names = [...tables.map(({ name }) => name), ...columns, ...keywords];
+  const names =
+    prefix === "" ? [...tables.map(({ name }) => name), ...columns, ...keywords] : columns.map((name) => prefix + name);
   const found = names.filter((name) => name.toLowerCase().startsWith(lower) && name !== word);
   return [[...new Set(found)].toSorted(), word];
+}
+
+/** The name that a statement gives to a table: `m.` in `claude.messages m WHERE m.ti`. Empty if it is a schema, or none. */
+function aliasIn(tables: readonly Table[], word: string): string {
+  const prefix = /^\w+\./.exec(word)?.[0] ?? "";
+  return tables.some(({ name }) => name.startsWith(prefix)) ? "" : prefix;
 }

@@ -1,0 +1,22 @@
+import type { Table } from "@skein/sql";
+import { expect, test } from "vitest";
+import { completions } from "../../src/commands/sql/complete.ts";
+
+const table = (name: string, ...columns: readonly string[]): Table => ({
+  name,
+  about: "",
+  columns: columns.map((column) => ({ name: column, type: "VARCHAR", about: "" })),
+});
+const TABLES = [table("claude_plans", "plan_name", "content"), table("claude.messages", "model", "text", "timestamp")];
+
+test.each([
+  ["a table", "SELECT * FROM claude_p", ["claude_plans"]],
+  ["a table of a schema", "SELECT * FROM claude.m", ["claude.messages"]],
+  ["a column of the tables that are named", "FROM claude.messages WHERE t", ["text", "then", "timestamp", "to"]],
+  ["a column of any table, if none is named", "SELECT cont", ["content"]],
+  ["a column behind the name of a table", "FROM claude.messages m WHERE m.t", ["m.text", "m.timestamp"]],
+  ["a keyword, as it was begun", "SELECT * FR", ["FROM"]],
+  ["nothing of nothing", "SELECT ", []],
+])("%s is completed", (_, statement, expected) => {
+  expect(completions(TABLES, statement)[0]).toEqual(expected);
+});
