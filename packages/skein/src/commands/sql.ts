@@ -9,7 +9,7 @@ import { readConfig } from "../config.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { type Screen, createScreen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
-import { writeAnswer, writeParquet } from "./sql/answer.ts";
+import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
 import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { createOutput } from "./sql/output.ts";
@@ -59,7 +59,7 @@ export async function sql(args: readonly string[]): Promise<number> {
       return EXIT.cancelled;
     }
     if (error instanceof SqlError || isOfDuckDb(error)) {
-      screen.note(`${visible(error.message)}\n`);
+      screen.note(`${failureText(error)}\n`);
       return CANNOT_WRITE.test(error.message) ? EXIT.io : EXIT.failed;
     }
     if (error instanceof MissingError || (error instanceof Error && isDataNotFoundError(error))) {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { failureText } from "../../src/commands/sql/answer.ts";
 import { dataFolder, lines, skein, start } from "../cli/skein.ts";
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
@@ -226,6 +227,11 @@ describe("skein sql cache", () => {
       expect(statSync(copy).mtimeMs).toBe(made);
     },
   );
+});
+
+test("a copy that went bad says how to be rid of it", () => {
+  const corrupt = new Error("IO Error: Corrupt database file: computed checksum 1 does not match 2");
+  expect(failureText(corrupt)).toBe(`${corrupt.message}\nIf that is the copy, "skein sql cache clear" removes it.`);
 });
 
 test("cells are cut by the columns that their letters take", { timeout: 120_000 }, async () => {

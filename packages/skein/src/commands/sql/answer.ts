@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Row, type Sql, type SqlStream, statementsOf } from "@skein/sql";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { visible } from "../../terminal/visible.ts";
 import { type Format, createFormatter } from "./formats.ts";
 import type { Output } from "./output.ts";
 import { plot } from "./plot.ts";
@@ -12,6 +13,12 @@ export interface AnswerOptions {
   readonly plots: boolean;
   readonly columns: number;
   readonly output: Output;
+}
+
+/** What went wrong with a statement, and what to do about it where that is known. */
+export function failureText({ message }: Error): string {
+  const isCorrupt = message.includes("Corrupt database file");
+  return visible(isCorrupt ? `${message}\nIf that is the copy, "skein sql cache clear" removes it.` : message);
 }
 
 /** Writes an answer as it comes. Answers how many rows there were. */

@@ -5,7 +5,7 @@ import { type Sql, SqlError, examples, splitStatements } from "@skein/sql";
 import { UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visible } from "../../terminal/visible.ts";
-import { writeAnswer } from "./answer.ts";
+import { failureText, writeAnswer } from "./answer.ts";
 import { completions } from "./complete.ts";
 import { FORMATS, type Format } from "./formats.ts";
 import { type Output, createOutput } from "./output.ts";
@@ -106,7 +106,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     } catch (error) {
       if (!(error instanceof SqlError) && !(error instanceof UsageError)) throw error;
       const isStopped = error.message.startsWith("INTERRUPT");
-      screen.note(isStopped ? paint.yellow("Stopped.\n") : `${paint.red(visible(error.message))}\n`);
+      screen.note(isStopped ? paint.yellow("Stopped.\n") : `${paint.red(failureText(error))}\n`);
     } finally {
       isRunning = false;
       deps.answered();
