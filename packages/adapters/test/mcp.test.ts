@@ -158,7 +158,7 @@ test.each([
   ],
   ["a server that never answers", { command: process.execPath, args: [program, "silent"] }, /cannot be used/],
   ["a command that is not there", { command: "no-such-command-anywhere" }, /cannot be used/],
-  ["nobody at the address", { url: "http://127.0.0.1:9/mcp" }, /cannot be used/],
+  ["nobody at the address", { url: "http://127.0.0.1:9/mcp" }, /cannot be used: fetch failed/],
   ["an address that is none", { url: "file:///etc/passwd" }, /http or https/],
   ["neither", {}, /a command or a url/],
   ["both", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
@@ -169,5 +169,5 @@ test.each([
 });
 
 test("a server that wants a key gets it in its header, and refuses without", async () => {
-  await expect(overHttp({ headers: {} })).rejects.toThrow(/cannot be used/);
+  await expect(overHttp({ headers: {} })).rejects.toThrow(/cannot be used: .+ \(status 401\)\./);
 });

@@ -165,8 +165,13 @@ async function listAll(client: McpClient, most: number, timeout: number): Promis
   return tools;
 }
 
+/** What went wrong, with the status or the code that says more than the message does. */
 function sentence(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+  if (!(error instanceof Error)) return String(error).slice(0, 500);
+  const { data, cause } = error as { data?: { status?: unknown }; cause?: { code?: unknown } };
+  const detail = typeof data?.status === "number" ? `status ${data.status}` : cause?.code;
+  const message = error.message.slice(0, 500).replace(/[\s:.]+$/, "");
+  return typeof detail === "string" && !message.includes(detail) ? `${message} (${detail}).` : `${message}.`;
 }
 
 function ignore(): void {}

@@ -56,13 +56,21 @@ async function exported(file: string): Promise<object> {
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
   } catch (error) {
-    throw new UsageError(`${file} could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    if (!(error instanceof Error)) throw new UsageError(`${file} could not be loaded: ${String(error)}`);
+    throw new UsageError(`${file}${lineOf(error, file)} could not be loaded: ${error.message}`);
   }
   const found = module.default ?? module.agent;
   if (typeof found === "object" && found !== null) return found;
   throw new UsageError(
     `${file} exports no agent. Expected a default export, or one named "agent", made by createAgent.`,
   );
+}
+
+/** Where in a file something went wrong, as `:LINE`, if the stack says so. */
+function lineOf({ stack = "" }: Error, file: string): string {
+  const address = pathToFileURL(resolve(file)).href;
+  const after = stack.slice(stack.indexOf(address) + address.length);
+  return stack.includes(address) ? (/^:\d+/.exec(after)?.[0] ?? "") : "";
 }
 
 function isAgent(value: object): value is Agent {

@@ -272,3 +272,13 @@ test("an agent file without an agent says what was expected", async () => {
     err: expect.stringContaining("exports no agent"),
   });
 });
+
+test("an agent file that fails says where", async () => {
+  const folder = dataFolder();
+  const file = join(folder, "failing.ts");
+  writeFileSync(file, 'const place = "here";\n\nthrow new Error(`Nothing is ${place}.`);\n');
+  expect(await skein(folder, "run", "a", "--agent", file)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`${file}:3 could not be loaded: Nothing is here.`),
+  });
+});
