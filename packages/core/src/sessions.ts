@@ -112,8 +112,8 @@ export interface Sessions {
     answer: { content: Content; isError?: boolean },
     key?: Key,
   ): Promise<Answered>;
-  /** Asks for the end of a run: the one that is under way, or the named one, which may still be queued. */
-  cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Event>;
+  /** Asks for the end of a run: the named one, else the one that is under way or comes next. */
+  cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Asked>;
   /** From here on the session works with another model or another permission mode, a run that is under way included. */
   control(sessionId: string, change: { permissionMode?: string; model?: string }): Promise<Event>;
   /** Asks for the files to be brought back; `rewind.completed` with the same id says what came of it. */
@@ -257,14 +257,25 @@ export function createSessions({
   async function cancel(
     sessionId: string,
     { runId, reason }: { runId?: string; reason?: string } = {},
-  ): Promise<Event> {
+  ): Promise<Asked> {
     const running = (await get(sessionId)).run_id;
-    const target = runId ?? running;
-    if (target === null)
+    const isUnderWay = running !== null && (runId === undefined || runId === running);
+    const target = isUnderWay ? running : await waitingRun(sessionId, runId);
+    const data = { run_id: target, reason: reason ?? null };
+    const { sequence } = await appendOne(sessionId, { event_type: "cancel.requested", data });
+    return { id: target, sequence };
+  }
+
+  /** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
+  async function waitingRun(sessionId: string, runId: string | undefined): Promise<string> {
+    const { run, queue } = await state(sessionId);
+    const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
+    const target = runId ?? known[0];
+    if (target === undefined)
       throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
-    if (target !== running && !(await isQueued(sessionId, target)))
+    if (!known.includes(target))
       throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
-    return appendOne(sessionId, { event_type: "cancel.requested", data: { run_id: target, reason: reason ?? null } });
+    return target;
   }
 
   async function control(
@@ -284,10 +295,6 @@ export function createSessions({
     const data = { rewind_id: id, checkpoint_id, user_message_uuid, dry_run: dryRun };
     const { sequence } = await appendOne(sessionId, { event_type: "rewind.requested", data });
     return { id, sequence };
-  }
-
-  async function isQueued(sessionId: string, runId: string): Promise<boolean> {
-    return (await state(sessionId)).queue.some((prompt) => prompt.run_id === runId);
   }
 
   async function appendFork(

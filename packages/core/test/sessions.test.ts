@@ -2,6 +2,7 @@ import { createIds } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../src/memory-store.ts";
 import { createSessions } from "../src/sessions.ts";
+import type { Store } from "../src/store.ts";
 import { snapshotOf } from "../src/fold.ts";
 import { createScript, scriptedAgent } from "../src/testing/script.ts";
 
@@ -149,8 +150,44 @@ describe("prompt", () => {
 describe("cancel", () => {
   test("names the run that is under way", async () => {
     const { sessions, id, runId } = await awaiting();
-    const event = await sessions.cancel(id, { reason: "enough" });
+    const asked = await sessions.cancel(id, { reason: "enough" });
+    expect(asked.id).toBe(runId);
+    const [event] = await sessions.events(id, { after: asked.sequence - 1 });
     expect(event).toMatchObject({ event_type: "cancel.requested", data: { run_id: runId, reason: "enough" } });
+  });
+
+  test("without a name is for the run that comes next, if none is under way", async () => {
+    const { sessions } = bench();
+    const { id } = await sessions.create(agent);
+    const { runId } = await sessions.prompt(id, "hi");
+    await sessions.prompt(id, "and then");
+    expect((await sessions.cancel(id)).id).toBe(runId);
+    expect((await sessions.state(id)).queue).toMatchObject([{ content: "and then" }]);
+  });
+
+  test.each([
+    ["named", true],
+    ["not named", false],
+  ])("reaches a run that begins meanwhile (%s)", async (_, isNamed) => {
+    const { ids, store, sessions } = bench();
+    const { id } = await sessions.create(agent);
+    const script = createScript({ store, ids, sessionId: id });
+    const { runId, messageId } = await script.prompt("hi");
+    const lease = await script.claim();
+    const data = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
+    const start = (): Promise<void> => script.append([{ event_type: "session.started", data }], { lease });
+    // Whoever cancels has just seen that nothing is under way.
+    const late: Store = {
+      ...store,
+      async get(...asked) {
+        const session = await store.get(...asked);
+        if (session?.run_id === null) await start();
+        return session;
+      },
+    };
+    const { id: cancelled } = await createSessions({ store: late, ids }).cancel(id, isNamed ? { runId } : {});
+    expect(cancelled).toBe(runId);
+    expect((await sessions.state(id)).run).toMatchObject({ runId, cancelRequested: true });
   });
 
   test("of a queued run keeps it from starting", async () => {

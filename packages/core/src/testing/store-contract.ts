@@ -89,6 +89,8 @@ function describeAppending(bench: () => Bench): void {
     const { sessionId, event } = await bench().created();
     const append = bench().store.append(sessionId, [event(edited("a"))], { expect: 2 });
     await expect(append).rejects.toMatchObject({ code: "conflict", details: { expected: 2, actual: 1 } });
+    const nowhere = bench().store.append(sessionId, [event(edited("a"))], { expect: Number.MAX_SAFE_INTEGER });
+    await expect(nowhere).rejects.toMatchObject({ code: "conflict", details: { actual: 1 } });
     await bench().store.append(sessionId, [event(edited("b"))], { expect: 1 });
     expect(await bench().store.read(sessionId)).toHaveLength(2);
   });

@@ -82,14 +82,12 @@ export async function interrupt(
   call: Caller,
   sessionId: string,
 ): Promise<{ status: "interrupted"; session_id: string; run_id: string }> {
-  const session = await claudeSession(call, sessionId);
-  const runId = session.run_id ?? (await call.sessions.state(sessionId)).queue[0]?.run_id;
-  if (runId === undefined) throw notActive(sessionId);
+  await claudeSession(call, sessionId);
   const reason = "It was interrupted.";
-  await call.sessions.cancel(sessionId, { runId, reason }).catch((error: unknown) => {
+  const run = await call.sessions.cancel(sessionId, { reason }).catch((error: unknown) => {
     throw isKnownError(error, "not_running") ? notActive(sessionId) : error;
   });
-  return { status: "interrupted", session_id: sessionId, run_id: runId };
+  return { status: "interrupted", session_id: sessionId, run_id: run.id };
 }
 
 /** Changes how a session works from here on. */

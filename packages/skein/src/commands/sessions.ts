@@ -144,11 +144,12 @@ const cancel: SessionCommand = {
       const [id = ""] = wordsOf(call, "SESSION");
       const runId = text(call.values, "run");
       const reason = text(call.values, "reason");
-      const event = await sessions.cancel(id, {
+      const run = await sessions.cancel(id, {
         ...(runId !== undefined && { runId }),
         ...(reason !== undefined && { reason }),
       });
-      if (call.values["json"] === true) call.screen.json(event);
+      if (call.values["json"] === true)
+        call.screen.json({ session_id: id, run_id: run.id, event_sequence: run.sequence });
       else call.screen.note("The cancel is in the log. The process that drives the session ends the run.\n");
       return EXIT.completed;
     }),

@@ -25,6 +25,9 @@ export interface AppendDeps {
   readonly read: (sessionId: string, first: number, last: number) => Promise<readonly Event[]>;
 }
 
+/** The largest sequence that a column holds. */
+export const LAST_SEQUENCE = 2 ** 31 - 1;
+
 /** Long keys are kept by their hash, because an index entry has a limit. */
 const KEY_LIMIT = 500;
 
@@ -59,7 +62,8 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       textArray(bodies.map(({ text, blob }) => blob?.preview ?? text)),
       withBlobs ? bodies.map(({ blob }) => blob?.hash ?? null) : null,
       withBlobs ? textArray(bodies.map(({ text, blob }) => (blob ? text : null))) : null,
-      expect ?? null,
+      // A column of integers holds no more, and no log has as many: it is where nobody is.
+      expect === undefined ? null : Math.min(expect, LAST_SEQUENCE),
       lease?.fence ?? null,
       claim?.owner ?? null,
       (lease ?? claim)?.leaseMs ?? null,
@@ -94,7 +98,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       case "lease_lost":
         throw lease ? leaseLost(lease) : sessionNotFound(sessionId);
       case "conflict":
-        throw logMoved(sessionId, Number(first), Number(last));
+        throw logMoved(sessionId, expect ?? Number(first), Number(last));
       case "already_exists":
         throw duplicateCheckpoint(changes.checkpointInserts[0]?.user_message_uuid ?? "");
       case "not_found":

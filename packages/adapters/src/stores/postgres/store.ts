@@ -9,7 +9,7 @@ import {
 } from "@skein/core";
 import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
 import { randomBytes } from "node:crypto";
-import { createAppend } from "./append.ts";
+import { LAST_SEQUENCE, createAppend } from "./append.ts";
 import { createConnections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
@@ -37,7 +37,6 @@ export interface PostgresStoreOptions {
 }
 
 const SCAN_PAGE = 1000;
-const LAST_SEQUENCE = 2 ** 31 - 1;
 
 const statement = (name: string, text: string): Statement => ({ name: `skein-${name}`, text });
 
