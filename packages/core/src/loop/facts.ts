@@ -12,7 +12,7 @@ import { estimateTokens } from "../estimate-tokens.ts";
 import { rowsOf } from "../message-rows.ts";
 import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "../state.ts";
 import { derivedId } from "../subagents.ts";
-import { modelOf } from "./request.ts";
+import { modelOf, requestOf } from "./request.ts";
 
 /** A message takes its place in the transcript. */
 export function entered(state: SessionState, messageId: string): Fact {
@@ -86,7 +86,13 @@ export function toolCompleted(
 
 /** The open model call is given up, and charged at the most it can have cost. */
 export function abandoned(state: SessionState, call: FactData<"step.started">): Fact {
-  const usage: Usage = { input_tokens: call.estimated_tokens, output_tokens: call.max_tokens };
+  // The dearest that it can have been: the whole request written to the cache, the answer as long as it may be.
+  const sent = estimateTokens(requestOf(state, call.purpose, call.max_tokens).body);
+  const usage: Usage = {
+    input_tokens: 0,
+    output_tokens: call.max_tokens,
+    cache_creation_input_tokens: Math.max(call.estimated_tokens, sent),
+  };
   return {
     event_type: "step.abandoned",
     data: {

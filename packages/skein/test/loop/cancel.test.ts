@@ -1,3 +1,4 @@
+import { Usage, priceCall } from "@skein/protocol";
 import { defineTool } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -39,6 +40,27 @@ describe.each(STORES)("on the %s store", (kind) => {
     await until(() => simulator.ledger.calls({ outcome: "aborted" }).length);
     expect(await eventsOf(agent, result.sessionId, "step.abandoned")).toHaveLength(1);
     await expectUsable(agent, result.sessionId);
+  });
+
+  test("a call that is given up is charged at the most it can have cost, from the first one on", async () => {
+    const { agent, simulator } = await simulatedAgent({
+      store: storeUrl(kind),
+      system_prompt: "Be careful. ".repeat(1000),
+      tools: [endless().tool],
+    });
+    const stop = new AbortController();
+    const running = agent.run(scripted(`dear ${kind}`, [{ text: "never", hang: true }]), { signal: stop.signal });
+    await until(() => simulator.ledger.calls({ outcome: "open" }).length);
+    stop.abort();
+    const { sessionId, model } = await running;
+    const [asked] = await until(() => {
+      const calls = simulator.ledger.calls({ outcome: "aborted" });
+      return calls.length > 0 ? calls : undefined;
+    });
+    const [lost] = await eventsOf(agent, sessionId, "step.abandoned");
+    const most = priceCall(model, { ...Usage.parse(asked?.usage), output_tokens: 2048 });
+    expect(most?.cache_write_micros).toBeGreaterThan(1000);
+    expect(lost?.data.cost?.total_micros).toBeGreaterThanOrEqual(most?.total_micros ?? 0);
   });
 
   test("a cancel reaches a model call that is streaming", async () => {
