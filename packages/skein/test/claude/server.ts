@@ -5,6 +5,7 @@ import { type Simulator, createSimulator } from "@skein/simulator";
 import { vi } from "vitest";
 import { type SkeinConfig, codeOf } from "../../src/serve/config-file.ts";
 import { type StartOptions, startServer } from "../../src/serve/server.ts";
+import { anyStore } from "../any-store.ts";
 import { type Caller, caller } from "../server/world.ts";
 
 // Each session is a process of its own, and starting one on a busy machine takes its time.
@@ -45,7 +46,7 @@ export async function claudeServer({
   const server = await startServer({
     port: 0,
     host: "127.0.0.1",
-    storeUrl: "memory:",
+    storeUrl: await anyStore(home),
     dataDir: data,
     apiKey: undefined,
     allowedHosts: [],

@@ -6,6 +6,7 @@ import type { Limits } from "@skein/server";
 import { onTestFinished } from "vitest";
 import { type SkeinConfig, codeOf } from "../../src/serve/config-file.ts";
 import { startServer } from "../../src/serve/server.ts";
+import { anyStore } from "../any-store.ts";
 
 /** A prompt that makes the simulator play these steps. */
 export function scripted(text: string, steps: readonly Step[]): string {
@@ -79,7 +80,7 @@ export async function testServer(
   const server = await startServer({
     port: 0,
     host: "127.0.0.1",
-    storeUrl: options.store ?? "memory:",
+    storeUrl: options.store ?? (await anyStore(folder())),
     dataDir: options.data ?? folder(),
     apiKey: undefined,
     allowedHosts: [],
