@@ -71,7 +71,7 @@ export async function answerAwait(
 }
 
 async function dispositionOf(
-  { store, tenant }: AnswersDeps,
+  { store, tenant, now }: AnswersDeps,
   sessionId: string,
   toolUseId: string,
 ): Promise<Answered & { readonly kind?: Await["kind"] | undefined }> {
@@ -92,11 +92,13 @@ async function dispositionOf(
   const since = events.slice(opened + 1);
   if (since.some((event) => event.event_type === "await.answered" && event.data.tool_use_id === toolUseId))
     return say("duplicate", `The call ${toolUseId} already has its answer.`);
-  if (open) return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
+  const isLate = open?.expires_at != null && Date.parse(open.expires_at) <= now();
+  if (open && !isLate)
+    return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const resolved = since.find(
     (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
   ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
-  const why = resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";
+  const why = isLate || resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";
   return say("stale", `Session ${sessionId} no longer waits for an answer to ${toolUseId}: ${why}.`);
 }
 

@@ -50,6 +50,8 @@ export async function* followRun(
     const open = await openAwaits(host, sessionId, family);
     // The log may be further than what was read of it: then what was read is not what the run waits for now.
     if (!open || !progress.isAt(open.own)) return false;
+    // Whatever nobody answered in its time is about to go on by itself.
+    if (open.forSomebody.some(isLate)) return false;
     awaiting = open.forSomebody;
     return awaiting.length > 0;
   };
@@ -133,6 +135,10 @@ function createProgress(watched: Watched) {
       );
     },
   };
+}
+
+function isLate({ expires_at }: Await): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= Date.now();
 }
 
 /** Facts after which a session may have nothing left to do but wait. */

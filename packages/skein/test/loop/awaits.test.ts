@@ -1,4 +1,6 @@
-import { defineTool } from "skein";
+import { createSessions } from "@skein/core";
+import { createIds } from "@skein/protocol";
+import { defineTool, openStore } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
@@ -176,7 +178,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 
   test("no answer within the tool's own time is an error result, and the run goes on", async () => {
-    const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 100 });
+    const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
     const { agent, result } = await paused("late", [hurried]);
     expect(Date.parse(result.awaiting[0]?.expires_at ?? "")).toBeGreaterThan(Date.now() - 1000);
     await until(async () => (await (await agent.sessions()).get(result.sessionId)).outcome);
@@ -275,3 +277,24 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
     Array.isArray(content) ? content.flatMap((block) => (block.type === "tool_result" ? [block.content] : [])) : [],
   );
 }
+
+test("what nobody answered in its time goes on without an answer when a process takes it up, and takes none any more", async () => {
+  const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
+  const store = storeUrl("sqlite");
+  const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });
+  const steps = [{ tools: [colours] }, { text: "You said $LAST" }];
+  const { sessionId, runId, awaiting } = await first.agent.run(scripted("hurried", steps));
+  await first.agent.close();
+  await until(() => Date.now() > Date.parse(awaiting[0]?.expires_at ?? ""));
+  // Nobody drives it now: that the time is over is known all the same.
+  const opened = await openStore(store);
+  const sessions = createSessions({ store: opened, tenant: "default", now: Date.now, ids: createIds() });
+  expect(await sessions.answer(sessionId, "toolu_pick", { content: "red" })).toMatchObject({ disposition: "stale" });
+  await opened.close();
+  const { agent } = await simulatedAgent({ name: "Hurried", tools: [hurried], store });
+  expect(await agent.resume(sessionId)).toMatchObject({
+    runId,
+    stopReason: "end_turn",
+    finalAnswer: "You said No result returned for this tool call.",
+  });
+});
