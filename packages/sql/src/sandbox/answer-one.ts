@@ -29,7 +29,7 @@ const PIECE_BYTES = 1024 * 1024;
 export async function answerOne(makeReady: (job: Job) => Promise<Ready>): Promise<never> {
   const job = JSON.parse(await text(process.stdin)) as Job;
   try {
-    if (job.places) checkWalls(job.places);
+    if (job.places) checkWalls(job.places, job.isFiltered === true);
     await answer(job, await makeReady(job));
   } catch (error) {
     const { message } = failure(job.statement, error);
@@ -80,15 +80,24 @@ function checkType({ statementType }: DuckDBPreparedStatement): void {
 }
 
 /** Says so if there is anything to see beyond what was put here: then the sandbox is none. */
-function checkWalls(places: readonly string[]): void {
+function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
+  const network = knownNetwork();
+  if (network && isFiltered) throw new Error("It can make sockets.");
   // A network of its own has a loopback of its own. bubblewrap says where it is, which is /.
-  const addresses = Object.values(networkInterfaces()).flatMap(
-    (known) => known?.filter(({ internal }) => !internal) ?? [],
-  );
+  const addresses = Object.values(network ?? {}).flatMap((known) => known?.filter(({ internal }) => !internal) ?? []);
   const variables = Object.keys(process.env).filter((name) => name !== "PWD");
   if (seen.length > 0 || addresses.length > 0 || variables.length > 0)
     throw new Error(`It can see ${[...seen, ...addresses.map(({ address }) => address), ...variables].join(", ")}.`);
+}
+
+/** What a socket to the kernel says; undefined where none can be made. */
+function knownNetwork(): ReturnType<typeof networkInterfaces> | undefined {
+  try {
+    return networkInterfaces();
+  } catch {
+    return undefined;
+  }
 }
 
 function sendData(bytes: Uint8Array): void {

@@ -1,5 +1,6 @@
 /**
- * The walls around a statement: bubblewrap (namespaces, an almost empty file system) and prlimit (memory, processor time).
+ * The walls around a statement: bubblewrap (namespaces, an almost empty file system, a filter of the kernel's calls) and prlimit
+ * (memory, processor time).
  *
  * Inside there are Node, its shared libraries, DuckDB, our own code and what may be asked, all of it read-only. There is
  * no network, no environment, no /proc, no /dev, no other process, and nothing that could be started.
@@ -7,9 +8,13 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { syscallFilter } from "./syscall-filter.ts";
 
 /** Where commands are looked for: never where an environment says. */
 export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
+
+/** Where bubblewrap reads the filter of the kernel's calls from. */
+export const FILTER_PIPE = 4;
 
 /** Namespaces of its own for everything, nobody's rights, and an end with the server's. */
 const WALLS =
@@ -42,6 +47,8 @@ export type Sandboxed =
       readonly args: (walls: Walls, data: string) => readonly string[];
       /** What it finds in its root folder, and nothing else. */
       readonly places: readonly string[];
+      /** What bubblewrap reads from `FILTER_PIPE`; undefined where no filter is known for this kind of machine. */
+      readonly filter: Uint8Array | undefined;
     }
   | { readonly problem: string };
 
@@ -59,6 +66,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Insi
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing !== undefined) return { problem: `There is no folder ${missing}.` };
   const { places, program } = insideOf(history);
+  const filter = syscallFilter(process.arch);
   return {
     command: prlimit,
     args: ({ memoryBytes, cpuSeconds }, data) => [
@@ -70,6 +78,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Insi
       "--nofile=1024",
       bwrap,
       ...WALLS,
+      ...(filter ? ["--seccomp", String(FILTER_PIPE)] : []),
       // For files without content, which is all that it can write.
       ...(history ? ["--tmpfs", "/tmp"] : []),
       ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
@@ -81,6 +90,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Insi
       "/",
       ...program,
     ],
+    filter,
     places: [...new Set([...places.map(({ to }) => to), ...folders, "/data", ...(history ? ["/tmp"] : [])].map(topOf))],
   };
 }

@@ -6,7 +6,7 @@ import type { Frame, Job } from "./frames.ts";
 import { type Started, startSandboxed } from "./started.ts";
 
 /** A statement that somebody else wrote. */
-export interface Question extends Omit<Job, "file" | "places"> {
+export interface Question extends Omit<Job, "file" | "places" | "isFiltered"> {
   /** The database that it is asked of, if there is one. It is only read. */
   readonly database: string | null;
   readonly timeMs: number;
@@ -90,7 +90,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const timer = setTimeout(() => started.stop(), TRY_MS);
     let says = "it ended without a word.";
     try {
-      for await (const frame of started.ask({ ...TRY, places: sandboxed.places }, null)) {
+      for await (const frame of started.ask(
+        { ...TRY, places: sandboxed.places, isFiltered: sandboxed.filter !== undefined },
+        null,
+      )) {
         if (frame.kind === "end") return sandboxed;
         if (frame.kind === "failed") says = frame.message;
       }

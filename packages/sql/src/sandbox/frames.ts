@@ -15,6 +15,8 @@ export interface Job {
   readonly bytes: number;
   /** What it should find in its root folder, if it is to look whether there is more. */
   readonly places?: readonly string[];
+  /** Whether it should be unable to make sockets, if it is to look. */
+  readonly isFiltered?: boolean;
 }
 
 export type Frame =

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { copyFileSync, linkSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import type { Sandboxed, Walls } from "./bubblewrap.ts";
+import { FILTER_PIPE, type Sandboxed, type Walls } from "./bubblewrap.ts";
 import type { Frame, Job } from "./frames.ts";
 import { framesOf } from "./read-frames.ts";
 
@@ -31,8 +31,11 @@ export function startSandboxed(
     // while: one that is stopped before that is stopped as a group.
     detached: true,
     // What a statement can make DuckDB print is nobody's to read.
-    stdio: ["pipe", "ignore", hears ? "pipe" : "ignore", "pipe"],
+    stdio: ["pipe", "ignore", hears ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
   });
+  const filtering = child.stdio[FILTER_PIPE] as Writable | null | undefined;
+  // It may be gone before it has read it: how it ended says so.
+  filtering?.on("error", () => {}).end(sandboxed.filter);
   let complaint = "";
   child.stderr?.on("data", (piece) => (complaint += String(piece)));
   const question = child.stdio[0] as Writable;
