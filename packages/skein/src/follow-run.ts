@@ -75,6 +75,7 @@ export async function* followRun(
       if (over) break;
     }
     if (!over && (host.stopped.aborted || !stop.signal.aborted)) throw await brokenOff(watched);
+    if (progress.wasCancelled()) await childrenStopped(host, sessionId, Date.now() + STOPPED_WITHIN_MS);
   } finally {
     stop.abort("over");
     stopListening();
@@ -84,6 +85,19 @@ export async function* followRun(
   const waiting = awaiting.length > 0 ? progress.state.run?.runId : undefined;
   const neverStarted = waiting === undefined && !progress.hasStarted();
   return { runId: waiting ?? progress.runId(), state: progress.state, awaiting, neverStarted };
+}
+
+/** How long whoever waits for a cancelled run also waits for its subagents. */
+const STOPPED_WITHIN_MS = 3000;
+
+/** Whoever hears that a run was cancelled may close the process next: then nobody would tell its subagents' subagents. */
+async function childrenStopped(host: Host, sessionId: string, deadline: number): Promise<void> {
+  const { items } = await host.sessions.list({ subagentOfSessionId: sessionId, limit: 100 });
+  for (const { id } of items) {
+    while (Date.now() < deadline && (await host.sessions.get(id)).status !== "idle")
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    if (Date.now() < deadline) await childrenStopped(host, id, deadline);
+  }
 }
 
 /** Why a log ended before the run that was watched in it. */
@@ -100,6 +114,8 @@ function createProgress(watched: Watched) {
   const state = emptyState(watched.sessionId);
   let { runId } = watched;
   let started = false;
+  let asksSubagents = false;
+  let cancelled = false;
 
   function isForeign({ event_type, data }: Event): boolean {
     const of = (data as JsonObject)["run_id"];
@@ -117,7 +133,12 @@ function createProgress(watched: Watched) {
       if (watched.after > 0 && isForeign(event)) return;
       fold(state, [{ ...event, sequence: state.sequence + 1 }]);
       started ||= state.run?.runId === runId;
+      asksSubagents ||=
+        event.event_type === "await.opened" && event.data.awaits.some(({ kind }) => kind === "subagent");
+      cancelled ||= event.event_type === "session.failed" && event.data.outcome === "cancelled";
     },
+    /** It was cancelled, and may have left subagents that are only being told so. */
+    wasCancelled: () => cancelled && asksSubagents,
     isOver(event: Event): boolean {
       if (event.event_type === "session.completed" || event.event_type === "session.failed")
         return event.data.run_id === runId;

@@ -92,6 +92,23 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, sessionId);
   });
 
+  test("a cancel has reached the children's children when the run is over, so that the process may end", async () => {
+    const middle = createAgent({ name: "Middle", subagents: [reader()] });
+    const { agent, simulator } = await simulatedAgent({ subagents: [middle], store: storeUrl(kind) });
+    const leaf = scripted(`leaf ${kind}`, [{ text: "never", hang: true }]);
+    const inner = scripted("inner", [{ tools: [hand(leaf)] }]);
+    const steps = [{ tools: [{ name: "Middle", input: { prompt: inner } }] }];
+    const stop = new AbortController();
+    const running = agent.run(scripted(`deep ${kind}`, steps), { signal: stop.signal });
+    await until(() => simulator.ledger.calls({ label: `leaf ${kind}`, outcome: "open" }).length);
+    const sessions = await agent.sessions();
+    stop.abort();
+    expect(await running).toMatchObject({ stopReason: "cancelled" });
+    const all = (await sessions.list()).items;
+    expect(all.map(({ status, outcome }) => [status, outcome])).toEqual(all.map(() => ["idle", "cancelled"]));
+    expect(all).toHaveLength(3);
+  });
+
   test("a child that takes longer than its call allows is told to stop", async () => {
     const hurried = defineTool({
       name: "ask_reader",
