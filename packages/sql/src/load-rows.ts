@@ -22,14 +22,58 @@ export async function appendRows(
   columns: Readonly<Record<string, string>>,
   rows: readonly Row[],
 ): Promise<void> {
-  const shape = literal(JSON.stringify([columns]));
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
-    const json = JSON.stringify(wellFormed(rows.slice(at, at + ROWS_AT_ONCE)));
-    await connection.run(
-      `INSERT INTO ${table} SELECT unnest(item) FROM (SELECT unnest(from_json($1::JSON, ${shape})) AS item)`,
-      [json],
-    );
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+    await insert(connection, { table, columns, rows: JSON.stringify(wellFormed(rows.slice(at, at + ROWS_AT_ONCE))) });
+}
+
+/** Adds rows to several tables. They wait until there are enough of them: each insertion takes about as long as a thousand rows. */
+export interface Loader {
+  add(table: string, columns: Readonly<Record<string, string>>, rows: readonly Row[]): Promise<void>;
+  /** Adds what still waits. */
+  finish(): Promise<void>;
+}
+
+/** So much text waits at most. */
+const WAITING_CHARACTERS = 4 * 2 ** 20;
+
+export function createLoader(connection: DuckDBConnection): Loader {
+  const waiting = new Map<string, { readonly columns: Readonly<Record<string, string>>; readonly rows: string[] }>();
+  let characters = 0;
+  async function finish(): Promise<void> {
+    for (const [table, { columns, rows }] of waiting)
+      await insert(connection, { table, columns, rows: `[${rows.join(",")}]` });
+    waiting.clear();
+    characters = 0;
   }
+  return {
+    async add(table, columns, rows) {
+      const target = waiting.get(table) ?? { columns, rows: [] };
+      waiting.set(table, target);
+      const names = Object.keys(columns);
+      for (const row of rows) {
+        const text = JSON.stringify(wellFormed(Object.fromEntries(names.map((name) => [name, row[name] ?? null]))));
+        target.rows.push(text);
+        characters += text.length;
+      }
+      if (characters > WAITING_CHARACTERS) await finish();
+    },
+    finish,
+  };
+}
+
+interface Insertion {
+  readonly table: string;
+  readonly columns: Readonly<Record<string, string>>;
+  /** A JSON array of objects. */
+  readonly rows: string;
+}
+
+async function insert(connection: DuckDBConnection, { table, columns, rows }: Insertion): Promise<void> {
+  const shape = literal(JSON.stringify([columns]));
+  await connection.run(
+    `INSERT INTO ${table} SELECT unnest(item) FROM (SELECT unnest(from_json($1::JSON, ${shape})) AS item)`,
+    [rows],
+  );
 }
 
 /** The same value without halves of surrogate pairs, which DuckDB refuses, in texts and in keys. */

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import type { Event } from "@skein/protocol";
 import { z } from "zod";
-import { appendRows } from "./load-rows.ts";
+import { createLoader } from "./load-rows.ts";
 import { type Add, addRecords, addSession, pages } from "./platform-rows.ts";
 import { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
 
@@ -10,7 +10,8 @@ export { namesPlatform } from "./named-tables.ts";
 
 /** Fills the platform's tables from a store, of whatever kind. */
 export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {
-  const add: Add = async (table, rows) => appendRows(connection, table, PLATFORM_COLUMNS[table], rows);
+  const loader = createLoader(connection);
+  const add: Add = async (table, rows) => loader.add(table, PLATFORM_COLUMNS[table], rows);
   for (const table of Object.keys(PLATFORM_COLUMNS)) await connection.run(`DELETE FROM ${table}`);
   const tenants = new Set(await tenantsOf(store));
   let events: Event[] = [];
@@ -33,6 +34,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   }
   await finish();
   for (const tenant of tenants) await addRecords(store, tenant, add);
+  await loader.finish();
 }
 
 /** Where the keys of a server are, which say whose they are: somebody may have agents and no session yet. */
