@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -6,7 +6,7 @@ import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
 import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
 import { readConfig } from "../config.ts";
-import { EXIT, UsageError } from "../terminal/exit-codes.ts";
+import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
 import { type Screen, createScreen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
@@ -14,6 +14,7 @@ import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { createOutput } from "./sql/output.ts";
 import { printSchema } from "./sql/print-schema.ts";
+import { openStoreToAsk } from "./sql/store-to-ask.ts";
 
 const HELP = `skein sql: ask Claude Code's data and the platform's sessions in SQL (DuckDB)
 
@@ -118,13 +119,7 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
   let store: Store | undefined;
   const database = await createSql({
     ...(values.root === undefined ? {} : { roots: values.root }),
-    store: async () => {
-      const url = storeUrlOf(values.store);
-      if (url === undefined) return undefined;
-      const { openStore } = await import("../open-store.ts");
-      store = await openStore(url);
-      return store;
-    },
+    store: async () => (store = await openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
   let isFollowing = false;
@@ -204,11 +199,6 @@ function textOf(file: string): string {
   return readFileSync(file === "-" ? 0 : file, "utf8");
 }
 
-/** Something that was named is not there. */
-class MissingError extends Error {
-  override readonly name = "MissingError";
-}
-
 /** The words that are no statements. */
 const COMMANDS: ReadonlySet<string> = new Set(["cache", "init", "examples", "export"]);
 
@@ -281,18 +271,6 @@ function formatOf(values: Values): Format {
   if (values.plot === true) given.push("plot");
   if (given.length > 1) throw new UsageError(`--${given.join(" and --")} at once: choose one.`);
   return FORMATS.find((format) => format === given[0]) ?? "table";
-}
-
-/** The store that was named, or the one in the data folder if there is one: a question makes no store. */
-function storeUrlOf(given: string | undefined): string | undefined {
-  const { storeUrl, dataDir } = readConfig();
-  const file = join(dataDir, "skein.db");
-  const url = given ?? storeUrl;
-  if (url === undefined) return existsSync(file) ? `sqlite:${file}` : undefined;
-  const [, place = ""] = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(url) ?? [];
-  if (place !== "" && !existsSync(place))
-    throw new MissingError(`There is no store at ${place}. A question makes none: name one that is there.`);
-  return url;
 }
 
 function cacheFolder(env: NodeJS.ProcessEnv): string {

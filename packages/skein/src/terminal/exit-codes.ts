@@ -14,3 +14,8 @@ export const EXIT = {
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
+
+/** Something that was named is not there: one sentence, and exit code 3. */
+export class MissingError extends Error {
+  override readonly name = "MissingError";
+}

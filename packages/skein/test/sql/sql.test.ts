@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -127,6 +128,17 @@ describe("skein sql", () => {
       expect([code, existsSync(join(folder, place))], err).toEqual([3, false]);
       expect(err).toContain("There is no store at ");
     }
+    // Nor does it make one of what is somebody else's.
+    const file = join(folder, "foreign.db");
+    const foreign = new DatabaseSync(file);
+    foreign.exec("CREATE TABLE mine (n)");
+    foreign.close();
+    for (const url of [`sqlite:${file}`, `file:${join(folder, ".claude")}`])
+      expect(await skein(folder, "sql", "SELECT * FROM platform.sessions", "--store", url)).toMatchObject({ code: 3 });
+    expect(readdirSync(join(folder, ".claude"))).toEqual(["projects"]);
+    const again = new DatabaseSync(file, { readOnly: true });
+    expect(again.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "mine" }]);
+    again.close();
   });
 
   test("a signal stops the statement, and nothing is left behind", { timeout: 120_000 }, async () => {
