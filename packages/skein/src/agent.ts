@@ -127,7 +127,8 @@ const made = new WeakMap<Agent, AgentOptions>();
  */
 export function createAgent(options: AgentOptions = {}): Agent {
   const registered = registration(options);
-  const all = [registered, ...(options.subagents ?? []).flatMap((agent) => parts.get(agent) ?? [])];
+  const all = [...new Set([registered, ...(options.subagents ?? []).flatMap((agent) => parts.get(agent) ?? [])])];
+  refuseNamesakes(all);
   let opening: Promise<Opened> | undefined;
   const atRest = (): Promise<Opened> =>
     (opening ??= open(options, all).catch((error: unknown) => {
@@ -315,6 +316,17 @@ function checkParts({ tools = [], subagents = [], validate, store }: AgentOption
   if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
   if (store !== undefined && typeof store !== "string" && typeof store?.append !== "function")
     refuse('"store" must be an address like sqlite:FILE, or an open store.');
+}
+
+/** A session finds its agent by name, so two of one name would be taken for each other. */
+function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
+  const names = agents.map(({ agent }) => agent.config.name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice === undefined) return;
+  throw new KnownError(
+    "invalid",
+    `Two agents are called "${twice}". Give each agent and each subagent a name of its own.`,
+  );
 }
 
 /** An agent as a tool of another: its own session, and an await of the caller's. */

@@ -16,6 +16,10 @@ export interface AnthropicModelOptions {
 /** The largest file that is fetched: it is held in memory on its way to where files are kept. */
 const FILE_LIMIT = 100 * 1024 * 1024;
 
+/** Settings of an agent that the API takes only in the version before the client's own. */
+const SAMPLING = ["temperature", "top_p", "top_k"];
+const WITH_SAMPLING = "2023-06-01";
+
 /** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
 export function createAnthropicModel({
   apiKey,
@@ -35,7 +39,10 @@ export function createAnthropicModel({
   return {
     call: ({ body, betas, encoded }, onEvent, signal) =>
       watched(silenceMs, signal, async (watch) => {
-        const { url, headers } = await heads(betas.join(","));
+        const { url, headers: usual } = await heads(betas.join(","));
+        const headers = SAMPLING.some((name) => name in body)
+          ? { ...usual, "anthropic-version": WITH_SAMPLING }
+          : usual;
         const text = encoded?.() ?? JSON.stringify({ ...body, stream: true });
         const response = await sent(url, { method: "POST", headers, body: text, signal: watch.signal });
         const reply = createReply();

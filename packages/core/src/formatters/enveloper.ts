@@ -33,7 +33,7 @@ export function createEnveloper(options: FormatOptions = {}): Enveloper {
         case "step.abandoned":
           return messages.reset(item.session_id, {
             code: "abandoned",
-            message: "The answer was lost. The model is asked again.",
+            message: "The answer broke off before its end.",
           });
         case "tool.completed":
           return options.meta ? results(item.data, item.session_id) : [];

@@ -38,7 +38,7 @@ export function createRaw(): (item: Event | LiveFrame) => readonly JsonObject[] 
       case "step.retried":
         return giveUp(item.data.error);
       case "step.abandoned":
-        return giveUp({ code: "abandoned", message: "The answer was lost. The model is asked again." });
+        return giveUp({ code: "abandoned", message: "The answer broke off before its end." });
       case "session.failed":
         return [failure(item.data.error)];
       default:

@@ -59,6 +59,16 @@ test("two tools of the same name are refused when the agent is made", () => {
   expect(() => createAgent({ tools: [tool, tool] })).toThrow(expect.objectContaining({ code: "invalid" }));
 });
 
+test("two agents of the same name are refused when one is to call the other, and one that is called twice is not", () => {
+  const leaf = createAgent({ name: "Leaf" });
+  const middle = createAgent({ name: "Middle", subagents: [leaf] });
+  const namesake = createAgent({ name: "Leaf", system_prompt: "Another one." });
+  const refused = expect.objectContaining({ code: "invalid", message: expect.stringContaining('"Leaf"') });
+  expect(() => createAgent({ name: "Top", subagents: [namesake, middle] })).toThrow(refused);
+  expect(() => createAgent({ name: "Leaf", subagents: [leaf] })).toThrow(refused);
+  expect(() => createAgent({ name: "Top", subagents: [leaf, middle] })).not.toThrow();
+});
+
 test.each([
   ["a setting that is spelled in another way", { maxSteps: 3 }, /no option "maxSteps"\. It has tools, .*max_steps/],
   ["schemas of tools instead of tools", { tool_schemas: [] }, /no option "tool_schemas"/],

@@ -194,8 +194,15 @@ test("api_kwargs pass through, and cannot replace what the loop itself decides",
   });
 });
 
+test("api_kwargs as the seed has them, temperature and top_p, are asked of the version of the API that takes them", async () => {
+  const { agent, simulator } = await simulatedAgent({ api_kwargs: { temperature: 0.7, top_p: 0.9 } });
+  expect(await agent.run(scripted("Warm", [{ text: "Hello" }]))).toMatchObject({ stopReason: "end_turn", error: null });
+  expect(bodies(simulator)[0]).toMatchObject({ temperature: 0.7, top_p: 0.9 });
+  expect(simulator.ledger.calls()[0]?.headers["anthropic-version"]).toBe("2023-06-01");
+});
+
 test("what the API refuses ends the run with its own sentence", async () => {
-  const { agent } = await simulatedAgent({ api_kwargs: { temperature: 0.7 } });
+  const { agent } = await simulatedAgent({ api_kwargs: { temperature: 7 } });
   const result = await agent.run(scripted("Too warm", [{ text: "Hello" }]));
   expect(result.stopReason).toBe("error");
   expect(result.error).toMatchObject({ code: "invalid_request_error" });
