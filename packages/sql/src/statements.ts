@@ -1,6 +1,7 @@
 /** Texts, quoted names and comments: what stands in them is no call and no end of a statement. */
-export const QUIET = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
-const OPEN = /'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
+export const QUIET =
+  /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
+const OPEN = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
 
 export interface Statements {
   /** Each with blank lines in front, so that an error names the line of the whole text. */
@@ -13,9 +14,11 @@ export interface Statements {
 export function splitStatements(sql: string): Statements {
   const whole: string[] = [];
   let start = 0;
+  let lines = 0;
   for (let at = 0; at < sql.length;) {
     if (sql[at] === ";") {
       whole.push(piece(start, at));
+      lines += linesIn(sql.slice(start, at));
       start = at + 1;
     }
     at += lengthAt(QUIET, sql, at) ?? lengthAt(OPEN, sql, at) ?? 1;
@@ -23,7 +26,6 @@ export function splitStatements(sql: string): Statements {
   return { whole: whole.filter(isStatement), rest: piece(start, sql.length) };
 
   function piece(from: number, to: number): string {
-    const lines = sql.slice(0, from).split("\n").length - 1;
     return "\n".repeat(lines) + sql.slice(from, to);
   }
 }
@@ -42,4 +44,8 @@ export function isStatement(sql: string): boolean {
 function lengthAt(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0].length;
+}
+
+function linesIn(text: string): number {
+  return text.split("\n").length - 1;
 }

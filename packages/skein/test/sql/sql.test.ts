@@ -43,6 +43,8 @@ describe("skein sql", () => {
   test("a cell that a spreadsheet would run is defused, and what would move a cursor is shown", async () => {
     const { out } = await skein(home("=1+1\u001B[2J"), "sql", PROMPTS, "--csv");
     expect(out).toBe("content,n\r\n'=1+1\\x1b[2J,1\r\n");
+    const others = "SELECT '＝1' AS wide, chr(10) || '=1' AS below";
+    expect((await skein(home("x"), "sql", others, "--csv")).out).toBe("wide,below\r\n'＝1,\"'\n=1\"\r\n");
     const numbers = "SELECT -9007199254740993 AS large, '-1+1' AS sum, -1.5 AS small, '=1' AS \"=name\"";
     expect((await skein(home("x"), "sql", numbers, "--csv")).out).toBe(
       "large,sum,small,'=name\r\n-9007199254740993,'-1+1,-1.5,'=1\r\n",

@@ -93,7 +93,7 @@ const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
   const isNumeric = typeof value === "number" || /^-\d+(\.\d+)?$/.test(text);
-  const safe = !isNumeric && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const safe = !isNumeric && /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -27,13 +27,14 @@ async function isStore(kind: string, place: string): Promise<boolean> {
 
 async function hasTables(file: string): Promise<boolean> {
   const { DatabaseSync } = await import("node:sqlite");
-  const database = new DatabaseSync(file, { readOnly: true });
+  const database = new DatabaseSync(file, { readOnly: true, open: false });
   try {
+    database.open();
     return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'").get() !== undefined;
   } catch {
     // What is no database is told so by who opens it.
     return true;
   } finally {
-    database.close();
+    if (database.isOpen) database.close();
   }
 }
