@@ -3,26 +3,15 @@ import {
   type FileStore,
   type Format,
   type MemoryStore,
-  type SessionAgent,
   type SessionState,
   type Sessions,
   type Store,
   type Tool,
   type Validate,
-  defineTool,
-  derivedId,
   formatStream,
 } from "@skein/core";
-import {
-  type Content,
-  type Draft,
-  type Event,
-  Formatter,
-  KnownError,
-  MemoryStoreType,
-  NewAgentConfig,
-} from "@skein/protocol";
-import { z } from "zod";
+import { type Content, type Draft, type Event, Formatter, KnownError, type NewAgentConfig } from "@skein/protocol";
+import type { z } from "zod";
 import { readConfig } from "./config.ts";
 import { type Watched, openAwaits } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
@@ -30,6 +19,7 @@ import { refuseUnknown } from "./known-options.ts";
 import { checkModelAddress, modelFrom } from "./model-from.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
+import { register, registrations } from "./registration.ts";
 import { type AgentResult, runOutcome } from "./result.ts";
 import { streamFrames, streamRun } from "./stream.ts";
 
@@ -51,20 +41,6 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig
   readonly silenceMs?: number;
   readonly leaseMs?: number;
 }
-
-/** What of an agent is no configuration. */
-const OWN_OPTIONS = [
-  "tools",
-  "subagents",
-  "validate",
-  "memory",
-  "files",
-  "store",
-  "apiKey",
-  "baseUrl",
-  "silenceMs",
-  "leaseMs",
-] satisfies (keyof AgentOptions)[];
 
 export interface RunOptions {
   /** Go on with this session instead of a new one. */
@@ -116,8 +92,6 @@ interface Opened {
   readonly close: () => Promise<void>;
 }
 
-/** The parts of an agent that another one needs to call it. */
-const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
 const made = new WeakMap<Agent, AgentOptions>();
 
 /**
@@ -126,9 +100,8 @@ const made = new WeakMap<Agent, AgentOptions>();
  * Nothing is opened before the first run. Without a key and without another address the model is a simulation.
  */
 export function createAgent(options: AgentOptions = {}): Agent {
-  const registered = registration(options);
-  const all = [...new Set([registered, ...(options.subagents ?? []).flatMap((agent) => parts.get(agent) ?? [])])];
-  refuseNamesakes(all);
+  const all = registrations(options);
+  const [registered] = all;
   let opening: Promise<Opened> | undefined;
   const atRest = (): Promise<Opened> =>
     (opening ??= open(options, all).catch((error: unknown) => {
@@ -228,7 +201,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await (await open?.catch(() => undefined))?.close();
     },
   };
-  parts.set(agent, all);
+  register(agent, all);
   made.set(agent, options);
   return agent;
 }
@@ -237,11 +210,6 @@ export function createAgent(options: AgentOptions = {}): Agent {
 export function remade(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
   const options = made.get(agent);
   return options && createAgent(change(options));
-}
-
-/** What an agent and its subagents are made of, for a process that serves them. */
-export function registrationsOf(agent: Agent): readonly RegisteredAgent[] {
-  return parts.get(agent) ?? [];
 }
 
 /** A session of another agent would wait here for ever: its tools are elsewhere. */
@@ -258,87 +226,6 @@ async function lastRun(host: Host, sessionId: string): Promise<string> {
   const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
   if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to go on with.`);
   return last.id;
-}
-
-function registration(options: AgentOptions): RegisteredAgent {
-  const {
-    tools = [],
-    subagents = [],
-    validate,
-    memory,
-    files: _f,
-    store: _s,
-    apiKey: _k,
-    baseUrl: _b,
-    silenceMs: _m,
-    leaseMs: _l,
-    ...config
-  } = options;
-  const { tool_schemas: _t, ...known } = NewAgentConfig.shape;
-  refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
-  checkParts(options);
-  const all = [...tools, ...subagents.map(asTool)];
-  const byName = new Map(all.map((tool) => [tool.name, tool]));
-  if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
-  const parsedConfig = NewAgentConfig.safeParse({
-    name: "Agent",
-    model: "claude-sonnet-5-5",
-    ...(memory && MemoryStoreType.safeParse(memory.type).success && { memory_store_type: memory.type }),
-    ...config,
-    tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
-  });
-  if (!parsedConfig.success) {
-    const [issue] = parsedConfig.error.issues;
-    throw new KnownError("invalid", `${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const agent: SessionAgent = {
-    id: derivedId("agent", parsedConfig.data.name),
-    version: 1,
-    status: "active",
-    config: parsedConfig.data,
-  };
-  return { agent, tools: byName, validate, memory };
-}
-
-/** What types would refuse, for whoever writes without them: a mistake here would show up far away. */
-function checkParts({ tools = [], subagents = [], validate, store }: AgentOptions): void {
-  const refuse = (sentence: string): never => {
-    throw new KnownError("invalid", sentence);
-  };
-  for (const [name, list] of Object.entries({ tools, subagents })) {
-    if ((list as unknown) instanceof Promise) refuse(`"${name}" is a promise. Write ${name}: await …`);
-    if (!Array.isArray(list)) refuse(`"${name}" must be a list.`);
-  }
-  const noTool = tools.findIndex((tool) => typeof tool?.parse !== "function" || typeof tool.run !== "function");
-  if (noTool !== -1) refuse(`tools[${noTool}] is no tool. Make it with defineTool.`);
-  const noAgent = subagents.findIndex((agent) => !parts.has(agent));
-  if (noAgent !== -1) refuse(`subagents[${noAgent}] is no agent. Make it with createAgent.`);
-  if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
-  if (store !== undefined && typeof store !== "string" && typeof store?.append !== "function")
-    refuse('"store" must be an address like sqlite:FILE, or an open store.');
-}
-
-/** A session finds its agent by name, so two of one name would be taken for each other. */
-function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
-  const names = agents.map(({ agent }) => agent.config.name);
-  const twice = names.find((name, at) => names.indexOf(name) < at);
-  if (twice === undefined) return;
-  throw new KnownError(
-    "invalid",
-    `Two agents are called "${twice}". Give each agent and each subagent a name of its own.`,
-  );
-}
-
-/** An agent as a tool of another: its own session, and an await of the caller's. */
-function asTool(agent: Agent): Tool {
-  const description = parts.get(agent)?.[0]?.agent.config.description;
-  return defineTool({
-    name: agent.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_"),
-    description: description ?? `Hands a task to the agent "${agent.name}" and waits for its answer.`,
-    input: z.object({ prompt: z.string().describe("What to do, with everything that the agent needs to know.") }),
-    executor: "subagent",
-    subagent: agent.name,
-  });
 }
 
 async function folderOfFiles(folder: string): Promise<FileStore> {

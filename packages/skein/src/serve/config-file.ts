@@ -4,9 +4,10 @@ import { type Records, type Tool, createAgents, derivedId, parsed } from "@skein
 import { KnownError, isKnownError } from "@skein/protocol";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
-import { type Agent, registrationsOf } from "../agent.ts";
+import type { Agent } from "../agent.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
+import { registrationsOf } from "../registration.ts";
 
 /** What `skein.config.ts` exports by default: the code that agents of this server may name. */
 export interface SkeinConfig {

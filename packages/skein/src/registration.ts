@@ -1,0 +1,122 @@
+import { type SessionAgent, type Tool, defineTool, derivedId } from "@skein/core";
+import { KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
+import { z } from "zod";
+import type { Agent, AgentOptions } from "./agent.ts";
+import type { RegisteredAgent } from "./host.ts";
+import { refuseUnknown } from "./known-options.ts";
+
+/** The parts of an agent that another one needs to call it, itself first. */
+const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
+
+export function register(agent: Agent, registered: readonly RegisteredAgent[]): void {
+  parts.set(agent, registered);
+}
+
+/** What an agent and its subagents are made of, for a process that serves them. */
+export function registrationsOf(agent: Agent): readonly RegisteredAgent[] {
+  return parts.get(agent) ?? [];
+}
+
+/** What options make: the agent itself first, then its subagents and theirs. Mistakes are sentences. */
+export function registrations(options: AgentOptions): readonly [RegisteredAgent, ...RegisteredAgent[]] {
+  const own = registration(options);
+  const others = new Set((options.subagents ?? []).flatMap(registrationsOf));
+  const all = [own, ...others] as const;
+  refuseNamesakes(all);
+  return all;
+}
+
+/** What of an agent is no configuration. */
+const OWN_OPTIONS = [
+  "tools",
+  "subagents",
+  "validate",
+  "memory",
+  "files",
+  "store",
+  "apiKey",
+  "baseUrl",
+  "silenceMs",
+  "leaseMs",
+] satisfies (keyof AgentOptions)[];
+
+function registration(options: AgentOptions): RegisteredAgent {
+  const {
+    tools = [],
+    subagents = [],
+    validate,
+    memory,
+    files: _f,
+    store: _s,
+    apiKey: _k,
+    baseUrl: _b,
+    silenceMs: _m,
+    leaseMs: _l,
+    ...config
+  } = options;
+  const { tool_schemas: _t, ...known } = NewAgentConfig.shape;
+  refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
+  checkParts(options);
+  const all = [...tools, ...subagents.map(asTool)];
+  const byName = new Map(all.map((tool) => [tool.name, tool]));
+  if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
+  const parsedConfig = NewAgentConfig.safeParse({
+    name: "Agent",
+    model: "claude-sonnet-5-5",
+    ...(memory && MemoryStoreType.safeParse(memory.type).success && { memory_store_type: memory.type }),
+    ...config,
+    tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
+  });
+  if (!parsedConfig.success) {
+    const [issue] = parsedConfig.error.issues;
+    throw new KnownError("invalid", `${issue?.path.join(".")}: ${issue?.message}`);
+  }
+  const agent: SessionAgent = {
+    id: derivedId("agent", parsedConfig.data.name),
+    version: 1,
+    status: "active",
+    config: parsedConfig.data,
+  };
+  return { agent, tools: byName, validate, memory };
+}
+
+/** What types would refuse, for whoever writes without them: a mistake here would show up far away. */
+function checkParts({ tools = [], subagents = [], validate, store }: AgentOptions): void {
+  const refuse = (sentence: string): never => {
+    throw new KnownError("invalid", sentence);
+  };
+  for (const [name, list] of Object.entries({ tools, subagents })) {
+    if ((list as unknown) instanceof Promise) refuse(`"${name}" is a promise. Write ${name}: await …`);
+    if (!Array.isArray(list)) refuse(`"${name}" must be a list.`);
+  }
+  const noTool = tools.findIndex((tool) => typeof tool?.parse !== "function" || typeof tool.run !== "function");
+  if (noTool !== -1) refuse(`tools[${noTool}] is no tool. Make it with defineTool.`);
+  const noAgent = subagents.findIndex((agent) => !parts.has(agent));
+  if (noAgent !== -1) refuse(`subagents[${noAgent}] is no agent. Make it with createAgent.`);
+  if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
+  if (store !== undefined && typeof store !== "string" && typeof store?.append !== "function")
+    refuse('"store" must be an address like sqlite:FILE, or an open store.');
+}
+
+/** A session finds its agent by name, so two of one name would be taken for each other. */
+function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
+  const names = agents.map(({ agent }) => agent.config.name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice === undefined) return;
+  throw new KnownError(
+    "invalid",
+    `Two agents are called "${twice}". Give each agent and each subagent a name of its own.`,
+  );
+}
+
+/** An agent as a tool of another: its own session, and an await of the caller's. */
+function asTool(agent: Agent): Tool {
+  const description = parts.get(agent)?.[0]?.agent.config.description;
+  return defineTool({
+    name: agent.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_"),
+    description: description ?? `Hands a task to the agent "${agent.name}" and waits for its answer.`,
+    input: z.object({ prompt: z.string().describe("What to do, with everything that the agent needs to know.") }),
+    executor: "subagent",
+    subagent: agent.name,
+  });
+}
