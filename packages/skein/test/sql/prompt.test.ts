@@ -150,3 +150,18 @@ test.skipIf(!hasScript)("a pager has the keyboard for itself", { timeout: 120_00
     { PAGER: "cat >/dev/null; echo which key?; read -r keys </dev/tty; echo the keys: $keys." },
   );
 });
+
+test.skipIf(!hasScript)("whoever leaves the pager early is back at the prompt", { timeout: 120_000 }, async () => {
+  const seen = await atPrompt(
+    dataFolder(),
+    [
+      ["skein> ", "SELECT range AS n FROM range(10000000000);\r"],
+      ["paged:3", ""],
+      ["skein> ", "SELECT 40 + 2 AS answer;\r"],
+      ["42", ""],
+      ["skein> ", "\u0004"],
+    ],
+    { PAGER: "head -n 5 | tr -d ' ' | sed s/^/paged:/" },
+  );
+  expect(seen).not.toContain("EPIPE");
+});

@@ -34,11 +34,10 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
     if (stream.write(text)) return;
     const done = new AbortController();
     const either = ["drain", "close", "error"].map((event) => once(stream, event, { signal: done.signal }));
-    await Promise.race(either).finally(() => {
-      done.abort();
-      // The other two are rejected now, which nobody needs to know.
-      for (const each of either) each.catch(() => undefined);
-    });
+    // A reader that has gone is an error of the stream, and no one of ours: whoever listens to it knows.
+    for (const each of either) each.catch(() => undefined);
+    await Promise.race(either).catch(() => undefined);
+    done.abort();
   };
 
   return {
