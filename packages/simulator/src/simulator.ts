@@ -15,6 +15,8 @@ export interface SimulatorOptions extends LedgerOptions {
   readonly ids?: Ids;
   /** Between the pieces of an answer without a script. 0 unless told. */
   readonly demoDelayMs?: number;
+  /** Whether the process stays for it although nothing else is to be done. True unless told. */
+  readonly keepsProcess?: boolean;
 }
 
 /** A running Messages API that never bills. */
@@ -33,7 +35,7 @@ const preciseNow = (): number => performance.timeOrigin + performance.now();
 
 /** Starts a simulator on 127.0.0.1; no other machine can reach it. */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const { port = 0, now = preciseNow, ids = randomIds, demoDelayMs = 0 } = options;
+  const { port = 0, now = preciseNow, ids = randomIds, demoDelayMs = 0, keepsProcess = true } = options;
   const ledger = createLedger({ now, ids }, options);
   const files = createFileStore({ ids, now });
   const cache = createPromptCache({ now });
@@ -45,6 +47,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, "127.0.0.1", resolve);
   });
+
+  if (!keepsProcess) server.on("connection", (socket) => socket.unref()).unref();
 
   let closing: Promise<void> | null = null;
   function close(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type Store,
   type Tool,
   type Validate,
+  LONGEST_SLEEP,
   createBusLive,
   createLoop,
   createMemoryLive,
@@ -109,6 +110,16 @@ function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: (
   return { live, leave: () => stops.forEach((stop) => stop()) };
 }
 
+/** Whoever follows something is waiting: nothing else may keep the process, which would end in the middle of it. */
+async function* whileAwake<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  const awake = setInterval(() => {}, LONGEST_SLEEP);
+  try {
+    yield* items;
+  } finally {
+    clearInterval(awake);
+  }
+}
+
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
 
 export function createHost(options: HostOptions): Host {
@@ -154,6 +165,7 @@ export function createHost(options: HostOptions): Host {
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
     report,
   });
+  const sessions = createSessions({ store, tenant, now, ids, reserve: engine.reserve });
   const stopping = new AbortController();
   let started = false;
   const start = (): void => {
@@ -165,7 +177,7 @@ export function createHost(options: HostOptions): Host {
     start,
     stopped: stopping.signal,
     store,
-    sessions: createSessions({ store, tenant, now, ids, reserve: engine.reserve }),
+    sessions: { ...sessions, follow: (...which) => whileAwake(sessions.follow(...which)) },
     live,
     engine,
     register: (registered) => void agents.set(registered.agent.config.name, registered),

@@ -32,7 +32,8 @@ export async function modelFrom(
       close: async () => {},
     };
   const { createSimulator } = await import("@skein/simulator");
-  const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0 });
+  // A program that forgets to close its agent ends all the same, as it does with a real model.
+  const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0, keepsProcess: false });
   return {
     model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, ...silence }),
     description: "a simulation (no ANTHROPIC_API_KEY is set)",

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createMemoryStore } from "@skein/core";
 import { createAgent, defineTool } from "skein";
 import { createSimulator } from "@skein/simulator";
@@ -5,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { collected, storeUrl, until } from "./world.ts";
+import { child, collected, storeUrl, until } from "./world.ts";
 
 test("a process that stops lets a running tool finish, and another one goes on after it", async () => {
   const simulator = await createSimulator();
@@ -68,3 +69,30 @@ test.each(["memory", "sqlite"] as const)(
     await Promise.all(told);
   },
 );
+
+test.each(["memory", "sqlite"] as const)(
+  "a program stays as long as it waits for something, and ends by itself when it does not (%s)",
+  async (kind) => {
+    const simulator = await createSimulator();
+    onTestFinished(() => simulator.close());
+    const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
+    const prompt = scripted(`waits ${kind}`, [{ tools: [call] }, { text: "So: $LAST" }]);
+    const program = child("waits.ts", storeUrl(kind), simulator.url, prompt);
+    expect(await program.line()).toMatchObject({ stopReason: "awaiting_frontend_tools" });
+    expect(await program.line()).toEqual({ finalAnswer: "So: No result returned for this tool call." });
+    expect(await program.exit()).toBe(0);
+  },
+);
+
+test("a program that only tries the simulator and forgets to close its agent ends by itself", () => {
+  const program = `
+    const { createAgent } = await import("skein");
+    console.log((await createAgent().run("How much is 2+2?")).finalAnswer);`;
+  const { PATH } = process.env;
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program],
+    { encoding: "utf8", env: { PATH }, timeout: 20_000 },
+  );
+  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("The answer is 4") });
+});
