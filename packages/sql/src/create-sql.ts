@@ -60,7 +60,7 @@ export interface Sql {
 }
 
 /** What DuckDB may use before it writes to its temporary folder, if nobody says it. */
-const MEGABYTES = 220;
+const MEGABYTES = 205;
 
 /** As many rows are held while it is not known yet whether the files are whole. */
 const SHORT_ROWS = 10_000;

@@ -8,6 +8,13 @@ export interface DamagedLine {
   readonly values: readonly object[];
 }
 
+/**
+ * What is whole in damaged lines is held in memory, all of it at once. Those that are longer than this are held with their texts
+ * cut; characters of JSON, and of a text.
+ */
+const MOST_CHARACTERS = 2 ** 18;
+const MOST_TEXT = 2 ** 14;
+
 /** The lines that DuckDB cannot read, numbered as DuckDB numbers them: blank ones do not count. */
 export function damagedLines(path: string): readonly DamagedLine[] {
   const found: DamagedLine[] = [];
@@ -16,7 +23,7 @@ export function damagedLines(path: string): readonly DamagedLine[] {
   let damage: { kind: string; message: string } | undefined;
   let values: object[] = [];
   const finish = (): void => {
-    if (damage) found.push({ line: number, ...damage, values });
+    if (damage) found.push(held({ line: number, ...damage, values }));
     damage = undefined;
     values = [];
   };
@@ -39,6 +46,23 @@ export function damagedLines(path: string): readonly DamagedLine[] {
   });
   finish();
   return found;
+}
+
+function held(damaged: DamagedLine): DamagedLine {
+  const { message, values } = damaged;
+  if (JSON.stringify(values).length <= MOST_CHARACTERS) return damaged;
+  return {
+    ...damaged,
+    message: `${message}; its texts are cut after ${MOST_TEXT} characters`,
+    values: values.map((value) => cut(value) as object),
+  };
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, MOST_TEXT);
+  if (Array.isArray(value)) return value.map(cut);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cut(inner)]));
 }
 
 function hasHalfPair(value: unknown): boolean {

@@ -3,8 +3,6 @@ import { literal } from "./quote.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-const ROWS_AT_ONCE = 2000;
-
 /** Replaces the rows of a table. The columns are given with their types, in the table's order. */
 export async function loadRows(
   connection: DuckDBConnection,
@@ -22,8 +20,9 @@ export async function appendRows(
   columns: Readonly<Record<string, string>>,
   rows: readonly Row[],
 ): Promise<void> {
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
-    await insert(connection, { table, columns, rows: JSON.stringify(wellFormed(rows.slice(at, at + ROWS_AT_ONCE))) });
+  const loader = createLoader(connection);
+  await loader.add(table, columns, rows);
+  await loader.finish();
 }
 
 /** Adds rows to several tables. They wait until there are enough of them: each insertion takes about as long as a thousand rows. */
@@ -33,7 +32,7 @@ export interface Loader {
   finish(): Promise<void>;
 }
 
-/** So much text waits at most. */
+/** So much text waits at most: whatever walks it takes several times that. */
 const WAITING_CHARACTERS = 4 * 2 ** 20;
 
 export function createLoader(connection: DuckDBConnection): Loader {
@@ -47,15 +46,15 @@ export function createLoader(connection: DuckDBConnection): Loader {
   }
   return {
     async add(table, columns, rows) {
-      const target = waiting.get(table) ?? { columns, rows: [] };
-      waiting.set(table, target);
       const names = Object.keys(columns);
       for (const row of rows) {
         const text = JSON.stringify(wellFormed(Object.fromEntries(names.map((name) => [name, row[name] ?? null]))));
+        const target = waiting.get(table) ?? { columns, rows: [] };
+        waiting.set(table, target);
         target.rows.push(text);
         characters += text.length;
+        if (characters > WAITING_CHARACTERS) await finish();
       }
-      if (characters > WAITING_CHARACTERS) await finish();
     },
     finish,
   };

@@ -47,7 +47,7 @@ function age(root: string): void {
 
 async function build(root: string, cacheFolder: string): Promise<BuildCopyResult> {
   age(root);
-  return await buildCopy({ roots: [root], cacheFolder, threads: 2 });
+  return await buildCopy({ roots: [root], cacheFolder });
 }
 
 async function rowsOf(sql: Sql, table: string): Promise<readonly (readonly Value[])[]> {
@@ -205,9 +205,7 @@ test("several builders and readers at once: one builds, and nobody sees half of 
   await build(root, cache);
   const sql = await open(root, cache);
   const [expected] = await sql.run("SELECT count(*), sum(output_tokens) FROM claude.responses");
-  const outcomes = Promise.all(
-    [1, 2, 3].map(() => buildCopy({ roots: [root], cacheFolder: cache, afresh: true, threads: 1 })),
-  );
+  const outcomes = Promise.all([1, 2, 3].map(() => buildCopy({ roots: [root], cacheFolder: cache, afresh: true })));
   const done = Symbol("done");
   const finished = outcomes.then(() => done);
   for (let seen: unknown; seen !== done;) {

@@ -8,9 +8,9 @@ const MEGABYTE = 1_000_000;
 /** Of a line that is too long, this much of a text is kept. */
 const CUT = 2 ** 20;
 
-const SIZES = [...Array.from({ length: 10 }, () => MEGABYTE), 4 * MEGABYTE, 20 * MEGABYTE, 1000];
+const SIZES = [...Array.from({ length: 5 }, () => MEGABYTE), 4 * MEGABYTE, 20 * MEGABYTE, 1000];
 /** Where the texts of 20 MB stand: three lines for each size. */
-const LONG = [34, 35, 36];
+const LONG = [19, 20, 21];
 
 /** For each size a prompt, a call and its result, with a text of so many bytes. */
 function lines(): readonly object[] {
@@ -29,6 +29,20 @@ function lines(): readonly object[] {
   });
 }
 
+test("of a long line that is damaged the row is there, with its texts cut", async () => {
+  const root = folder();
+  const text = `${"ten-bytes,".repeat(MEGABYTE / 10)}\\ud83d`;
+  write(root, `projects/p/${SESSION}.jsonl`, `{"type":"user","uuid":"u1","message":{"content":"${text}"}}\n`);
+  const sql = await createSql({ roots: [root], threads: 2 });
+  onTestFinished(() => sql.close());
+  expect(await ask(sql, "SELECT message_uuid, strlen(content) AS n FROM claude_conversations")).toEqual([
+    { message_uuid: "u1", n: 2 ** 14 },
+  ]);
+  expect(await ask(sql, "SELECT line, kind, contains(message, 'cut') AS told FROM claude.damage")).toEqual([
+    { line: 1, kind: "half-surrogate", told: true },
+  ]);
+});
+
 test("lines of 1, 4 and 20 MB fail no question and hide no row", { timeout: 240_000 }, async () => {
   const root = folder();
   const cache = folder();
@@ -37,8 +51,7 @@ test("lines of 1, 4 and 20 MB fail no question and hide no row", { timeout: 240_
   utimesSync(path, old, old);
   const kept = SIZES.map((size) => (size > 16 * MEGABYTE ? CUT : size));
   for (const cacheFolder of [null, cache]) {
-    if (cacheFolder !== null)
-      expect(await buildCopy({ roots: [root], cacheFolder, threads: 2 })).toMatchObject({ added: 1 });
+    if (cacheFolder !== null) expect(await buildCopy({ roots: [root], cacheFolder })).toMatchObject({ added: 1 });
     const sql = await createSql({ roots: [root], threads: 2, cacheFolder });
     onTestFinished(() => sql.close());
     expect(
@@ -64,8 +77,8 @@ test("lines of 1, 4 and 20 MB fail no question and hide no row", { timeout: 240_
         "SELECT strlen(input->>'text') AS input, strlen(result) AS result FROM claude.tool_calls ORDER BY line",
       ),
     ).toEqual(kept.map((n) => ({ input: n, result: n })));
-    expect(await ask(sql, "SELECT sum(output_tokens)::INTEGER AS n FROM claude.responses")).toEqual([{ n: 26 }]);
-    expect(await ask(sql, "SELECT count(*)::INTEGER AS n FROM claude.lines")).toEqual([{ n: 39 }]);
+    expect(await ask(sql, "SELECT sum(output_tokens)::INTEGER AS n FROM claude.responses")).toEqual([{ n: 16 }]);
+    expect(await ask(sql, "SELECT count(*)::INTEGER AS n FROM claude.lines")).toEqual([{ n: 24 }]);
     expect(await ask(sql, "SELECT line, kind FROM claude.damage ORDER BY line")).toEqual(
       LONG.map((line) => ({ line, kind: "too-long" })),
     );

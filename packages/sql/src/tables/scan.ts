@@ -91,11 +91,8 @@ function typeOf(shape: Shape): string {
 const columns = Object.entries(FIELDS).map(([field, [, type]]) => `'${field}': '${type}'`);
 const scanned = Object.entries(FIELDS).map(([field, [name]]) => `s."${field}" AS ${name}`);
 const names = Object.values(FIELDS).map(([name]) => name);
-const mended = Object.entries(FIELDS).map(([field, [name, type]]) =>
-  type === "JSON"
-    ? `json_extract(m.json, '$.${field}') AS ${name}`
-    : `json_extract_string(m.json, '$.${field}') AS ${name}`,
-);
+/** The same of a line that JavaScript read. */
+const MENDED = JSON.stringify(Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])));
 
 export const FILES = `
 -- Every transcript. place says where its rows are: 0, 1, … in the list of files that are scanned, -1, -2, … in the
@@ -123,7 +120,8 @@ FROM (
   FROM read_ndjson(getvariable('skein_files'), columns = {${columns.join(", ")}, '${NO_LINE}': 'BIGINT'}, records = 'true', ${READ}) s
 )${join} WHERE type IS NOT NULL
 UNION ALL
-SELECT m.place, m.line, ${mended.join(", ")} FROM scan.mended m WHERE json_extract_string(m.json, '$.type') IS NOT NULL;
+SELECT place, line, ${scanned.join(", ")}
+FROM (SELECT place, line, json_transform(json, '${MENDED}') AS s FROM scan.mended) WHERE s.type IS NOT NULL;
 `;
 }
 
