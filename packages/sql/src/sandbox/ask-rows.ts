@@ -3,7 +3,7 @@
  *
  * The walls are those of the operating system (`bubblewrap.ts`); the settings below only make refusals kinder.
  */
-import { DuckDBInstance } from "@duckdb/node-api";
+import { DuckDBInstance, StatementType } from "@duckdb/node-api";
 import { statementsOf } from "../statements.ts";
 import { MEMORY, answerOne } from "./answer-one.ts";
 
@@ -25,10 +25,16 @@ await answerOne(async ({ file, statement }) => {
     // DuckDB finds nothing in a text without a statement, and its driver has no words for that.
     throw error.message.includes("native callback") ? new Error("There is no statement.") : error;
   });
-  // DuckDB makes two statements of it, and the first one is no question.
-  if (statements.count > 1 && statementsOf(statement).length === 1)
-    throw new Error("PIVOT must say which values become columns: PIVOT … ON status IN ('a', 'b') …");
-  if (statements.count !== 1) throw new Error(`One statement is answered, and there are ${statements.count}.`);
+  const given = statementsOf(statement).length;
+  if (given > 1 || statements.count === 0) throw new Error(`One statement is answered, and there are ${given}.`);
   await run("BEGIN");
-  return { prepared: await statements.prepare(0), run };
+  const last = statements.count - 1;
+  // DuckDB makes two statements of a PIVOT: the first one looks what columns it has, and makes a type of that.
+  for (let at = 0; at < last; at += 1) {
+    const before = await statements.prepare(at);
+    if (before.statementType !== StatementType.CREATE)
+      throw new Error("One statement is answered, and there are more.");
+    await before.run();
+  }
+  return { prepared: await statements.prepare(last), run };
 });
