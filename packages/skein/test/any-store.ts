@@ -3,8 +3,12 @@ import { inject } from "vitest";
 import { createDatabase } from "../../../scripts/postgres.ts";
 
 /** The store of a test to which it makes no difference. SKEIN_TEST_STORE names another one, to see that this is so. */
-export async function anyStore(folder: string): Promise<string> {
-  const kind = process.env["SKEIN_TEST_STORE"] ?? "memory";
+export function anyStore(folder: string): Promise<string> {
+  return storeOf(process.env["SKEIN_TEST_STORE"] ?? "memory", folder);
+}
+
+/** The address of an empty store of this kind; one with files has them in the folder. */
+export async function storeOf(kind: string, folder: string): Promise<string> {
   switch (kind) {
     case "memory":
       return "memory:";
@@ -17,6 +21,6 @@ export async function anyStore(folder: string): Promise<string> {
       return (await createDatabase(server.url, { template: server.template })).url;
     }
     default:
-      throw new Error(`SKEIN_TEST_STORE is memory, sqlite, file or postgres, not "${kind}".`);
+      throw new Error(`A store for tests is memory, sqlite, file or postgres, not "${kind}".`);
   }
 }

@@ -5,8 +5,9 @@ import { createSimulator } from "@skein/simulator";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { storeOf } from "../any-store.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { child, collected, storeUrl, until } from "./world.ts";
+import { child, collected, folder, storeUrl, until } from "./world.ts";
 
 test("a process that stops lets a running tool finish, and another one goes on after it", async () => {
   const simulator = await createSimulator();
@@ -70,14 +71,14 @@ test.each(["memory", "sqlite"] as const)(
   },
 );
 
-test.each(["memory", "sqlite"] as const)(
+test.each(["memory", "sqlite", "postgres"] as const)(
   "a program stays as long as it waits for something, and ends by itself when it does not (%s)",
   async (kind) => {
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());
     const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
     const prompt = scripted(`waits ${kind}`, [{ tools: [call] }, { text: "So: $LAST" }]);
-    const program = child("waits.ts", storeUrl(kind), simulator.url, prompt);
+    const program = child("waits.ts", await storeOf(kind, folder()), simulator.url, prompt);
     expect(await program.line()).toMatchObject({ stopReason: "awaiting_frontend_tools" });
     expect(await program.line()).toEqual({ finalAnswer: "So: No result returned for this tool call." });
     expect(await program.exit()).toBe(0);

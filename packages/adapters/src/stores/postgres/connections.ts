@@ -25,7 +25,7 @@ export interface ConnectionsOptions {
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const settings = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
-  const pool = new pg.Pool({ ...settings, max: poolSize });
+  const pool = new pg.Pool({ ...settings, max: poolSize, allowExitOnIdle: true });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
   const lanes: Lane[] = [];

@@ -33,7 +33,12 @@ export function createLane({ newClient, refuseIfClosed }: LaneDeps): Lane {
   async function ask(statement: Statement, values: readonly unknown[]): Promise<readonly TextRow[]> {
     refuseIfClosed();
     try {
-      return await asked(client ?? (await open()), statement, values);
+      const asking = client ?? (await open());
+      // Only what is asked keeps the process, not that something could be.
+      asking.ref();
+      const rows = await asked(asking, statement, values);
+      asking.unref();
+      return rows;
     } catch (error) {
       const known = toKnownError(error);
       // It may have said that it is going before it is gone.
@@ -45,6 +50,7 @@ export function createLane({ newClient, refuseIfClosed }: LaneDeps): Lane {
   async function end(): Promise<void> {
     const over = client;
     client = undefined;
+    over?.ref();
     // One that is broken cannot say goodbye.
     await over?.end().catch(() => {});
   }

@@ -81,6 +81,8 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
       await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
       if (closed) return await end(client);
       line = client;
+      // A program that has nothing else to do need not stay to listen.
+      client.unref();
       attempt = 0;
       // What was announced while nobody listened.
       for (const sessionId of followers.followed()) followers.poke(sessionId);
@@ -140,5 +142,6 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
 
 /** A connection that is already broken cannot say goodbye. */
 async function end(client: pg.Client | undefined): Promise<void> {
+  client?.ref();
   await client?.end().catch(() => {});
 }

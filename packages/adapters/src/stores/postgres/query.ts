@@ -1,5 +1,14 @@
 import type pg from "pg";
 
+// Its pool uses them; its types do not name them.
+declare module "pg" {
+  interface ClientBase {
+    /** Whether the connection keeps the process, as of a socket. */
+    ref(): void;
+    unref(): void;
+  }
+}
+
 export interface Statement {
   /** Prepared once per connection under this name. Without one it is planned each time, for the values it comes with. */
   readonly name?: string;
