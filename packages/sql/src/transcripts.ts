@@ -102,7 +102,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     async refresh() {
       const found = deps.find();
       const copy = await reader.attach();
-      const stamp = `${copy?.stamp ?? ""}\n${found.files.map(stampOf).join("\n")}`;
+      const stamp = [copy?.stamp, ...found.files.map(stampOf), ...found.skipped.map(({ path }) => path)].join("\n");
       if (stamp === shown) return false;
       const unreadable: { file: string; kind: string; message: string }[] = [];
       known = found.files

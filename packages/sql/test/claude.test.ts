@@ -227,7 +227,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("a file that grows is seen at the next question, with its lines numbered right", async () => {
+  test("a file that grows, or that is left over, is seen at the next question, with its lines numbered right", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);
@@ -243,6 +243,9 @@ describe("damage", () => {
       { t: "more", line: 2 },
       { t: "two", line: 1 },
     ]);
+    expect(await ask(sql, "SELECT kind FROM claude.damage")).toEqual([]);
+    write(root, "projects/p/c.jsonl.backup", "left over");
+    expect(await ask(sql, "SELECT kind FROM claude.damage")).toEqual([{ kind: "skipped" }]);
   });
 });
 
