@@ -254,6 +254,8 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     files,
     memoryNamed: memories.named,
     startsLater: true,
+    // What should never happen is seen by whoever runs the program, and does not end it.
+    report: (error) => process.emitWarning(error instanceof Error ? error : String(error)),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
   });
   return {

@@ -145,7 +145,10 @@ async function problemWith(
   validate: Validate | undefined,
 ): Promise<string | undefined> {
   try {
-    return await validate?.(answer, state);
+    const said: unknown = await validate?.(answer, state);
+    if (said === undefined || said === null || said === "" || said === true) return undefined;
+    // What is no sentence is still no: a check in plain JavaScript may answer with false.
+    return typeof said === "string" ? said : "This answer did not pass its check.";
   } catch (error) {
     return `The check of this answer failed: ${problemOf(error)}`;
   }

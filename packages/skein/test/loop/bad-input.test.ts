@@ -274,3 +274,13 @@ function image(media_type: string, data: string) {
 function pngDot(): string {
   return "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 }
+
+test("an answer of the model with the same call twice is a clear error, and not run", async () => {
+  const { tool, calls } = counting();
+  const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
+  const twice = { name: "count", id: "toolu_same" };
+  const result = await agent.run(scripted("twice", [{ tools: [twice, twice] }, { text: "Done." }]));
+  expect(result.error).toMatchObject({ code: "stream_broken", message: expect.stringContaining("toolu_same") });
+  expect(calls).toEqual([]);
+  await expectUsable(agent, result.sessionId);
+});

@@ -84,3 +84,15 @@ test("the transcript doctor: a log whose last call has no result is mended befor
   });
   expect(simulator.ledger.totals().outcomes.rejected).toBe(0);
 });
+
+test.each([
+  ["false", () => false, "error"],
+  ["an object", () => ({ ok: false }), "error"],
+  ["true", () => true, "end_turn"],
+  ["null", () => null, "end_turn"],
+  ["an empty text", () => "", "end_turn"],
+])("a check in plain JavaScript that answers with %s is understood", async (_, check, stopReason) => {
+  const { agent } = await simulatedAgent({ validate: check as unknown as () => undefined });
+  const result = await agent.run(scripted(`plain ${_}`, [{ text: "An answer." }]));
+  expect(result).toMatchObject({ stopReason, finalAnswer: "An answer." });
+});
