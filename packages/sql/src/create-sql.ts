@@ -15,7 +15,7 @@ import { statementsOf } from "./statements.ts";
 import { type Table, listTables } from "./list-tables.ts";
 import { beginStream } from "./stream-end.ts";
 import { START } from "./tables/schema.ts";
-import { createTranscripts } from "./transcripts.ts";
+import { areNumbersRight, createTranscripts } from "./transcripts.ts";
 import { type Column, type Row, columnsOf, hasAnswer, plainRow, rowsOf } from "./values.ts";
 
 export interface SqlOptions {
@@ -184,6 +184,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     if (!begun) return started(given, { again: true });
     const result = begun;
     const isAnswer = hasAnswer(result);
+    const numbered = transcripts.known();
     return { columns: isAnswer ? columnsOf(result) : [], rows: rows() };
 
     async function* rows(): AsyncGenerator<readonly Row[]> {
@@ -201,7 +202,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       } finally {
         await transaction?.end();
       }
-      if (isQuestion && isNumbered && transcripts.scannedBytes() > 0 && (await refresh()))
+      if (isQuestion && isNumbered && (await refresh()) && !areNumbersRight(numbered, transcripts.known()))
         throw new SqlError(sql, "A file changed while it was read, so line numbers may be wrong. Ask again.");
     }
   }

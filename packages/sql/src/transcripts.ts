@@ -53,6 +53,19 @@ export interface Transcripts {
   known(): readonly KnownFile[];
 }
 
+/** Whether lines that were numbered over these files still have their numbers: none but the last one has changed, and that one grew. */
+export function areNumbersRight(before: readonly KnownFile[], now: readonly KnownFile[]): boolean {
+  const files = new Map(now.map(({ file }) => [file.path, file]));
+  return before
+    .filter(({ copied }) => !copied)
+    .every(({ file }, at, { length }) => {
+      const current = files.get(file.path);
+      if (!current) return false;
+      const hasGrown = at === length - 1 && current.inode === file.inode && current.size >= file.size;
+      return hasGrown || isSame(current, file);
+    });
+}
+
 const FILE_COLUMNS = {
   file_id: "BIGINT",
   place: "BIGINT",
@@ -106,7 +119,8 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
       if (stamp === shown) return false;
       const unreadable: { file: string; kind: string; message: string }[] = [];
       known = found.files
-        .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+        // The one that is being written comes last: when it grows, no line of another gets a wrong number.
+        .toSorted((a, b) => a.mtimeMs - b.mtimeMs || (a.path < b.path ? -1 : 1))
         .flatMap((file): KnownFile[] => {
           const copied = copy?.files.get(file.path);
           if (copied && isSame(copied, file)) return [{ file, head: copied, count: copied, copied }];

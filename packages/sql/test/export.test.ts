@@ -21,7 +21,5 @@ test.each(["out.duckdb", "new/out"])(
     onTestFinished(() => clearInterval(stopping));
     await expect(exportTables(sql, target)).rejects.toThrow("INTERRUPT");
     expect([target, `${target}.wal`].filter((path) => existsSync(path))).toEqual([]);
-    clearInterval(stopping);
-    expect((await exportTables(sql, target)).length).toBeGreaterThan(0);
   },
 );

@@ -1,4 +1,4 @@
-import { appendFileSync, rmSync } from "node:fs";
+import { appendFileSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as tick } from "node:timers/promises";
 import { createSql } from "@skein/sql";
@@ -55,3 +55,37 @@ async function answered(
   for await (const { rows } of sql.stream(statement)) for await (const some of rows) all.push(...some);
   return all;
 }
+
+test(
+  "a long answer stands when the file that was written last grows, and is refused when another one does",
+  { timeout: 120_000 },
+  async () => {
+    const root = folder();
+    const line = { type: "user", uuid: "u", message: { role: "user", content: "x".repeat(200) } };
+    const older = write(
+      root,
+      BEHIND,
+      Array.from({ length: 30_000 }, () => line),
+    );
+    const newest = write(
+      root,
+      STAYS,
+      Array.from({ length: 10 }, () => line),
+    );
+    utimesSync(older, 1, 1);
+    const sql = await createSql({ roots: [root], threads: 2 });
+    onTestFinished(() => sql.close());
+    const ask = async (path: string): Promise<number> => {
+      let count = 0;
+      for await (const { rows } of sql.stream("SELECT line, content FROM claude_conversations"))
+        for await (const some of rows) {
+          // After the first rows: the question is under way.
+          if (count === 0) appendFileSync(path, `${JSON.stringify(line)}\n`);
+          count += some.length;
+        }
+      return count;
+    };
+    expect(await ask(newest)).toBeGreaterThan(30_000);
+    await expect(ask(older)).rejects.toThrow("A file changed while it was read");
+  },
+);
