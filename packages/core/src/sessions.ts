@@ -260,22 +260,10 @@ export function createSessions({
   ): Promise<Asked> {
     const running = (await get(sessionId)).run_id;
     const isUnderWay = running !== null && (runId === undefined || runId === running);
-    const target = isUnderWay ? running : await waitingRun(sessionId, runId);
+    const target = isUnderWay ? running : waitingRun(await state(sessionId), runId);
     const data = { run_id: target, reason: reason ?? null };
     const { sequence } = await appendOne(sessionId, { event_type: "cancel.requested", data });
     return { id: target, sequence };
-  }
-
-  /** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
-  async function waitingRun(sessionId: string, runId: string | undefined): Promise<string> {
-    const { run, queue } = await state(sessionId);
-    const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
-    const target = runId ?? known[0];
-    if (target === undefined)
-      throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
-    if (!known.includes(target))
-      throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
-    return target;
   }
 
   async function control(
@@ -353,6 +341,17 @@ export function createSessions({
     follow: (sessionId, options, signal) => store.follow(sessionId, { ...options, tenant }, signal),
     state,
   };
+}
+
+/** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
+function waitingRun({ sessionId, run, queue }: SessionState, runId: string | undefined): string {
+  const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
+  const target = runId ?? known[0];
+  if (target === undefined)
+    throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
+  if (!known.includes(target))
+    throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
+  return target;
 }
 
 /** What a prompt became, from the event that is stored: the first time, and whenever it is repeated. */
