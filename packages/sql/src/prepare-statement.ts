@@ -49,7 +49,7 @@ const LINES = new RegExp(`${NO_LINE}|first_row|first_line`);
 
 export function createPreparer({ connection, transcripts, library, openStore }: PreparerDeps): Preparer {
   let isReady = false;
-  /** The last statement, if it asks nothing but the copy: as long as that stays, it need not be planned again. */
+  /** The last question, if it asks nothing but the copy: as long as that stays, it need not be planned again. */
   let planned: Prepared | undefined;
   return { refresh, prepare, handOut };
 
@@ -101,7 +101,7 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
     });
     const isQuestion = prepared.statementType === StatementType.SELECT;
     const made = { given, sql, prepared, isQuestion, isNumbered };
-    if (plan === "" && !hasOthers) planned = made;
+    if (isQuestion && plan === "" && !hasOthers) planned = made;
     return made;
   }
 
