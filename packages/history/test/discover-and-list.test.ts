@@ -235,6 +235,13 @@ describe("the list", () => {
     expect(summary?.gitBranch).toBe("main");
   });
 
+  test("reads a file that an editor has begun with a mark like any other", async () => {
+    const data = createDataDirectory();
+    data.write(`projects/-work-app/${sessionId(1)}.jsonl`, `\u{FEFF}${jsonLines(hello("the first words"))}`);
+    const [summary] = (await listSessions(data.config)).data;
+    expect(summary).toMatchObject({ messageCount: 2, summary: "the first words" });
+  });
+
   test("gives the same answer with and without an index, also after lines were added", async () => {
     const data = createDataDirectory();
     const talk = conversation();

@@ -37,7 +37,7 @@ export interface SessionFacts {
 
 export const sessionFactsFacet: Facet<SessionFacts> = {
   name: "facts",
-  version: 3,
+  version: 4,
   start: () => ({
     lines: 0,
     messageCount: 0,
@@ -135,7 +135,10 @@ function takeNotes(state: SessionFacts, notes: LineNotes): void {
   if (notes.lastPrompt) lastOf.set("last-prompt", notes.lastPrompt);
 }
 
-function foldLine(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
+function foldLine(state: SessionFacts, bytes: Buffer, lineStart: number, end: number): void {
+  // An editor may have put a mark before the first line.
+  const isMarked = bytes[lineStart] === 0xef && bytes[lineStart + 1] === 0xbb && bytes[lineStart + 2] === 0xbf;
+  const start = isMarked ? lineStart + 3 : lineStart;
   if (end - start < 2 || !peekLine(bytes, start, end, peek)) return;
   if (isType(bytes, "user")) foldUser(state, bytes, start, end);
   else if (isType(bytes, "assistant")) foldAssistant(state, bytes, start, end);
