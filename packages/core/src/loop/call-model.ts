@@ -14,6 +14,7 @@ import { type Model, ModelFailure, type ModelReply } from "../model.ts";
 import type { MemoryStore } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import { compactedBySummary } from "./compaction.ts";
+import { knownCalls } from "./doctor.ts";
 import { requestOf } from "./request.ts";
 
 export interface CallDeps {
@@ -38,6 +39,7 @@ export async function callModel(
   try {
     const request = requestOf(state, call.purpose, call.max_tokens);
     const reply = await deps.model.call(request, publisher(state, call, messageId, deps), signal);
+    refuseRepeated(state, reply);
     const durationMs = Math.max(0, deps.now() - started);
     const generated = replied(call, { reply, messageId, durationMs }, deps);
     const text = textOf([...reply.content]);
@@ -50,6 +52,17 @@ export async function callModel(
   } finally {
     deps.live.clear(state.sessionId);
   }
+}
+
+/** A call is known by its id: one that was there before would be taken for it, and no model would take both. */
+function refuseRepeated({ transcript }: SessionState, { content }: ModelReply): void {
+  const calls = ([...content] as ContentBlock[]).filter(isToolUse);
+  const repeated = calls.length > 0 ? calls.find(({ id }) => knownCalls(transcript).has(id)) : undefined;
+  if (repeated)
+    throw new ModelFailure(
+      { code: "stream_broken", message: `The model's answer makes no sense. There was a call ${repeated.id} before.` },
+      { retryable: true },
+    );
 }
 
 /** Passes the model's stream on to whoever watches. Only the text of the conversation is shown, not of titles and summaries. */

@@ -43,6 +43,17 @@ export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   return repairs;
 }
 
+const callsOf = new WeakMap<readonly Turn[], { until: number; readonly ids: Set<string> }>();
+
+/** Every call of a conversation. Looks only at what has been added since. */
+export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
+  const known = callsOf.get(messages) ?? { until: 0, ids: new Set<string>() };
+  for (const message of messages.slice(known.until)) for (const id of callIds(message)) known.ids.add(id);
+  known.until = messages.length;
+  callsOf.set(messages, known);
+  return known.ids;
+}
+
 /** The message with exactly one result per call before it, results first, in the order of the calls. */
 function withResults(message: Turn, calls: readonly string[], repairs: JsonObject[]): Turn {
   const blocks = blocksOf(message.content);

@@ -284,3 +284,13 @@ test("an answer of the model with the same call twice is a clear error, and not 
   expect(calls).toEqual([]);
   await expectUsable(agent, result.sessionId);
 });
+
+test("an answer of the model with a call that was there before is a clear error, and not run", async () => {
+  const { tool, calls } = counting();
+  const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
+  const again = { name: "count", id: "toolu_again" };
+  const result = await agent.run(scripted("again", [{ tools: [again] }, { tools: [again] }, { text: "Done." }]));
+  expect(result.error).toMatchObject({ code: "stream_broken", message: expect.stringContaining("toolu_again") });
+  expect(calls).toHaveLength(1);
+  await expectUsable(agent, result.sessionId);
+});
