@@ -20,15 +20,22 @@ function bench(tenant?: string) {
   return { ids, store, sessions: createSessions({ store, ids, ...(tenant !== undefined && { tenant }) }) };
 }
 
-/** A session whose run waits for an answer to t1. */
-async function awaiting() {
+/** A session with a prompt that is claimed, and what begins its run. */
+async function claimed() {
   const { ids, store, sessions } = bench();
   const { id } = await sessions.create(agent);
   const script = createScript({ store, ids, sessionId: id });
   const { runId, messageId } = await script.prompt("hi");
   const lease = await script.claim();
   const data = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
-  await script.append([{ event_type: "session.started", data }], { lease });
+  const start = (): Promise<void> => script.append([{ event_type: "session.started", data }], { lease });
+  return { ids, store, sessions, id, runId, script, lease, start };
+}
+
+/** A session whose run waits for an answer to t1. */
+async function awaiting() {
+  const { store, sessions, id, runId, script, lease, start } = await claimed();
+  await start();
   const asked = { tool_use_id: "t1", kind: "question" as const, name: "ask", input: {} };
   await script.append(
     [
@@ -169,13 +176,7 @@ describe("cancel", () => {
     ["named", true],
     ["not named", false],
   ])("reaches a run that begins meanwhile (%s)", async (_, isNamed) => {
-    const { ids, store, sessions } = bench();
-    const { id } = await sessions.create(agent);
-    const script = createScript({ store, ids, sessionId: id });
-    const { runId, messageId } = await script.prompt("hi");
-    const lease = await script.claim();
-    const data = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
-    const start = (): Promise<void> => script.append([{ event_type: "session.started", data }], { lease });
+    const { ids, store, sessions, id, runId, start } = await claimed();
     // Whoever cancels has just seen that nothing is under way.
     const late: Store = {
       ...store,
