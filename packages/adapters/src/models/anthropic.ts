@@ -1,6 +1,6 @@
 import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
-import { ContentBlock, Usage, isToolUse } from "@skein/protocol";
+import { ContentBlock, Usage } from "@skein/protocol";
 import { createEventReader } from "./server-sent-events.ts";
 
 export interface AnthropicModelOptions {
@@ -250,12 +250,10 @@ function createReply() {
 function checkReply(content: readonly ContentBlock[], usage: Usage): void {
   const problems = [...content.map((block) => ContentBlock.safeParse(block)), Usage.safeParse(usage)];
   const issue = problems.find(({ error }) => error)?.error?.issues[0];
-  const ids = content.filter(isToolUse).map(({ id }) => id);
-  const twice = ids.find((id, at) => ids.indexOf(id) < at);
-  if (!issue && twice === undefined) return;
-  const why = issue ? `${issue.path.join(".")}: ${issue.message}` : `Two calls have the id ${twice}.`;
+  if (!issue) return;
+  const place = issue.path.join(".");
   throw new ModelFailure(
-    { code: "stream_broken", message: `The model's answer makes no sense. ${why}` },
+    { code: "stream_broken", message: `The model's answer makes no sense. ${place}: ${issue.message}` },
     { retryable: true },
   );
 }

@@ -54,15 +54,15 @@ export async function callModel(
   }
 }
 
-/** A call is known by its id: one that was there before would be taken for it, and no model would take both. */
+/** A call is known by its id: a second one of the same id would be taken for the first, and no model would take both. */
 function refuseRepeated({ transcript }: SessionState, { content }: ModelReply): void {
-  const calls = ([...content] as ContentBlock[]).filter(isToolUse);
-  const repeated = calls.length > 0 ? calls.find(({ id }) => knownCalls(transcript).has(id)) : undefined;
-  if (repeated)
-    throw new ModelFailure(
-      { code: "stream_broken", message: `The model's answer makes no sense. There was a call ${repeated.id} before.` },
-      { retryable: true },
-    );
+  const ids = ([...content] as ContentBlock[]).filter(isToolUse).map(({ id }) => id);
+  const repeated = ids.find((id, at) => ids.indexOf(id) < at || knownCalls(transcript).has(id));
+  if (repeated === undefined) return;
+  throw new ModelFailure(
+    { code: "stream_broken", message: `The model's answer makes no sense. There is another call ${repeated}.` },
+    { retryable: true },
+  );
 }
 
 /** Passes the model's stream on to whoever watches. Only the text of the conversation is shown, not of titles and summaries. */
