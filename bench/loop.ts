@@ -149,19 +149,24 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const last = quick ? 100 : 500;
   const store = await open();
   const agent = benchAgent(url, store);
-  const overhead: number[] = [];
-  let history: unknown[] = [];
   // Warm first: code that is compiled on the way would make the early turns slow, and the late ones look good beside them.
   for (let turn = 0; turn < 150; turn++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
-  const { sessionId } = await agent.run(PROMPT);
-  history = await bareTurn(url);
-  for (let turn = 2; turn <= last; turn++) {
-    const ours = await timed(() => agent.run(PROMPT, { sessionId }));
-    const bare = await timed(async () => (history = await bareTurn(url, history)));
-    overhead.push(ours - bare);
+  const early: number[] = [];
+  const late: number[] = [];
+  let sessionId = "";
+  // Several sessions: what one of them meets, a collection of garbage or a busy neighbour, is not its length.
+  for (let session = 0; session < (quick ? 1 : 3); session++) {
+    const overhead: number[] = [];
+    ({ sessionId } = await agent.run(PROMPT));
+    let history = await bareTurn(url);
+    for (let turn = 2; turn <= last; turn++) {
+      const ours = await timed(() => agent.run(PROMPT, { sessionId }));
+      const bare = await timed(async () => (history = await bareTurn(url, history)));
+      overhead.push(ours - bare);
+    }
+    early.push(...overhead.slice(5, 25));
+    late.push(...overhead.slice(-20));
   }
-  const early = median(overhead.slice(5, 25));
-  const late = median(overhead.slice(-20));
   const events = await store.read(sessionId);
   const size = (from: number, to: number) => JSON.stringify(events.slice(from, to)).length;
   const growth = size(-200, events.length) / size(200, 400);
@@ -171,11 +176,11 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
     {
       what: `overhead at turn ${last} over turn 10`,
       store: "sqlite",
-      value: late / early,
+      value: median(late) / median(early),
       unit: "×",
       goal: "≤ 1.5 ×",
-      passed: late <= 1.5 * early,
-      note: `${early.toFixed(1)} ms, then ${late.toFixed(1)} ms`,
+      passed: median(late) <= 1.5 * median(early),
+      note: `${median(early).toFixed(1)} ms, then ${median(late).toFixed(1)} ms`,
     },
     {
       what: "bytes per event, late over early",
