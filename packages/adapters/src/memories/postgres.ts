@@ -1,4 +1,5 @@
 import pg from "pg";
+import { goodbye } from "../stores/postgres/goodbye.ts";
 import type { FullTextMemory } from "./full-text.ts";
 import { type MemoryTable, memoryOn } from "./memory-on.ts";
 import { wordsOf } from "./telling-words.ts";
@@ -62,7 +63,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
       return Number(row?.found ?? 0);
     },
   };
-  return { ...memoryOn(table, limit), close: () => pool.end() };
+  return { ...memoryOn(table, limit), close: () => goodbye(pool.end()) };
 }
 
 /** Without accents, as the sqlite driver finds them. */

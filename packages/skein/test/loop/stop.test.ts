@@ -86,14 +86,32 @@ test.each(["memory", "sqlite", "postgres"] as const)(
 );
 
 test("a program that only tries the simulator and forgets to close its agent ends by itself", () => {
-  const program = `
+  const said = programOf(`
     const { createAgent } = await import("skein");
-    console.log((await createAgent().run("How much is 2+2?")).finalAnswer);`;
+    console.log((await createAgent().run("How much is 2+2?")).finalAnswer);`);
+  expect(said).toEqual({ status: 0, stdout: expect.stringContaining("The answer is 4") });
+});
+
+test.each(["sqlite", "postgres"] as const)(
+  "a program that closes its agent gets to its next line (%s)",
+  async (kind) => {
+    const store = await storeOf(kind, folder());
+    const said = programOf(`
+    const { createAgent } = await import("skein");
+    const agent = createAgent({ store: ${JSON.stringify(store)} });
+    await Promise.all(Array.from({ length: 8 }, () => agent.run("Hello")));
+    await agent.close();
+    console.log("closed");`);
+    expect(said).toEqual({ status: 0, stdout: "closed\n" });
+  },
+);
+
+function programOf(text: string): { readonly status: number | null; readonly stdout: string } {
   const { PATH } = process.env;
   const { status, stdout } = spawnSync(
     process.execPath,
-    ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program],
+    ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", text],
     { encoding: "utf8", env: { PATH }, timeout: 20_000 },
   );
-  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("The answer is 4") });
-});
+  return { status, stdout };
+}

@@ -1,6 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import pg from "pg";
 import { toKnownError } from "./errors.ts";
+import { goodbye } from "./goodbye.ts";
 import { type Lane, createLane } from "./lane.ts";
 import { type Query, asked } from "./query.ts";
 
@@ -72,7 +73,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     async close() {
       if (closed) return;
       closed = true;
-      await Promise.all([pool.end(), ...lanes.map((lane) => lane.close())]);
+      await goodbye(Promise.all([pool.end(), ...lanes.map((lane) => lane.close())]));
     },
   };
 }

@@ -36,9 +36,11 @@ export function createLane({ newClient, refuseIfClosed }: LaneDeps): Lane {
       const asking = client ?? (await open());
       // Only what is asked keeps the process, not that something could be.
       asking.ref();
-      const rows = await asked(asking, statement, values);
-      asking.unref();
-      return rows;
+      try {
+        return await asked(asking, statement, values);
+      } finally {
+        asking.unref();
+      }
     } catch (error) {
       const known = toKnownError(error);
       // It may have said that it is going before it is gone.
@@ -50,7 +52,6 @@ export function createLane({ newClient, refuseIfClosed }: LaneDeps): Lane {
   async function end(): Promise<void> {
     const over = client;
     client = undefined;
-    over?.ref();
     // One that is broken cannot say goodbye.
     await over?.end().catch(() => {});
   }

@@ -1,5 +1,6 @@
 import type { Followers } from "@skein/core";
 import type { Connections } from "./connections.ts";
+import { goodbye } from "./goodbye.ts";
 import type pg from "pg";
 
 const CHANNEL = "skein_news";
@@ -105,6 +106,13 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
     }
   }
 
+  async function lastWords(): Promise<void> {
+    await listening;
+    if (waiting.size > 0) sending = sending.then(send);
+    await sending;
+    await end(line);
+  }
+
   let sweeping = false;
   const timer = setInterval(() => {
     if (sweeping) return;
@@ -132,16 +140,12 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
       clearInterval(timer);
       clearTimeout(retry);
       clearTimeout(gathering);
-      await listening;
-      if (waiting.size > 0) sending = sending.then(send);
-      await sending;
-      await end(line);
+      await goodbye(lastWords());
     },
   };
 }
 
 /** A connection that is already broken cannot say goodbye. */
 async function end(client: pg.Client | undefined): Promise<void> {
-  client?.ref();
   await client?.end().catch(() => {});
 }
