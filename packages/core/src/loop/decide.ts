@@ -4,7 +4,7 @@ import { needsSummary, spentOut, startStep, stepToRun } from "./decide-step.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
 import { brokenPairs, hasResults } from "./doctor.ts";
-import { abandoned, completed, entered, failed, noticed } from "./facts.ts";
+import { abandoned, completed, entered, failed, noticed, resumed } from "./facts.ts";
 
 /** Five times taken up without getting any further: the run itself must be what kills its workers. */
 const POISON_AFTER = 5;
@@ -22,13 +22,12 @@ export function decide(state: SessionState, now: number, view: View): Decision {
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  if (view.startedHere !== current.runId && current.fence !== view.fence)
-    return write({ event_type: "run.resumed", data: { run_id: current.runId, fence: view.fence } });
+  if (view.startedHere !== current.runId && current.fence !== view.fence) return write(resumed(current, view.fence));
   if (current.resumesWithoutProgress > POISON_AFTER)
     return end(state, current, now, {
       stopReason: "poisoned",
       code: "poisoned",
-      message: `The run was taken up ${current.resumesWithoutProgress} times without getting any further.`,
+      message: `The run was taken up ${current.resumesWithoutProgress} times without getting any further.${because(view)}`,
     });
   // Before the orphans: a cancelled run begins nothing again.
   if (isCancelled(state, current))
@@ -56,8 +55,12 @@ function decideRun(state: SessionState, current: RunState, now: number, view: Vi
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
 }
 
+function because({ lastProblem }: View): string {
+  return lastProblem === undefined ? "" : ` The last time it ended with: ${lastProblem}`;
+}
+
 /** The prompt that interrupts, or the one that waits longest, opens the next run; with none, the session sleeps. */
-function nextRun(state: SessionState): Decision {
+export function nextRun(state: SessionState): Decision {
   const prompt = state.queue.find(({ mode }) => mode === "interrupt") ?? state.queue[0];
   if (!prompt) return sleep(null);
   if (!state.agent) throw new KnownError("store_corrupt", `Session ${state.sessionId} has no agent.`);

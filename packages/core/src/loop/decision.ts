@@ -16,6 +16,8 @@ export interface View {
   readonly remembers: boolean;
   /** Why this agent cannot work here: its run fails with this sentence instead of being tried for ever. */
   readonly problem?: string;
+  /** What went wrong in this process when it last drove the session. */
+  readonly lastProblem?: string;
 }
 
 /** Something that should be going on. Its key tells it from others, so that it is started once. */

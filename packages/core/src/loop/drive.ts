@@ -1,12 +1,13 @@
 import { type Event, type Fact, type NewEvent, isKnownError } from "@skein/protocol";
 import { fold } from "../fold.ts";
 import { type Claimed, LEASE_LOST, type Runtime } from "../runtime.ts";
-import type { SessionState } from "../state.ts";
+import type { RunState, SessionState } from "../state.ts";
 import type { StateCache } from "../state-cache.ts";
 import type { Lease, Store } from "../store.ts";
 import type { Tool } from "../tool.ts";
-import { decide } from "./decide.ts";
+import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
+import { resumed } from "./facts.ts";
 import { type PerformDeps, perform } from "./perform.ts";
 import { createRunning } from "./running.ts";
 
@@ -33,16 +34,28 @@ const ELSEWHERE_MS = 1000;
 const GRACE_MS = 5000;
 /** A store that does not answer is asked again until the lease is over. */
 const RETRY_MS = 50;
+/** After an error of our own a run is taken up again so soon, each time after twice as long, and at last so late. */
+const AGAIN_MS = 100;
+const AGAIN_AT_MOST_MS = 60_000;
 
 /** The loop as a runtime: fold, decide, perform, append; again. */
 export function createLoop(deps: LoopDeps): Runtime {
+  /** What went wrong here when a session was last driven, for whoever is told that its run is given up. */
+  const problems = new Map<string, string>();
   return {
     async drive(claimed, signal) {
+      const { sessionId } = claimed.lease;
       try {
-        await driveSession(claimed, deps, signal);
+        await driveSession(claimed, deps, { signal, lastProblem: problems.get(sessionId) });
+        problems.delete(sessionId);
       } catch (error) {
-        // The lease is left to run out: whoever takes the session up then counts it against the run.
-        if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error, claimed.lease.sessionId);
+        if (isKnownError(error, "lease_lost", "not_found", "closed")) return;
+        deps.report(error, sessionId);
+        // A store that is away is no fault of the run.
+        if (isKnownError(error, "store_unavailable", "disk_full")) return;
+        problems.set(sessionId, sentenceOf(error));
+        // If not even that can be written, the lease is left to run out.
+        await putDown(claimed, deps).catch(() => undefined);
       }
     },
     opening(state, lease) {
@@ -56,7 +69,11 @@ export function createLoop(deps: LoopDeps): Runtime {
   };
 }
 
-async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSignal): Promise<void> {
+async function driveSession(
+  claimed: Claimed,
+  deps: LoopDeps,
+  { signal, lastProblem }: { signal: AbortSignal; lastProblem: string | undefined },
+): Promise<void> {
   const { lease } = claimed;
   const { sessionId } = lease;
   let state = await deps.states.take(sessionId, claimed.lastSequence);
@@ -72,7 +89,6 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
     perform(effect, state, { ...deps, ...code }, stop).catch((error) => crashed(error)),
   );
   const crashed = (error: unknown): readonly Fact[] => {
-    deps.report(error, sessionId);
     running.abortAll();
     failure = error instanceof Error ? error : new Error(String(error));
     running.nudge();
@@ -108,7 +124,7 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
         ? stopped(running.busy() && deps.now() < graceUntil ? null : { dueAt: deps.now() })
         : settle(state, batch, deps, () => {
             startedHere = startedIn(batch) ?? startedHere;
-            return viewOf(lease, code, startedHere, problem);
+            return { ...viewOf(lease, code, startedHere, problem), ...(lastProblem !== undefined && { lastProblem }) };
           });
 
       const stored = await store(batch, { base, decision, claimed, deps });
@@ -153,13 +169,40 @@ async function driveSession(claimed: Claimed, deps: LoopDeps, signal: AbortSigna
   }
 }
 
+/**
+ * Gives a session back after an error of our own. It counts against its run as a dead worker would, but at once: without
+ * that the run would be tried for ever, or for minutes, and whoever waits for it with it.
+ */
+async function putDown(claimed: Claimed, deps: LoopDeps): Promise<void> {
+  const { sessionId, fence } = claimed.lease;
+  for (;;) {
+    const state = await deps.states.load(sessionId);
+    const base = state.sequence;
+    const batch: NewEvent[] = [];
+    // A run that could not even begin begins here, so that there is something to count against.
+    const facts = state.run ? taken(state.run, fence) : nextRun(state).facts;
+    batch.push(...facts.map((fact): NewEvent => ({ ...fact, id: deps.ids() })));
+    const wait = Math.min(AGAIN_MS * 2 ** (state.run?.resumesWithoutProgress ?? 0), AGAIN_AT_MOST_MS);
+    const decision = stopped({ dueAt: deps.now() + wait });
+    if ((await store(batch, { base, decision, claimed, deps })) !== "moved") return;
+  }
+}
+
+function taken(run: RunState, fence: number): readonly Fact[] {
+  return run.fence === fence ? [] : [resumed(run, fence)];
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** An agent whose code cannot be put together, for example because of a tool's schema, fails its runs and says why. */
 function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefined; problem?: string } {
   try {
     return { code: deps.codeOf(state) };
   } catch (error) {
     deps.report(error, state.sessionId);
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = sentenceOf(error);
     return { code: { tools: new Map(), validate: undefined, memory: undefined }, problem };
   }
 }

@@ -44,6 +44,11 @@ export function entered(state: SessionState, messageId: string): Fact {
   };
 }
 
+/** A worker takes up a run that it did not begin: what was opened before is an orphan. */
+export function resumed({ runId }: RunState, fence: number): Fact {
+  return { event_type: "run.resumed", data: { run_id: runId, fence } };
+}
+
 /** Something about the tools that whoever reads the log should know. */
 export function noticed({ runId }: RunState, text: string): Fact {
   return {

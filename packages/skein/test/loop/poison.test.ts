@@ -1,0 +1,67 @@
+import { type Store, openStore } from "skein";
+import type { NewEvent } from "@skein/protocol";
+import { expect, onTestFinished, test } from "vitest";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { counting, eventsOf, expectUsable, storeUrl } from "./world.ts";
+
+/** A store in which writing some batches down ends with an error that nobody expected, so many times. */
+async function failing(wrong: (batch: readonly NewEvent[]) => boolean, times = Number.POSITIVE_INFINITY) {
+  const store = await openStore(storeUrl("sqlite"));
+  onTestFinished(() => store.close());
+  let left = times;
+  const append: Store["append"] = (sessionId, batch, options) => {
+    if (left <= 0 || !wrong(batch)) return store.append(sessionId, batch, options);
+    left -= 1;
+    return Promise.reject(new TypeError("x is not a function"));
+  };
+  return { ...store, append } satisfies Store;
+}
+
+const has =
+  (type: NewEvent["event_type"], text = "") =>
+  (batch: readonly NewEvent[]): boolean =>
+    batch.some((event) => event.event_type === type && JSON.stringify(event).includes(text));
+
+// An hour: nothing here waits for a lease.
+const leaseMs = 3_600_000;
+
+test("an error of our own fails the run within seconds, and says what it was", async () => {
+  const store = await failing(has("step.generated", "Poisonous."));
+  const { agent } = await simulatedAgent({ store, leaseMs, tools: [counting().tool] });
+  const steps = [{ tools: [{ name: "count", id: "toolu_1" }] }, { text: "Poisonous." }];
+  const { sessionId, ...result } = await agent.run(scripted("hello", steps));
+  expect(result).toMatchObject({ stopReason: "poisoned", error: { code: "poisoned" } });
+  expect(result.error?.message).toContain("x is not a function");
+  expect(result.agentLogs.filter(({ actionType }) => actionType === "run_failed")).toHaveLength(1);
+  expect(result.agentLogs.some(({ actionType }) => actionType === "error")).toBe(true);
+  expect(await eventsOf(agent, sessionId, "session.failed")).toHaveLength(1);
+  await expectUsable(agent, sessionId);
+}, 30_000);
+
+test("a result that cannot be written down is one that nobody knows", async () => {
+  const store = await failing(has("tool.completed", "call 1"));
+  const { tool, calls } = counting();
+  const { agent } = await simulatedAgent({ store, leaseMs, tools: [tool] });
+  const steps = [{ tools: [{ name: "count", id: "toolu_1" }] }, { text: "So: $LAST" }];
+  const { finalAnswer } = await agent.run(scripted("hello", steps));
+  expect(finalAnswer).toMatch(/^So: The outcome of this call is unknown/);
+  expect(calls).toHaveLength(1);
+}, 30_000);
+
+test("a run that cannot even begin is given up too", async () => {
+  let wrong = false;
+  const store = await failing((batch) => wrong && has("step.started")(batch));
+  const { agent } = await simulatedAgent({ store, leaseMs });
+  const { sessionId } = await agent.run(scripted("hello", [{ text: "Hello." }]));
+  wrong = true;
+  expect(await agent.run("And now?", { sessionId })).toMatchObject({ stopReason: "poisoned" });
+  wrong = false;
+  await expectUsable(agent, sessionId);
+}, 30_000);
+
+test("an error of our own that passes costs nothing but a moment", async () => {
+  const store = await failing(has("step.generated", "Hello."), 3);
+  const { agent } = await simulatedAgent({ store, leaseMs });
+  const result = await agent.run(scripted("hello", [{ text: "Hello." }]));
+  expect(result).toMatchObject({ stopReason: "end_turn", finalAnswer: "Hello.", error: null });
+}, 30_000);
