@@ -27,7 +27,7 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig
   readonly tools?: readonly Tool[];
   /** Other agents that this one may call, as tools of their names. */
   readonly subagents?: readonly Agent[];
-  /** Checks a final answer: a sentence that it returns goes back to the model. */
+  /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
   readonly validate?: Validate;
   /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
   readonly memory?: MemoryStore;

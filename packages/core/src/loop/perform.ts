@@ -12,8 +12,11 @@ import { callModel } from "./call-model.ts";
 import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
-/** Checks a final answer; a sentence says what is wrong with it, and goes back to the model. */
-export type Validate = (answer: string, state: SessionState) => Promise<string | undefined> | string | undefined;
+/** What a check says of an answer: nothing or true if it will do, a sentence about what is wrong, or both as a pair. */
+export type Verdict = string | boolean | null | undefined | void | readonly [passed: boolean, reason?: string | null];
+
+/** Checks a final answer; what is wrong with it goes back to the model. */
+export type Validate = (answer: string, state: SessionState) => Verdict | Promise<Verdict>;
 
 /** Everything outside that the loop touches. */
 export interface PerformDeps {
@@ -145,13 +148,22 @@ async function problemWith(
   validate: Validate | undefined,
 ): Promise<string | undefined> {
   try {
-    const said: unknown = await validate?.(answer, state);
-    if (said === undefined || said === null || said === "" || said === true) return undefined;
-    // What is no sentence is still no: a check in plain JavaScript may answer with false.
-    return typeof said === "string" ? said : "This answer did not pass its check.";
+    return problemIn(await validate?.(answer, state));
   } catch (error) {
     return `The check of this answer failed: ${problemOf(error)}`;
   }
+}
+
+/** What a check found wrong. What is no sentence is still no: one in plain JavaScript may answer with anything. */
+function problemIn(verdict: unknown): string | undefined {
+  const unsaid = "This answer did not pass its check.";
+  if (Array.isArray(verdict)) {
+    const [passed, reason] = verdict as readonly unknown[];
+    if (passed === true) return undefined;
+    return typeof reason === "string" && reason !== "" ? reason : unsaid;
+  }
+  if (verdict === undefined || verdict === null || verdict === "" || verdict === true) return undefined;
+  return typeof verdict === "string" ? verdict : unsaid;
 }
 
 /** What is wrong with an answer goes back to the model as the user's word. */

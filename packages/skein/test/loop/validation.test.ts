@@ -21,6 +21,15 @@ test("an answer that fails its check goes back to the model with the reason, and
   expect(JSON.stringify(second)).toContain("The answer must contain the number.");
 });
 
+test("a check may answer with a pair of whether it passed and why not, as the seed's does", async () => {
+  const { agent } = await simulatedAgent({
+    validate: async (answer) => [answer.includes("42"), "The answer must contain the number."],
+  });
+  const result = await agent.run(scripted("Pair", [{ text: "Many" }, { text: "It is 42" }]));
+  expect(result).toMatchObject({ finalAnswer: "It is 42", totalSteps: 2, error: null });
+  expect(rows(result, "final_answer_validation_failed")).toEqual([{ reason: "The answer must contain the number." }]);
+});
+
 test("an answer that never passes ends the run after three tries", async () => {
   const { agent } = await simulatedAgent({ validate: () => "Still wrong." });
   const result = await agent.run(scripted("Never right", [{ text: "Wrong" }]));
@@ -91,6 +100,9 @@ test.each([
   ["true", () => true, "end_turn"],
   ["null", () => null, "end_turn"],
   ["an empty text", () => "", "end_turn"],
+  ["a pair that says yes", () => [true, "Fine."], "end_turn"],
+  ["a pair that says no", () => [false, ""], "error"],
+  ["half a pair", () => [], "error"],
 ])("a check in plain JavaScript that answers with %s is understood", async (_, check, stopReason) => {
   const { agent } = await simulatedAgent({ validate: check as unknown as () => undefined });
   const result = await agent.run(scripted(`plain ${_}`, [{ text: "An answer." }]));
