@@ -23,14 +23,25 @@ export function checkVersion(version: string, body: JsonObject, messages: readon
   }
 }
 
+/** Models before Opus 4.1, which took a temperature and a `top_p` at once. */
+const BOTH = /^claude-(?:3|2|instant|(?:opus|sonnet)-4-(?:0|2025))/;
+
 function checkSampling(body: JsonObject): void {
-  if (isObject(body.thinking) && body.thinking.type === "enabled" && (body.temperature ?? 1) !== 1) {
-    throw invalid("", "`temperature` may only be set to 1 when thinking is enabled.");
-  }
   for (const name of ["temperature", "top_p"]) {
     const value = body[name];
     if (value === undefined || value === null) continue;
     if (typeof value !== "number") throw invalid(name, "Input should be a valid number");
     if (value < 0 || value > 1) throw invalid(name, "range: 0..1");
   }
+  if (isObject(body.thinking) && body.thinking.type === "enabled") checkWithThinking(body);
+  const both = typeof body.temperature === "number" && typeof body.top_p === "number";
+  if (both && !BOTH.test(String(body.model)))
+    throw invalid("", "`temperature` and `top_p` cannot both be specified for this model. Please use only one.");
+}
+
+function checkWithThinking({ temperature, top_p: topP, top_k: topK }: JsonObject): void {
+  if ((temperature ?? 1) !== 1) throw invalid("", "`temperature` may only be set to 1 when thinking is enabled.");
+  if (topK !== undefined && topK !== null) throw invalid("", "`top_k` must be unset when thinking is enabled.");
+  if (Number(topP ?? 1) < 0.95)
+    throw invalid("", "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.");
 }

@@ -212,6 +212,7 @@ describe("a body is refused", () => {
 });
 
 describe("the API's version decides", () => {
+  const thinking = { type: "enabled", budget_tokens: 1024 };
   const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "x" } };
   const cited = { type: "text", text: "x", citations: [{ type: "char_location" }] };
   test.each([
@@ -229,6 +230,23 @@ describe("the API's version decides", () => {
   ])("%s", async (_, body, message) => {
     expect(await send(body, "2023-06-01")).toEqual({ status: 200 });
     expect(await send(body, "2026-10-21")).toMatchObject({ status: 400, message });
+  });
+
+  test.each([
+    ["temperature and top_p", { temperature: 0.5, top_p: 0.9 }, /cannot both be specified/],
+    ["thinking and a temperature", { thinking, temperature: 0.5 }, /only be set to 1/],
+    ["thinking and top_k", { thinking, top_k: 5 }, /must be unset/],
+    ["thinking and a small top_p", { thinking, top_p: 0.5 }, /greater than or equal to 0.95/],
+  ])("%s are not taken together", async (_, settings, message) => {
+    expect(await send({ ...base, max_tokens: 4096, model: "claude-sonnet-4-5", ...settings })).toMatchObject({
+      status: 400,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test("models before Opus 4.1 took temperature and top_p together", async () => {
+    const old = { ...base, model: "claude-3-5-haiku-latest", temperature: 0.5, top_p: 0.9 };
+    expect(await send(old)).toEqual({ status: 200 });
   });
 
   test("a temperature out of range is never taken", async () => {

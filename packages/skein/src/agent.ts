@@ -48,11 +48,18 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: Event) => void;
   readonly maxCostMicros?: number;
+  /** Another model than the session's, for this run. */
+  readonly model?: string;
   /** While a run is under way: wait for its end (the default), be read before its next step, or take its place. */
   readonly mode?: "queue" | "steer" | "interrupt";
 }
 
-const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "mode"] satisfies (keyof RunOptions)[];
+const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
+
+/** Of a run that is there already, whose prompt has said the rest. */
+export type WatchOptions = Pick<RunOptions, "signal" | "onEvent">;
+
+const WATCH_OPTIONS = ["signal", "onEvent"] satisfies (keyof WatchOptions)[];
 
 /** An agent that can be run: in this process, on whichever store it was given. */
 export interface Agent {
@@ -71,10 +78,10 @@ export interface Agent {
   answer(
     sessionId: string,
     answers: readonly Answer[],
-    options?: Omit<RunOptions, "sessionId" | "mode" | "maxCostMicros">,
+    options?: WatchOptions,
   ): Promise<AgentResult & { readonly answers: readonly Answered[] }>;
   /** Goes on with a session of an earlier process: waits for what is under way to end. */
-  resume(sessionId: string, options?: Omit<RunOptions, "sessionId">): Promise<AgentResult>;
+  resume(sessionId: string, options?: WatchOptions): Promise<AgentResult>;
   /** The run that is under way as a stream, until it is over or waits; nothing of what was there before. */
   follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | Draft>;
   readonly sessions: () => Promise<Sessions>;
@@ -118,13 +125,14 @@ export function createAgent(options: AgentOptions = {}): Agent {
 
   async function begin(prompt: Content, run: RunOptions): Promise<Watched> {
     refuseUnknown(run, RUN_OPTIONS, "A run");
-    const { sessionId, maxCostMicros, mode, signal, onEvent } = run;
+    const { sessionId, maxCostMicros, model, mode, signal, onEvent } = run;
     const { host } = await opened();
     if (sessionId !== undefined && (await host.sessions.get(sessionId)).agent_id !== registered.agent.id)
       await servedState(host, sessionId);
     const input = {
       content: prompt,
       ...(maxCostMicros !== undefined && { maxCostMicros }),
+      ...(model !== undefined && { model }),
       ...(mode !== undefined && { mode }),
     };
     const accepted =
@@ -173,6 +181,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       yield* formatStream(format ?? formatter, streamFrames(await begin(prompt, run)), { meta, history });
     },
     async answer(sessionId, given, run = {}) {
+      refuseUnknown(run, WATCH_OPTIONS, "An answer");
       const { host } = await opened();
       await servedState(host, sessionId);
       const runId = await lastRun(host, sessionId);
@@ -188,6 +197,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return { ...(await runOutcome({ host, sessionId, runId, after: 0, shownAfter, ...run })), answers };
     },
     async resume(sessionId, run = {}) {
+      refuseUnknown(run, WATCH_OPTIONS, "A run that is taken up");
       return runOutcome({ ...(await takeUp(sessionId)), ...run });
     },
     async *follow(sessionId, { signal } = {}) {

@@ -1,4 +1,11 @@
-export { type Agent, type AgentOptions, type Answer, type RunOptions, createAgent } from "./agent.ts";
+export {
+  type Agent,
+  type AgentOptions,
+  type Answer,
+  type RunOptions,
+  type WatchOptions,
+  createAgent,
+} from "./agent.ts";
 export { main } from "./main.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult, GeneratedFile } from "./result.ts";

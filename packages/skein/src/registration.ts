@@ -1,5 +1,5 @@
 import { type SessionAgent, type Tool, defineTool, derivedId } from "@skein/core";
-import { KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
+import { type AgentConfig, KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
 import type { Agent, AgentOptions } from "./agent.ts";
 import type { RegisteredAgent } from "./host.ts";
@@ -71,6 +71,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     const [issue] = parsedConfig.error.issues;
     throw new KnownError("invalid", `${issue?.path.join(".")}: ${issue?.message}`);
   }
+  checkSampling(parsedConfig.data);
   const agent: SessionAgent = {
     id: derivedId("agent", parsedConfig.data.name),
     version: 1,
@@ -78,6 +79,20 @@ function registration(options: AgentOptions): RegisteredAgent {
     config: parsedConfig.data,
   };
   return { agent, tools: byName, validate, memory };
+}
+
+/** What no model takes together with a budget for thinking: said before the first run has to fail of it. */
+function checkSampling({ thinking_tokens, api_kwargs }: AgentConfig): void {
+  if (thinking_tokens === 0) return;
+  const { temperature = 1, top_p = 1, top_k } = api_kwargs;
+  const refused = temperature !== 1 ? "temperature" : top_k !== undefined ? "top_k" : undefined;
+  if (refused !== undefined)
+    throw new KnownError(
+      "invalid",
+      `api_kwargs.${refused} cannot be set when thinking_tokens is: leave one of them out.`,
+    );
+  if (!(Number(top_p) >= 0.95))
+    throw new KnownError("invalid", "api_kwargs.top_p must be 0.95 to 1 when thinking_tokens is set.");
 }
 
 /** What types would refuse, for whoever writes without them: a mistake here would show up far away. */

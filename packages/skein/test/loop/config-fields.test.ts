@@ -1,5 +1,5 @@
 import type { Simulator } from "@skein/simulator";
-import { defineTool } from "skein";
+import { createAgent, defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
@@ -195,10 +195,31 @@ test("api_kwargs pass through, and cannot replace what the loop itself decides",
 });
 
 test("api_kwargs as the seed has them, temperature and top_p, are asked of the version of the API that takes them", async () => {
-  const { agent, simulator } = await simulatedAgent({ api_kwargs: { temperature: 0.7, top_p: 0.9 } });
+  const api_kwargs = { temperature: 0.7, top_p: 0.9 };
+  const { agent, simulator } = await simulatedAgent({ model: "claude-3-5-haiku-latest", api_kwargs });
   expect(await agent.run(scripted("Warm", [{ text: "Hello" }]))).toMatchObject({ stopReason: "end_turn", error: null });
   expect(bodies(simulator)[0]).toMatchObject({ temperature: 0.7, top_p: 0.9 });
   expect(simulator.ledger.calls()[0]?.headers["anthropic-version"]).toBe("2023-06-01");
+});
+
+test("a model that does not take both fails the run at once with the API's sentence, and another model may go on", async () => {
+  const api_kwargs = { temperature: 0.7, top_p: 0.9 };
+  const { agent, simulator } = await simulatedAgent({ model: "claude-sonnet-4-5", api_kwargs });
+  const { sessionId, error } = await agent.run(scripted("Warm", [{ text: "Hello" }]));
+  expect(error).toMatchObject({ code: "invalid_request_error", status: 400 });
+  expect(error?.message).toContain("cannot both be specified");
+  expect(simulator.ledger.calls()).toHaveLength(1);
+  const next = await agent.run(scripted("Again", [{ text: "Hello" }]), { sessionId, model: "claude-3-5-haiku-latest" });
+  expect(next).toMatchObject({ finalAnswer: "Hello", model: "claude-3-5-haiku-latest", error: null });
+});
+
+test.each([
+  [{ temperature: 0.5 }, "temperature"],
+  [{ top_k: 5 }, "top_k"],
+  [{ top_p: 0.5 }, "top_p"],
+])("%j beside thinking_tokens is refused before it can fail a run", (api_kwargs, name) => {
+  expect(() => createAgent({ thinking_tokens: 2000, api_kwargs })).toThrow(`api_kwargs.${name}`);
+  expect(() => createAgent({ thinking_tokens: 2000, api_kwargs: { temperature: 1, top_p: 0.95 } })).not.toThrow();
 });
 
 test("what the API refuses ends the run with its own sentence", async () => {
