@@ -1,13 +1,31 @@
 import { type Event, isKnownError } from "@skein/protocol";
 
 export interface FollowersDeps {
-  /** Reads a stretch of a log from the store. */
-  readonly read: (sessionId: string, after: number, limit: number) => Promise<readonly Event[]>;
+  /** Reads a stretch of a log from the store: one event at least, if there is one. */
+  readonly read: (sessionId: string, after: number, most: StretchLimit) => Promise<Stretch>;
+}
+
+/** How long a stretch may be. The event with which it is full is still part of it. */
+export interface StretchLimit {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+export interface Stretch {
+  readonly events: readonly Event[];
+  /** It is full, and may not be all there is. */
+  readonly full: boolean;
+}
+
+export interface FollowOptions {
+  readonly after: number;
+  /** Called once, when everything that is there has been handed over. */
+  readonly onCaughtUp?: (() => void) | undefined;
 }
 
 /** The live half of a store: hands appended events to whoever follows their session. */
 export interface Followers {
-  follow(sessionId: string, after: number, signal: AbortSignal): AsyncIterable<Event>;
+  follow(sessionId: string, options: FollowOptions, signal: AbortSignal): AsyncIterable<Event>;
   /** Events that this process appended, after their commit. */
   deliver(sessionId: string, events: readonly Event[]): void;
   /** Something was appended elsewhere: whoever follows the session reads it. */
@@ -34,7 +52,8 @@ interface Follower {
   wake: () => void;
 }
 
-const PAGE = 1000;
+/** Large events make short stretches: what is read ahead for a follower that is slow waits in memory. */
+const STRETCH: StretchLimit = { events: 1000, bytes: 1024 * 1024 };
 /** A follower that does not keep up re-reads the store instead of holding a growing queue in memory. */
 const QUEUE_LIMIT = 1000;
 /** How many logs that began here are remembered, and up to which length: whoever begins a session follows it at once. */
@@ -44,7 +63,7 @@ const BEGINNING_LENGTH = 8;
 export function createFollowers({ read }: FollowersDeps): Followers {
   const bySession = new Map<string, Set<Follower>>();
   const listeners = new Set<NewsListener>();
-  const reading = new Map<string, Promise<readonly Event[]>>();
+  const reading = new Map<string, Promise<Stretch>>();
   /** Whole logs, as far as they are known here: forgotten when they grow or when anybody else writes to them. */
   const beginnings = new Map<string, readonly Event[]>();
 
@@ -73,20 +92,25 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     if (followers?.size === 0) bySession.delete(sessionId);
   }
 
-  async function* follow(sessionId: string, after: number, signal: AbortSignal): AsyncGenerator<Event> {
+  async function* follow(
+    sessionId: string,
+    { after, onCaughtUp }: FollowOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<Event> {
     // Subscribe before reading: what is appended in between then waits in the queue instead of being missed.
     const follower = subscribe(sessionId);
     const stop = (): void => follower.wake();
     signal.addEventListener("abort", stop);
     let cursor = after;
+    let caughtUp = onCaughtUp;
     const over = (): boolean => signal.aborted || follower.ended;
     try {
       while (!over()) {
         if (follower.stale) {
           follower.stale = false;
-          const page = await readOrEnd(sessionId, cursor, follower);
-          if (page.length === PAGE) follower.stale = true;
-          for (const event of page) {
+          const { events, full } = await readOrEnd(sessionId, cursor, follower);
+          if (full) follower.stale = true;
+          for (const event of events) {
             if (over()) return;
             cursor = event.sequence;
             yield event;
@@ -95,6 +119,8 @@ export function createFollowers({ read }: FollowersDeps): Followers {
         }
         const event = follower.queue.shift();
         if (!event) {
+          caughtUp?.();
+          caughtUp = undefined;
           await new Promise<void>((resolve) => {
             follower.wake = resolve;
             // An abort or news between the check above and here must not be slept through.
@@ -118,24 +144,24 @@ export function createFollowers({ read }: FollowersDeps): Followers {
   }
 
   /** Whoever asks for the same stretch in the same moment shares one answer: news of a session wakes all its followers. */
-  function shared(sessionId: string, after: number): Promise<readonly Event[]> {
+  function shared(sessionId: string, after: number): Promise<Stretch> {
     const key = `${sessionId} ${after}`;
     const found = reading.get(key);
     if (found) return found;
-    const page = read(sessionId, after, PAGE);
-    reading.set(key, page);
+    const stretch = read(sessionId, after, STRETCH);
+    reading.set(key, stretch);
     // Only for this moment: a read that began before the news that woke somebody later might not have it.
     queueMicrotask(() => reading.delete(key));
-    return page;
+    return stretch;
   }
 
-  async function readOrEnd(sessionId: string, after: number, follower: Follower): Promise<readonly Event[]> {
+  async function readOrEnd(sessionId: string, after: number, follower: Follower): Promise<Stretch> {
     try {
       return await shared(sessionId, after);
     } catch (error) {
       if (after === 0 || !isKnownError(error, "not_found")) throw error;
       follower.ended = true;
-      return [];
+      return { events: [], full: false };
     }
   }
 

@@ -28,7 +28,11 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   const heads = new Map<string, Head>();
   const keys = new Map<string, { fingerprint: string; sessionId: string; first: number; last: number }>();
   const followers: Followers = createFollowers({
-    read: async (sessionId, after, limit) => headOf(sessionId).log.slice(after, after + limit),
+    // Everything is in memory anyway, however large.
+    async read(sessionId, after, most) {
+      const { log } = headOf(sessionId);
+      return { events: log.slice(after, after + most.events), full: log.length > after + most.events };
+    },
   });
   let closed = false;
 
@@ -137,9 +141,9 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     async read(sessionId, { tenant, after = 0, limit } = {}) {
       return headOf(sessionId, tenant).log.slice(after, limit === undefined ? undefined : after + limit);
     },
-    async *follow(sessionId, { tenant, after = 0 }, signal) {
+    async *follow(sessionId, { tenant, after = 0, onCaughtUp }, signal) {
       headOf(sessionId, tenant);
-      yield* followers.follow(sessionId, after, signal);
+      yield* followers.follow(sessionId, { after, onCaughtUp }, signal);
     },
     async *scan(after) {
       for (const sessionId of [...heads.keys()].sort()) {

@@ -25,6 +25,7 @@ import { sessionNotFound } from "./append-rules.ts";
 import { contentProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
+import type { FollowOptions } from "./followers.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
@@ -144,7 +145,7 @@ export interface Sessions {
   transcript(sessionId: string): Promise<readonly Message[]>;
   runs(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<Run>>;
   events(sessionId: string, options?: { after?: number; limit?: number }): Promise<readonly Event[]>;
-  follow(sessionId: string, options: { after?: number }, signal: AbortSignal): AsyncIterable<Event>;
+  follow(sessionId: string, options: Partial<FollowOptions>, signal: AbortSignal): AsyncIterable<Event>;
   /** Folds the log, from its snapshot where there is one. */
   state(sessionId: string): Promise<SessionState>;
 }

@@ -1,5 +1,5 @@
 import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session, UsageRow } from "@skein/protocol";
-import type { NewsListener } from "./followers.ts";
+import type { FollowOptions, NewsListener } from "./followers.ts";
 import type { PlatformStatus } from "./platform-status.ts";
 import type { Records } from "./records.ts";
 import type { UsageQuery } from "./usage.ts";
@@ -140,7 +140,7 @@ export interface Store {
   /** Like `read`, then live, until the signal aborts or the session is deleted. */
   follow(
     sessionId: string,
-    options: { readonly tenant?: string; readonly after?: number },
+    options: { readonly tenant?: string } & Partial<FollowOptions>,
     signal: AbortSignal,
   ): AsyncIterable<Event>;
   /** Every event of every session, session by session, each in order. Resumes after the given place. */

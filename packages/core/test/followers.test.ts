@@ -19,9 +19,9 @@ function bench() {
   const log: Event[] = [];
   let reads = 0;
   const followers = createFollowers({
-    read: async (_, after, limit) => {
+    read: async (_, after, most) => {
       reads += 1;
-      return log.slice(after, after + limit);
+      return { events: log.slice(after, after + most.events), full: log.length > after + most.events };
     },
   });
   return {
@@ -48,7 +48,7 @@ const never = new AbortController().signal;
 test("what is there comes first, then what is appended, without gap or repeat", async () => {
   const { followers, append } = bench();
   append(...events(1, 3));
-  const followed = take(followers.follow(session, 0, never), 6);
+  const followed = take(followers.follow(session, { after: 0 }, never), 6);
   await Promise.resolve();
   append(event(4));
   append(event(5), event(6));
@@ -65,22 +65,22 @@ test("an event appended between subscribing and reading comes once", async () =>
         log.push(event(3));
         followers.deliver(session, [event(3)]);
       }
-      return page;
+      return { events: page, full: false };
     },
   });
-  expect(await take(followers.follow(session, 0, never), 3)).toEqual([1, 2, 3]);
+  expect(await take(followers.follow(session, { after: 0 }, never), 3)).toEqual([1, 2, 3]);
 });
 
 test("a follower starts after the number it names", async () => {
   const { followers, append } = bench();
   append(...events(1, 10));
-  expect(await take(followers.follow(session, 7, never), 3)).toEqual([8, 9, 10]);
+  expect(await take(followers.follow(session, { after: 7 }, never), 3)).toEqual([8, 9, 10]);
 });
 
 test("a gap in what was delivered is read from the store", async () => {
   const { followers, append, silently } = bench();
   append(event(1));
-  const followed = take(followers.follow(session, 0, never), 4);
+  const followed = take(followers.follow(session, { after: 0 }, never), 4);
   await new Promise((resolve) => setTimeout(resolve, 5));
   silently(event(2), event(3));
   append(event(4));
@@ -90,7 +90,7 @@ test("a gap in what was delivered is read from the store", async () => {
 test("a poke makes followers read what another process wrote", async () => {
   const { followers, append, silently } = bench();
   append(event(1));
-  const followed = take(followers.follow(session, 0, never), 2);
+  const followed = take(followers.follow(session, { after: 0 }, never), 2);
   await new Promise((resolve) => setTimeout(resolve, 5));
   silently(event(2));
   followers.poke(session);
@@ -100,7 +100,7 @@ test("a poke makes followers read what another process wrote", async () => {
 test("a log longer than a page is followed page by page", async () => {
   const { followers, append, reads } = bench();
   append(...events(1, 2500));
-  expect(await take(followers.follow(session, 0, never), 2500)).toEqual(numbers(1, 2500));
+  expect(await take(followers.follow(session, { after: 0 }, never), 2500)).toEqual(numbers(1, 2500));
   expect(reads()).toBe(3);
 });
 
@@ -108,7 +108,7 @@ test("a follower that does not keep up holds no growing queue and misses nothing
   const { followers, append } = bench();
   append(event(1));
   const seen: number[] = [];
-  for await (const { sequence } of followers.follow(session, 0, never)) {
+  for await (const { sequence } of followers.follow(session, { after: 0 }, never)) {
     seen.push(sequence);
     if (sequence === 1) for (let n = 2; n <= 5000; n++) append(event(n));
     if (sequence === 5000) break;
@@ -120,25 +120,25 @@ test("an abort ends a follower that waits, and one that is in the middle of a pa
   const { followers, append } = bench();
   append(...events(1, 5));
   const waiting = new AbortController();
-  const followed = take(followers.follow(session, 5, waiting.signal), 1);
+  const followed = take(followers.follow(session, { after: 5 }, waiting.signal), 1);
   await new Promise((resolve) => setTimeout(resolve, 5));
   waiting.abort();
   expect(await followed).toEqual([]);
 
   const reading = new AbortController();
   const seen: number[] = [];
-  for await (const { sequence } of followers.follow(session, 0, reading.signal)) {
+  for await (const { sequence } of followers.follow(session, { after: 0 }, reading.signal)) {
     seen.push(sequence);
     if (sequence === 2) reading.abort();
   }
   expect(seen).toEqual([1, 2]);
-  expect(await take(followers.follow(session, 0, AbortSignal.abort()), 1)).toEqual([]);
+  expect(await take(followers.follow(session, { after: 0 }, AbortSignal.abort()), 1)).toEqual([]);
 });
 
 test("followers that have left are forgotten", async () => {
   const { followers, append } = bench();
   append(...events(1, 2));
-  const follow = followers.follow(session, 0, never);
+  const follow = followers.follow(session, { after: 0 }, never);
   expect(followers.followed()).toEqual([]);
   for await (const _event of follow) {
     expect(followers.followed()).toEqual([session]);
@@ -150,8 +150,8 @@ test("followers that have left are forgotten", async () => {
 test("the end of a session and the closing of the store end followers", async () => {
   const { followers, append } = bench();
   append(event(1));
-  const followed = take(followers.follow(session, 1, never), 1);
-  const other = take(followers.follow(session, 1, never), 1);
+  const followed = take(followers.follow(session, { after: 1 }, never), 1);
+  const other = take(followers.follow(session, { after: 1 }, never), 1);
   await new Promise((resolve) => setTimeout(resolve, 5));
   followers.end(session);
   expect(await followed).toEqual([]);
@@ -165,8 +165,8 @@ test("a session that is gone at the next read ends its follower; one that never 
       throw new KnownError("not_found", "gone");
     },
   });
-  expect(await take(followers.follow(session, 5, never), 1)).toEqual([]);
-  await expect(take(followers.follow(session, 0, never), 1)).rejects.toMatchObject({ code: "not_found" });
+  expect(await take(followers.follow(session, { after: 5 }, never), 1)).toEqual([]);
+  await expect(take(followers.follow(session, { after: 0 }, never), 1)).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("listeners hear of every append and poke until they leave", () => {
@@ -182,7 +182,7 @@ test("listeners hear of every append and poke until they leave", () => {
 
 test("a thousand followers all see everything", async () => {
   const { followers, append } = bench();
-  const following = Array.from({ length: 1000 }, () => take(followers.follow(session, 0, never), 20));
+  const following = Array.from({ length: 1000 }, () => take(followers.follow(session, { after: 0 }, never), 20));
   await Promise.resolve();
   for (let n = 1; n <= 20; n++) append(event(n));
   for (const seen of await Promise.all(following)) expect(seen).toEqual(numbers(1, 20));
@@ -191,14 +191,14 @@ test("a thousand followers all see everything", async () => {
 test("a log that began here is followed without reading it, until somebody else writes to it", async () => {
   const { followers, append, reads, silently } = bench();
   append(...events(1, 2));
-  const followed = take(followers.follow(session, 0, never), 3);
+  const followed = take(followers.follow(session, { after: 0 }, never), 3);
   append(event(3));
   expect(await followed).toEqual(numbers(1, 3));
-  expect(await take(followers.follow(session, 2, never), 1)).toEqual([3]);
+  expect(await take(followers.follow(session, { after: 2 }, never), 1)).toEqual([3]);
   expect(reads()).toBe(0);
   silently(event(4));
   followers.poke(session);
-  expect(await take(followers.follow(session, 0, never), 4)).toEqual(numbers(1, 4));
+  expect(await take(followers.follow(session, { after: 0 }, never), 4)).toEqual(numbers(1, 4));
   expect(reads()).toBe(1);
 });
 
@@ -211,13 +211,13 @@ test("news from elsewhere wakes a hundred followers and is read once; a read tha
     read: (_, after) => {
       asked.push(after);
       const page = log.filter(({ sequence }) => sequence > after);
-      return new Promise((resolve) => void answers.push(() => resolve(page)));
+      return new Promise((resolve) => void answers.push(() => resolve({ events: page, full: false })));
     },
   });
   const stop = new AbortController();
   const seen = Array.from({ length: 100 }, (): number[] => []);
   const following = seen.map(async (mine) => {
-    for await (const { sequence } of followers.follow("s", 0, stop.signal)) mine.push(sequence);
+    for await (const { sequence } of followers.follow("s", { after: 0 }, stop.signal)) mine.push(sequence);
   });
   const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
   await turn();

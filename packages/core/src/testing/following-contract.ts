@@ -48,6 +48,26 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
     expect(await seen(script.sessionId, 2501)).toEqual(upTo(2501));
   });
 
+  test("catches up with a log of large events, and says when it has", async () => {
+    const script = await bench().created();
+    // Two bytes a character: what is full by one measure and not by the other is found as well.
+    const large = { event_type: "session.edited" as const, data: { metadata: { text: "ä".repeat(200_000) } } };
+    for (let i = 0; i < 4; i++) await script.append([edited, large]);
+    const sequences: number[] = [];
+    const caughtUp: number[] = [];
+    const stop = new AbortController();
+    const onCaughtUp = (): void => {
+      caughtUp.push(sequences.length);
+      void script.append([edited]);
+    };
+    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]);
+    for await (const { sequence } of bench().store.follow(script.sessionId, { onCaughtUp }, signal)) {
+      sequences.push(sequence);
+      if (sequence === 10) stop.abort();
+    }
+    expect([sequences, caughtUp]).toEqual([upTo(10), [9]]);
+  });
+
   test("lets a slow reader fall behind without losing anything", async () => {
     const script = await bench().created();
     const stop = new AbortController();

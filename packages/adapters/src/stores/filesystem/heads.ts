@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { sessionNotFound, sortKey } from "@skein/core";
+import { type Stretch, type StretchLimit, sessionNotFound, sortKey } from "@skein/core";
 import { type Event, KnownError, type Session } from "@skein/protocol";
 import { readBytes, withKnownErrors } from "./durable-files.ts";
 import { type KeptKey, type LineHead, type LoadedLog, parsedLog, readStretch } from "./session-log.ts";
@@ -63,6 +63,7 @@ export interface Heads {
   /** The log if it is in memory. */
   inMemory(head: Head): LoadedLog | undefined;
   read(head: Head, after: number, limit?: number): Promise<readonly Event[]>;
+  readStretch(head: Head, after: number, most: StretchLimit): Promise<Stretch>;
   add(head: Head, log?: LoadedLog): Head;
   change(head: Head, changes: Partial<Omit<Head, "keys">>): void;
   /** A key that an append of this session brought. */
@@ -144,6 +145,15 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     return contents.log;
   }
 
+  async function stretchOf(head: Head, after: number, most: StretchLimit): Promise<Stretch> {
+    const loaded = await log(head);
+    const { id, bytes, last } = head;
+    const stretch = { path: path(id), name: logName(id), sessionId: id, bytes, last, after, most };
+    return withKnownErrors(path(id), () => readStretch(loaded, stretch)).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "ENOENT" ? sessionNotFound(id) : error;
+    });
+  }
+
   function keep(head: Head, loaded: LoadedLog): void {
     if (heads.get(head.id) !== head) return;
     logs.set(head, loaded);
@@ -195,14 +205,10 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     keyed: (key) => keys.get(key),
     log,
     inMemory: (head) => logs.get(head),
-    async read(head, after, limit) {
-      const loaded = await log(head);
-      const { id, bytes, last } = head;
-      const stretch = { path: path(id), name: logName(id), sessionId: id, bytes, last, after, limit };
-      return withKnownErrors(path(id), () => readStretch(loaded, stretch)).catch((error: NodeJS.ErrnoException) => {
-        throw error.code === "ENOENT" ? sessionNotFound(id) : error;
-      });
+    async read(head, after, events = Number.POSITIVE_INFINITY) {
+      return (await stretchOf(head, after, { events, bytes: Number.POSITIVE_INFINITY })).events;
     },
+    readStretch: stretchOf,
     add(head, loaded) {
       const own: Changing = { ...head, keys: [...head.keys] };
       heads.set(own.id, own);

@@ -1,4 +1,4 @@
-import { type SessionTables, applyChanges, placed, project } from "@skein/core";
+import { type SessionTables, type Stretch, type StretchLimit, applyChanges, placed, project } from "@skein/core";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { readBytes } from "./durable-files.ts";
 import { type Line, isTorn, linesOf, sealed, unsealed } from "./sealed-lines.ts";
@@ -118,7 +118,8 @@ export function grown(log: LoadedLog | undefined, events: readonly Event[], chan
   return target;
 }
 
-export interface Stretch {
+/** Which stretch of which log. */
+export interface StretchOfLog {
   readonly path: string;
   readonly name: string;
   readonly sessionId: string;
@@ -126,15 +127,16 @@ export interface Stretch {
   readonly bytes: number;
   readonly last: number;
   readonly after: number;
-  readonly limit?: number | undefined;
+  readonly most: StretchLimit;
 }
 
 /** Reads a stretch of a log from disk: only the lines that hold it. */
-export async function readStretch(log: LoadedLog, stretch: Stretch): Promise<readonly Event[]> {
-  const { path, name, sessionId, bytes, last, after } = stretch;
-  const until = Math.min(last, after + (stretch.limit ?? last));
-  if (until <= after) return [];
+export async function readStretch(log: LoadedLog, stretch: StretchOfLog): Promise<Stretch> {
+  const { path, name, sessionId, bytes, last, after, most } = stretch;
+  const asked = Math.min(last, after + most.events);
+  if (asked <= after) return { events: [], full: false };
   const firstLine = lineWith(log.firsts, after + 1);
+  const until = Math.min(asked, lastWithin(log, firstLine, most.bytes));
   const lastLine = lineWith(log.firsts, until);
   const from = log.offsets[firstLine] ?? 0;
   const part = await readBytes(path, from, log.offsets[lastLine + 1] ?? bytes);
@@ -148,7 +150,15 @@ export async function readStretch(log: LoadedLog, stretch: Stretch): Promise<rea
       if (event.sequence > after && event.sequence <= until) events.push(event);
   }
   if (events.length !== until - after) throw damagedLine(name, number);
-  return events;
+  return { events, full: until < last };
+}
+
+/** The last event of the lines that fill so many bytes, from this one on. */
+function lastWithin({ firsts, offsets }: LoadedLog, firstLine: number, bytes: number): number {
+  const full = (offsets[firstLine] ?? 0) + bytes;
+  let next = firstLine + 1;
+  while (next < firsts.length && (offsets[next] ?? 0) < full) next += 1;
+  return (firsts[next] ?? Number.POSITIVE_INFINITY) - 1;
 }
 
 /** The last line that begins at or before this sequence. */

@@ -82,7 +82,9 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   const alone = <Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result> =>
     lanes.alone(sessionId, work);
   const documents = createDocumentFolders({ folder, heads, alone, onWritten: (changed) => index.add(changed) });
-  const followers = createFollowers({ read: (id, after, limit) => heads.read(openHead(id), after, limit) });
+  const followers = createFollowers({
+    read: async (id, after, most) => heads.readStretch(openHead(id), after, most),
+  });
   const syncLogs = createFolderSync(join(folder, "log"));
   const removeLog = (sessionId: string): void => removeEntry(heads.path(sessionId));
   const lanes = createLanes<AppendRequest>(
@@ -158,9 +160,9 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   const store: FilesystemStore = {
     append,
     read: async (sessionId, { tenant, after = 0, limit } = {}) => heads.read(openHead(sessionId, tenant), after, limit),
-    async *follow(sessionId, { tenant, after = 0 }, signal) {
+    async *follow(sessionId, { tenant, after = 0, onCaughtUp }, signal) {
       openHead(sessionId, tenant);
-      yield* followers.follow(sessionId, after, signal);
+      yield* followers.follow(sessionId, { after, onCaughtUp }, signal);
     },
     async *scan(after) {
       checkOpen();

@@ -50,9 +50,12 @@ function columns(row: TextRow): Columns {
 
 const at = (column: string): string => `skein.milliseconds(${column})`;
 
+/** The body of an event as text. Needs `skein.events e`. */
+export const BODY_COLUMN =
+  "case when e.blob is null then e.data::text else (select b.body from skein.blobs b where b.hash = e.blob) end";
+
 /** The columns of an event, its body from the blob where it has one. Needs `skein.events e`. */
-export const EVENT_COLUMNS = `e.session_id, e.sequence, e.id, e.event_type, ${at("e.created_at")},
-  case when e.blob is null then e.data::text else (select b.body from skein.blobs b where b.hash = e.blob) end`;
+export const EVENT_COLUMNS = `e.session_id, e.sequence, e.id, e.event_type, ${at("e.created_at")}, ${BODY_COLUMN}`;
 
 export function eventOf(row: TextRow): Event {
   // Written out, because this runs once per event of every log that is read.

@@ -3,6 +3,8 @@ import {
   type Lease,
   type Snapshot,
   type Store,
+  type Stretch,
+  type StretchLimit,
   createFollowers,
   leaseLost,
   sessionNotFound,
@@ -19,6 +21,7 @@ import { createPostgresRecords } from "./records.ts";
 import {
   AWAIT_COLUMNS,
   CHECKPOINT_COLUMNS,
+  BODY_COLUMN,
   EVENT_COLUMNS,
   SESSION_COLUMNS,
   awaitOf,
@@ -46,6 +49,23 @@ const READ = statement(
   where e.session_id = $1 and e.sequence > $2 and e.sequence <= $3
     and ($4::text is null or exists (select from skein.heads h where h.session_id = $1 and h.tenant = $4))`,
 );
+/** Row by row, as far as the bodies fill so many bytes: no more of a log of large events is fetched than is wanted of it. */
+const READ_STRETCH = statement(
+  "read-stretch",
+  `with recursive stretch as (
+    select e.sequence, octet_length(${BODY_COLUMN}) as size
+    from skein.events e where e.session_id = $1 and e.sequence = $2::int + 1
+    union all
+    select e.sequence, s.size + octet_length(${BODY_COLUMN})
+    from stretch s join skein.events e on e.session_id = $1 and e.sequence = s.sequence + 1
+    where s.size < $4 and s.sequence < $3
+  )
+  select ${EVENT_COLUMNS}, s.size from stretch s join skein.events e on e.session_id = $1 and e.sequence = s.sequence
+  where e.sequence > $2 and e.sequence <= $3
+  order by s.sequence`,
+);
+/** Where in its rows stands how much there is up to this one. */
+const SIZE = 6;
 const EXISTS = statement(
   "exists",
   "select 1 from skein.heads where session_id = $1 and ($2::text is null or tenant = $2)",
@@ -103,7 +123,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
   }
 
   const { query } = connections;
-  const followers = createFollowers({ read: (sessionId, after, limit) => read(sessionId, { after, limit }) });
+  const followers = createFollowers({ read: readStretch });
   const news = createNews({ connections, followers, instance: randomBytes(6).toString("hex") });
   const append = createAppend({
     connections,
@@ -132,6 +152,13 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     return rows.map(eventOf).sort((a, b) => a.sequence - b.sequence);
   }
 
+  async function readStretch(sessionId: string, after: number, { events, bytes }: StretchLimit): Promise<Stretch> {
+    const last = Math.min(after + events, LAST_SEQUENCE);
+    const rows = isUuid(sessionId) ? await query(READ_STRETCH, [sessionId, after, last, bytes]) : [];
+    if (rows.length === 0) await mustExist(sessionId, undefined);
+    return { events: rows.map(eventOf), full: rows.length === events || Number(rows.at(-1)?.[SIZE] ?? 0) >= bytes };
+  }
+
   return {
     async append(sessionId, events, options = {}) {
       const appended = await append(sessionId, events, options);
@@ -141,10 +168,10 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
       return appended;
     },
     read: (sessionId, options = {}) => read(sessionId, options),
-    async *follow(sessionId, { tenant, after = 0 }, signal) {
+    async *follow(sessionId, { tenant, after = 0, onCaughtUp }, signal) {
       const known = followers.tenantOf(sessionId);
       if (known === undefined || (tenant !== undefined && tenant !== known)) await mustExist(sessionId, tenant);
-      yield* followers.follow(sessionId, after, signal);
+      yield* followers.follow(sessionId, { after, onCaughtUp }, signal);
     },
     async *scan(after) {
       let [sessionId, sequence] = [after?.sessionId ?? "00000000-0000-0000-0000-000000000000", after?.sequence ?? 0];

@@ -11,6 +11,8 @@ type Row = Record<string, unknown>;
 /** A sqlite file with its statements prepared once, and one way to write: a job in a group commit. */
 export interface Database {
   all(sql: string, ...params: readonly SQLInputValue[]): readonly Row[];
+  /** Row by row, for whoever may have enough before the last one. */
+  iterate(sql: string, ...params: readonly SQLInputValue[]): Iterable<Row>;
   get(sql: string, ...params: readonly SQLInputValue[]): Row | undefined;
   run(sql: string, ...params: readonly SQLInputValue[]): number;
   /**
@@ -116,6 +118,13 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
 
   return {
     all: (sql, ...params) => guarded(() => prepared(sql).all(...params)),
+    *iterate(sql, ...params) {
+      try {
+        yield* prepared(sql).iterate(...params);
+      } catch (error) {
+        throw knownSqliteError(error);
+      }
+    },
     get: (sql, ...params) => guarded(() => prepared(sql).get(...params)),
     run: (sql, ...params) => Number(prepared(sql).run(...params).changes),
     write: (job) => enqueue(job, false),

@@ -2,6 +2,8 @@ import {
   type AppendOptions,
   type Appended,
   type Changes,
+  type Stretch,
+  type StretchLimit,
   checkAppend,
   duplicateCheckpoint,
   keyReused,
@@ -19,6 +21,7 @@ import { toEvent } from "./rows.ts";
 
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data) as body";
 const COLUMNS = `e.id, e.session_id, e.sequence, e.event_type, e.created_at, ${BODY}`;
+const READ = `select ${COLUMNS} from events e where session_id = ? and sequence > ? order by sequence limit ?`;
 
 const COUNT =
   "update heads set last_sequence = last_sequence + ?, message_count = message_count + ?, run_count = run_count + ?, updated_at = ?";
@@ -53,6 +56,7 @@ export interface Head {
 export interface Log {
   head(sessionId: string, tenant?: string): Head;
   read(sessionId: string, after: number, limit: number): readonly Event[];
+  readStretch(sessionId: string, after: number, most: StretchLimit): Stretch;
   scan(after: { readonly sessionId: string; readonly sequence: number }, limit: number): readonly Event[];
   /** The body of an append, to be run inside a transaction. */
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Appended;
@@ -71,8 +75,18 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
   }
 
   function read(sessionId: string, after: number, limit: number): readonly Event[] {
-    const sql = `select ${COLUMNS} from events e where session_id = ? and sequence > ? order by sequence limit ?`;
-    return db.all(sql, sessionId, after, limit).map(toEvent);
+    return db.all(READ, sessionId, after, limit).map(toEvent);
+  }
+
+  function readStretch(sessionId: string, after: number, most: StretchLimit): Stretch {
+    const events: Event[] = [];
+    let size = 0;
+    for (const row of db.iterate(READ, sessionId, after, most.events)) {
+      events.push(toEvent(row));
+      size += (row["body"] as string).length;
+      if (size >= most.bytes) break;
+    }
+    return { events, full: size >= most.bytes || events.length === most.events };
   }
 
   /** What an earlier append with the same key stored. */
@@ -228,6 +242,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
   return {
     head,
     read,
+    readStretch,
     scan: (after, limit) =>
       db
         .all(

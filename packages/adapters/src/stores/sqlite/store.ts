@@ -44,7 +44,13 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
   };
   const db = openDatabase({ file, busyMs, committed });
   const log = createLog({ db, now });
-  const followers = createFollowers({ read: async (sessionId, after, limit) => readChecked(sessionId, after, limit) });
+  const followers = createFollowers({
+    async read(sessionId, after, most) {
+      const stretch = log.readStretch(sessionId, after, most);
+      if (stretch.events.length === 0) log.head(sessionId);
+      return stretch;
+    },
+  });
   const leases = createLeases(db, now);
   const cache = createSessionCache(db);
 
@@ -92,9 +98,9 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     },
     read: async (sessionId, { tenant, after = 0, limit = EVERYTHING } = {}) =>
       readChecked(sessionId, after, limit, tenant),
-    async *follow(sessionId, { tenant, after = 0 }, signal) {
+    async *follow(sessionId, { tenant, after = 0, onCaughtUp }, signal) {
       log.head(sessionId, tenant);
-      yield* followers.follow(sessionId, after, signal);
+      yield* followers.follow(sessionId, { after, onCaughtUp }, signal);
     },
     async *scan(after = { sessionId: "", sequence: 0 }) {
       let place = after;
