@@ -42,6 +42,9 @@ const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "REQUEST_TIMEOUT",
 ]);
 
+/** What is over by itself soon: a client that tries again then does no harm. */
+const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "closed"]);
+
 /** Codes whose message may say where the store is or what it was asked: callers only learn that it is not there. */
 const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   store_locked: "Another process holds the store.",
@@ -87,7 +90,7 @@ function described(error: unknown): Described {
       code: error.code,
       message: STORE_TROUBLE[error.code] ?? error.message,
       details: STORE_TROUBLE[error.code] === undefined ? error.details : undefined,
-      headers: {},
+      headers: SOON_OVER.has(error.code) ? { "retry-after": "1" } : {},
     };
   return httpError(error as { statusCode?: number; code?: string });
 }
