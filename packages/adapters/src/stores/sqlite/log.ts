@@ -78,17 +78,6 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return db.all(READ, sessionId, after, limit).map(toEvent);
   }
 
-  function readStretch(sessionId: string, after: number, most: StretchLimit): Stretch {
-    const events: Event[] = [];
-    let size = 0;
-    for (const row of db.iterate(READ, sessionId, after, most.events)) {
-      events.push(toEvent(row));
-      size += (row["body"] as string).length;
-      if (size >= most.bytes) break;
-    }
-    return { events, full: size >= most.bytes || events.length === most.events };
-  }
-
   /** What an earlier append with the same key stored. */
   function storedUnder(key: NonNullable<AppendOptions["key"]>, tenant: string): readonly Event[] | undefined {
     const kept = db.get("select * from keys where tenant = ? and key = ?", tenant, key.id);
@@ -242,7 +231,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
   return {
     head,
     read,
-    readStretch,
+    readStretch: (sessionId, after, most) => readStretch(db, { sessionId, after, most }),
     scan: (after, limit) =>
       db
         .all(
@@ -290,4 +279,18 @@ const OWNED = [
 function tenantOf(events: readonly NewEvent[], { tenant }: AppendOptions): string {
   const [first] = events;
   return first?.event_type === "session.created" ? first.data.tenant : (tenant ?? "");
+}
+
+function readStretch(
+  db: Database,
+  { sessionId, after, most }: { readonly sessionId: string; readonly after: number; readonly most: StretchLimit },
+): Stretch {
+  const events: Event[] = [];
+  let size = 0;
+  for (const row of db.iterate(READ, sessionId, after, most.events)) {
+    events.push(toEvent(row));
+    size += (row["body"] as string).length;
+    if (size >= most.bytes) break;
+  }
+  return { events, full: size >= most.bytes || events.length === most.events };
 }
