@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { failureText } from "../../src/commands/sql/answer.ts";
-import { dataFolder, lines, skein, start } from "../cli/skein.ts";
+import { type Ended, dataFolder, lines, skein, start } from "../cli/skein.ts";
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
@@ -29,28 +29,48 @@ function home(prompt: string): string {
 /** What was said, without that it is at work: a slow machine says that before. */
 const said = (err: string): string => err.replace(/^(Asking|Copying) …\n/, "");
 
+/** Commands that do not disturb each other, three at a time: each of them is mostly the start of a process. */
+async function skeins(folder: string, calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
+  const all: Ended[] = [];
+  const left = [...calls.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) all[next[0]] = await skein(folder, "sql", ...next[1]);
+  };
+  await Promise.all([work(), work(), work()]);
+  return all;
+}
+
 const PROMPTS = "SELECT content, line AS n FROM claude_conversations";
 
 describe("skein sql", () => {
-  test.each([
+  const FORMATS = [
     ["--json", '[{"content":"a|b","n":1}]\n'],
     ["--jsonl", '{"content":"a|b","n":1}\n'],
     ["--csv", "content,n\r\na|b,1\r\n"],
     ["--markdown", "| content | n |\n| --- | ---: |\n| a\\|b | 1 |\n"],
     ["--table", "content  n\na|b      1\n"],
     ["--box", "┌─────────┬───┐\n│ content │ n │\n├─────────┼───┤\n│ a|b     │ 1 │\n└─────────┴───┘\n"],
-  ])("writes an answer as %s", async (option, expected) => {
-    expect(await skein(home("a|b"), "sql", PROMPTS, option)).toMatchObject({ code: 0, out: expected });
+  ] as const;
+
+  test(`writes an answer as ${FORMATS.map(([option]) => option).join(", ")}`, { timeout: 120_000 }, async () => {
+    const answers = await skeins(
+      home("a|b"),
+      FORMATS.map(([option]) => [PROMPTS, option]),
+    );
+    for (const [at, [option, expected]] of FORMATS.entries())
+      expect(answers[at], option).toMatchObject({ code: 0, out: expected });
   });
 
   test("a cell that a spreadsheet would run is defused, and what would move a cursor is shown", async () => {
-    const { out } = await skein(home("=1+1\u001B[2J"), "sql", PROMPTS, "--csv");
-    expect(out).toBe("content,n\r\n'=1+1\\x1b[2J,1\r\n");
     const others = "SELECT '＝1' AS wide, chr(10) || '=1' AS below";
-    expect((await skein(home("x"), "sql", others, "--csv")).out).toBe("wide,below\r\n'＝1,\"'\n=1\"\r\n");
     const numbers = "SELECT -9007199254740993 AS large, '-1+1' AS sum, -1.5 AS small, '=1' AS \"=name\"";
-    expect((await skein(home("x"), "sql", numbers, "--csv")).out).toBe(
-      "large,sum,small,'=name\r\n-9007199254740993,'-1+1,-1.5,'=1\r\n",
+    const { out } = await skein(home("=1+1\u001B[2J"), "sql", [PROMPTS, others, numbers].join(";"), "--csv");
+    expect(out).toBe(
+      [
+        "content,n\r\n'=1+1\\x1b[2J,1\r\n",
+        "wide,below\r\n'＝1,\"'\n=1\"\r\n",
+        "large,sum,small,'=name\r\n-9007199254740993,'-1+1,-1.5,'=1\r\n",
+      ].join(""),
     );
   });
 
@@ -59,14 +79,17 @@ describe("skein sql", () => {
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
-      const wrong = await skein(folder, "sql", "SELECT contnt FROM claude_conversations");
+      const [wrong, misspelt, ...others] = await skeins(folder, [
+        ["SELECT contnt FROM claude_conversations"],
+        ["SELEC 1"],
+        ["SELECT", "1"],
+        ["SELECT 1", "--json", "--csv"],
+        ["SELECT 1", "--root", join(folder, "missing")],
+      ]);
       expect(wrong).toMatchObject({ code: 1, out: "" });
-      expect(wrong.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
-      const misspelt = await skein(folder, "sql", "SELEC 1");
-      expect(said(misspelt.err)).toMatch(/^Parser Error: [^]*LINE 1: SELEC 1\n +\^/);
-      expect(await skein(folder, "sql", "SELECT", "1")).toMatchObject({ code: 2 });
-      expect(await skein(folder, "sql", "SELECT 1", "--json", "--csv")).toMatchObject({ code: 2 });
-      expect(await skein(folder, "sql", "SELECT 1", "--root", join(folder, "missing"))).toMatchObject({ code: 3 });
+      expect(wrong?.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
+      expect(said(misspelt?.err ?? "")).toMatch(/^Parser Error: [^]*LINE 1: SELEC 1\n +\^/);
+      expect(others.map(({ code }) => code)).toEqual([2, 2, 3]);
     },
   );
 
@@ -77,34 +100,40 @@ describe("skein sql", () => {
       const folder = home("about a test");
       const file = join(folder, "q.sql");
       writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
-      expect(await skein(folder, "sql", "-f", file, "--jsonl")).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
-      expect((await skein(folder, "sql", "examples")).out).toContain("failing-tools");
-      expect((await skein(folder, "sql", "examples", "asked-about")).out).toContain("about a test");
-      expect(await skein(folder, "sql", "examples", "nothing")).toMatchObject({ code: 3 });
-      expect((await skein(folder, "sql", "--schema")).out).toMatch(
-        /token_usage +JSON +The usage as written\. Not summable/,
-      );
-      const one = await skein(folder, "sql", "--schema", "claude.damage");
-      expect(one.out).toMatch(/^claude\.damage {2}[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
-      expect(await skein(folder, "sql", "--schema", "claude.damag")).toMatchObject({ code: 3, out: "" });
+      const [both, examples, asked, unknown, schema, one, misspelt] = await skeins(folder, [
+        ["-f", file, "--jsonl"],
+        ["examples"],
+        ["examples", "asked-about"],
+        ["examples", "nothing"],
+        ["--schema"],
+        ["--schema", "claude.damage"],
+        ["--schema", "claude.damag"],
+      ]);
+      expect(both).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
+      expect(examples?.out).toContain("failing-tools");
+      expect(asked?.out).toContain("about a test");
+      expect(unknown).toMatchObject({ code: 3 });
+      expect(schema?.out).toMatch(/token_usage +JSON +The usage as written\. Not summable/);
+      expect(one?.out).toMatch(/^claude\.damage {2}[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
+      expect(misspelt).toMatchObject({ code: 3, out: "" });
     },
   );
 
   test("a statement may begin with a comment; what is too much is refused", { timeout: 120_000 }, async () => {
     const folder = home("x");
     const commented = "-- What is it?\nSELECT 42 AS answer";
-    expect(await skein(folder, "sql", commented, "--jsonl")).toMatchObject({ code: 0, out: '{"answer":42}\n' });
-    for (const args of [
+    const [answer, ...refused] = await skeins(folder, [
+      [commented, "--jsonl"],
       ["export", "one", "two"],
       ["init", "one"],
       ["init", "--root", "one", "--root", "two"],
       ["-f", folder],
       ["SELECT 1", "--parquet", join(folder, "missing", "x.parquet")],
       ["--nothing"],
-    ]) {
-      const { code, err } = await skein(folder, "sql", ...args);
-      expect([code, said(err).split("\n").length], err).toEqual([2, 2]);
-    }
+    ]);
+    expect(answer).toMatchObject({ code: 0, out: '{"answer":42}\n' });
+    expect(refused).toHaveLength(6);
+    for (const { code, err } of refused) expect([code, said(err).split("\n").length], err).toEqual([2, 2]);
   });
 
   test(
@@ -114,32 +143,38 @@ describe("skein sql", () => {
       const folder = home("x");
       const steps =
         "CREATE TEMP TABLE t AS SELECT 1 AS n; SET VARIABLE x = 5; INSERT INTO t VALUES (2); FROM t; DROP TABLE t";
-      expect(await skein(folder, "sql", steps, "--json")).toMatchObject({ code: 0, out: '[{"n":1},\n {"n":2}]\n' });
-      expect(await skein(folder, "sql", steps)).toMatchObject({ code: 0, out: "n\n1\n2\n" });
       const pivot = "PIVOT (SELECT message_type, line FROM claude_conversations) ON message_type USING count(*)";
-      expect(await skein(folder, "sql", pivot, "--jsonl")).toMatchObject({ code: 0, out: '{"line":1,"user":1}\n' });
-      const plan = await skein(folder, "sql", "EXPLAIN SELECT 1");
-      expect(plan.out).toMatch(/^┌─+┐\n│ +PROJECTION +│\n[^]+┘\n$/);
+      const [json, table, pivoted, plan] = await skeins(folder, [
+        [steps, "--json"],
+        [steps],
+        [pivot, "--jsonl"],
+        ["EXPLAIN SELECT 1"],
+      ]);
+      expect(json).toMatchObject({ code: 0, out: '[{"n":1},\n {"n":2}]\n' });
+      expect(table).toMatchObject({ code: 0, out: "n\n1\n2\n" });
+      expect(pivoted).toMatchObject({ code: 0, out: '{"line":1,"user":1}\n' });
+      expect(plan?.out).toMatch(/^┌─+┐\n│ +PROJECTION +│\n[^]+┘\n$/);
     },
   );
 
   test("a question makes no store", { timeout: 120_000 }, async () => {
     const folder = home("x");
-    for (const [url, place] of [
-      [`sqlite:${join(folder, "new", "x.db")}`, "new"],
-      [`file:${join(folder, "logs")}`, "logs"],
-    ] as const) {
-      const { code, err } = await skein(folder, "sql", "SELECT * FROM platform.sessions", "--store", url);
-      expect([code, existsSync(join(folder, place))], err).toEqual([3, false]);
-      expect(err).toContain("There is no store at ");
-    }
+    const ask = (urls: readonly string[]): Promise<readonly Ended[]> =>
+      skeins(
+        folder,
+        urls.map((url) => ["SELECT * FROM platform.sessions", "--store", url]),
+      );
+    const missing = await ask([`sqlite:${join(folder, "new", "x.db")}`, `file:${join(folder, "logs")}`]);
+    expect(missing.map(({ code }) => code)).toEqual([3, 3]);
+    for (const { err } of missing) expect(err).toContain("There is no store at ");
+    for (const place of ["new", "logs"]) expect([place, existsSync(join(folder, place))]).toEqual([place, false]);
     // Nor does it make one of what is somebody else's.
     const file = join(folder, "foreign.db");
     const foreign = new DatabaseSync(file);
     foreign.exec("CREATE TABLE mine (n)");
     foreign.close();
-    for (const url of [`sqlite:${file}`, `file:${join(folder, ".claude")}`])
-      expect(await skein(folder, "sql", "SELECT * FROM platform.sessions", "--store", url)).toMatchObject({ code: 3 });
+    const foreigners = await ask([`sqlite:${file}`, `file:${join(folder, ".claude")}`]);
+    expect(foreigners.map(({ code }) => code)).toEqual([3, 3]);
     expect(readdirSync(join(folder, ".claude"))).toEqual(["projects"]);
     const again = new DatabaseSync(file, { readOnly: true });
     expect(again.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "mine" }]);
@@ -195,21 +230,24 @@ describe("skein sql cache", () => {
     async () => {
       const folder = home("kept");
       age(folder);
-      expect((await skein(folder, "sql", "cache")).out).toContain("There is none yet");
+      const [none, unknown] = await skeins(folder, [["cache"], ["cache", "nothing"]]);
+      expect(none?.out).toContain("There is none yet");
+      expect(unknown).toMatchObject({ code: 2 });
       const built = await Promise.all([1, 2, 3].map(() => skein(folder, "sql", "cache", "build")));
       expect(built.map(({ code }) => code)).toEqual([0, 0, 0]);
       expect(built.map(({ out }) => out).join("")).toContain("1 files added, 0 removed");
       const [file = ""] = (await skein(folder, "sql", "cache")).out.split("\n");
       expect(existsSync(file)).toBe(true);
       expect(file.startsWith(join(folder, ".cache", "skein", "sql"))).toBe(true);
-      expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
-      expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl")).out)).toEqual([{ content: "kept", n: 1 }]);
-      expect(lines((await skein(folder, "sql", PROMPTS, "--jsonl", "--no-cache")).out)).toEqual([
-        { content: "kept", n: 1 },
+      const [again, copied, read] = await skeins(folder, [
+        ["cache", "build"],
+        [PROMPTS, "--jsonl"],
+        [PROMPTS, "--jsonl", "--no-cache"],
       ]);
+      expect(again?.out).toBe("It is up to date.\n");
+      for (const answer of [copied, read]) expect(lines(answer?.out ?? "")).toEqual([{ content: "kept", n: 1 }]);
       expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
       expect(existsSync(file)).toBe(false);
-      expect(await skein(folder, "sql", "cache", "nothing")).toMatchObject({ code: 2 });
       // What is in the way is said, and is nobody who builds.
       mkdirSync(file.replace(/\.duckdb$/, ".lock"));
       const blocked = await skein(folder, "sql", "cache", "build");
@@ -231,12 +269,16 @@ describe("skein sql cache", () => {
       expect(lines((await skein(folder, "sql", question, "--jsonl", "--no-cache")).out)).toEqual([{ n: 35 }]);
       expect(existsSync(join(folder, ".cache"))).toBe(false);
       expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 35 }]);
-      const status = async (): Promise<string> => (await skein(folder, "sql", "cache")).out;
-      await expect.poll(status, { timeout: 120_000, interval: 500 }).toContain("MiB, of ");
+      const copies = join(folder, ".cache", "skein", "sql");
+      const isMade = (): boolean =>
+        existsSync(copies) && readdirSync(copies).some((name) => /^[^.]+\.duckdb$/.test(name));
+      await expect.poll(isMade, { timeout: 120_000 }).toBe(true);
       // It holds its lock until it ends.
       const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
       await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("It is up to date.\n");
-      const [copy = ""] = (await status()).split("\n");
+      const status = await skein(folder, "sql", "cache");
+      expect(status.out).toContain("MiB, of ");
+      const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
       expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 35 }]);
       // What the files hold is no longer looked at: they are the same as those that were copied.
@@ -263,15 +305,15 @@ test(
     const folder = home("x");
     const id = "0197b1c2-0000-7000-8000-000000000001";
     const wide = (name: string): string => `repeat('${name}', 200) AS ${name}`;
-    const { out } = await skein(
-      folder,
-      "sql",
-      `SELECT 1 AS n, '${id}' AS id, ${wide("a")}, ${wide("b")}, ${wide("c")}`,
+    const [table, box] = await skeins(folder, [
+      [`SELECT 1 AS n, '${id}' AS id, ${wide("a")}, ${wide("b")}, ${wide("c")}`],
+      [`SELECT 1 AS n, ${wide("a")}`, "--box"],
+    ]);
+    expect(table?.out.split("\n")[1]).toBe(
+      `1  ${id}  ${["a", "b", "c"].map((name) => `${name.repeat(35)}…`).join("  ")}`,
     );
-    expect(out.split("\n")[1]).toBe(`1  ${id}  ${["a", "b", "c"].map((name) => `${name.repeat(35)}…`).join("  ")}`);
-    const two = await skein(folder, "sql", `SELECT 1 AS n, ${wide("a")}`, "--box");
     expect(
-      two.out
+      box?.out
         .split("\n")
         .slice(0, -1)
         .map((line) => line.length),
@@ -281,12 +323,15 @@ test(
 
 test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }, async () => {
   const folder = home("x");
-  const chart = await skein(folder, "sql", "SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--plot");
-  expect(chart.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
-  expect(await skein(folder, "sql", "SELECT 'a' AS name", "--plot")).toMatchObject({ code: 2 });
   const odd = "VALUES ('half', 0.5), ('none', NULL), ('much', 'inf'::DOUBLE), ('less', -0.25)";
-  const { out } = await skein(folder, "sql", `FROM (${odd}) t(name, n)`, "--plot");
-  expect(out).toMatch(/^n\nhalf +0\.5 {2}█+\nnone\nmuch {2}Infinity\nless +-0\.25 {2}░+\n$/);
+  const [chart, nothing, odds] = await skeins(folder, [
+    ["SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--plot"],
+    ["SELECT 'a' AS name", "--plot"],
+    [`FROM (${odd}) t(name, n)`, "--plot"],
+  ]);
+  expect(chart?.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
+  expect(nothing).toMatchObject({ code: 2 });
+  expect(odds?.out).toMatch(/^n\nhalf +0\.5 {2}█+\nnone\nmuch {2}Infinity\nless +-0\.25 {2}░+\n$/);
 });
 
 test("an answer is written as Parquet, over nothing", { timeout: 120_000 }, async () => {
@@ -294,8 +339,12 @@ test("an answer is written as Parquet, over nothing", { timeout: 120_000 }, asyn
   const file = join(folder, "it's.parquet");
   expect(await skein(folder, "sql", `${PROMPTS}; -- done`, "--parquet", file)).toMatchObject({ code: 0 });
   const quoted = file.replaceAll("'", "''");
-  expect(lines((await skein(folder, "sql", `FROM '${quoted}'`, "--jsonl")).out)).toEqual([{ content: "x", n: 1 }]);
-  expect(await skein(folder, "sql", PROMPTS, "--parquet", file)).toMatchObject({ code: 4 });
+  const [read, over] = await skeins(folder, [
+    [`FROM '${quoted}'`, "--jsonl"],
+    [PROMPTS, "--parquet", file],
+  ]);
+  expect(lines(read?.out ?? "")).toEqual([{ content: "x", n: 1 }]);
+  expect(over).toMatchObject({ code: 4 });
 });
 
 test("an answer comes as it is made: a reader that has had enough ends it", { timeout: 120_000 }, async () => {
