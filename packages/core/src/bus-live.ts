@@ -10,6 +10,7 @@ const Frame = z.object({
   message_id: z.string(),
   offset: z.int().nonnegative(),
   event: z.looseObject({ type: z.string() }),
+  isUnannounced: z.boolean().optional(),
 });
 
 /** What machines say to each other about the drafts of a session. */

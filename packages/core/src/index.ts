@@ -14,7 +14,7 @@ export * from "./followers.ts";
 export type { ForkOptions } from "./fork.ts";
 export * from "./formatters/index.ts";
 export * from "./live.ts";
-export * from "./live-order.ts";
+export * from "./follow-live.ts";
 export * from "./loop/decide.ts";
 export * from "./loop/decision.ts";
 export * from "./loop/drive.ts";

@@ -11,6 +11,8 @@ export interface LiveFrame {
   /** Characters of text in this attempt before this frame. */
   readonly offset: number;
   readonly event: ModelStreamEvent;
+  /** The log tells of this step only when it is over: nothing says before that it begins. */
+  readonly isUnannounced?: boolean | undefined;
 }
 
 /** Carries what is not a fact: the text of a step while it is made. One process, or several through a bus. */
@@ -46,7 +48,7 @@ export function createMemoryLive(): Live {
   };
 }
 
-function sameAttempt(a: LiveFrame | undefined, b: LiveFrame): boolean {
+export function sameAttempt(a: LiveFrame | undefined, b: LiveFrame): boolean {
   return a?.run_id === b.run_id && a.step === b.step && a.attempt === b.attempt && a.message_id === b.message_id;
 }
 

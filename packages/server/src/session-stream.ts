@@ -1,5 +1,5 @@
-import { type Live, type Sessions, draftOf } from "@skein/core";
-import type { Draft, Event } from "@skein/protocol";
+import { type Live, type LiveFrame, type Sessions, draftOf, followLive } from "@skein/core";
+import { type Draft, type Event, type Session, isKnownError } from "@skein/protocol";
 
 /** Where the frames of a session go: an SSE connection or a WebSocket. */
 export interface FrameSink {
@@ -14,12 +14,10 @@ export interface FrameSink {
 export interface SessionStreamOptions {
   readonly sessions: Sessions;
   readonly live: Live;
-  readonly sessionId: string;
+  readonly session: Session;
   /** The last event that the reader has, as it said it. */
   readonly after: string;
 }
-
-const PAGE = 500;
 
 /**
  * Sends the log of a session from a place on, then lives along with it. Ends when the sink does, or the session is deleted.
@@ -27,55 +25,47 @@ const PAGE = 500;
  * First what is stored, then the draft of the step that is being made so far, then facts and drafts as they come.
  */
 export async function streamSession(options: SessionStreamOptions, sink: FrameSink): Promise<void> {
-  const { sessions, live, sessionId } = options;
-  let cursor = await startOf(options, sink);
-  let generated: string | undefined;
-  const send = async (event: Event): Promise<boolean> => {
-    cursor = event.sequence;
-    if (event.event_type === "step.generated") generated = event.data.message_id;
-    const sent = sink.event(event);
-    return sent === true || sent;
-  };
-  for (;;) {
-    const page = await sessions.events(sessionId, { after: cursor, limit: PAGE });
-    for (const event of page) if (!(await send(event))) return;
-    if (page.length < PAGE) break;
-  }
-  const stopListening = listen(live, sessionId, (draft) => {
-    if (draft.data.message_id !== generated) sink.draft(draft);
-  });
   try {
-    for await (const event of sessions.follow(sessionId, { after: cursor }, sink.signal))
-      if (!(await send(event))) return;
-  } finally {
-    stopListening();
+    await send(options, sink);
+  } catch (error) {
+    // It was deleted before the first look at its log.
+    if (!isKnownError(error, "not_found")) throw error;
+  }
+}
+
+async function send(options: SessionStreamOptions, sink: FrameSink): Promise<void> {
+  const { sessions, live, session } = options;
+  const after = await startOf(options, sink);
+  const followed = followLive(
+    {
+      live,
+      sessionId: session.id,
+      facts: (signal, joined) =>
+        sessions.follow(session.id, { after, onCaughtUp: () => joined(session.run_id) }, signal),
+    },
+    sink.signal,
+  );
+  for await (const item of followed) {
+    if (!("event_type" in item)) sendDraft(item, sink);
+    else if (!(await sink.event(item))) return;
   }
 }
 
 /** Where to begin: where the reader stopped, or at the start if that is no place in this log. */
-async function startOf({ sessions, sessionId, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
+async function startOf({ sessions, session, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
   const place = /^\d{1,15}$/.test(after) ? Number(after) : -1;
   if (place === 0) return 0;
   if (place > 0) {
-    const [known] = await sessions.events(sessionId, { after: place - 1, limit: 1 });
+    const [known] = await sessions.events(session.id, { after: place - 1, limit: 1 });
     if (known) return place;
   }
   await sink.reset(after.slice(0, 100));
   return 0;
 }
 
-/** Drafts as they are made. What there is when the listener joins comes as one. */
-function listen(live: Live, sessionId: string, onDraft: (draft: Draft) => void): () => void {
-  const soFar: Draft[] = [];
-  let joined = false;
-  const stop = live.subscribe(sessionId, (frame) => {
-    const draft = draftOf(frame);
-    if (!draft) return;
-    if (joined) onDraft(draft);
-    else soFar.push(draft);
-  });
-  joined = true;
-  const [first] = soFar;
-  if (first) onDraft({ ...first, data: { ...first.data, delta: soFar.map(({ data }) => data.delta).join("") } });
-  return stop;
+/** What came at once, or was there before the reader, is one draft. */
+function sendDraft(frames: readonly LiveFrame[], sink: FrameSink): void {
+  const drafts = frames.map(draftOf).filter((draft) => draft !== undefined);
+  const [first] = drafts;
+  if (first) sink.draft({ ...first, data: { ...first.data, delta: drafts.map(({ data }) => data.delta).join("") } });
 }

@@ -69,14 +69,14 @@ function createConnection(socket: WebSocket, caller: Caller): Connection {
   }
 
   async function subscribe(sessionId: string, after: number): Promise<unknown> {
-    await sessionIn(caller, { session_id: sessionId });
+    const session = await sessionIn(caller, { session_id: sessionId });
     if (following.size >= SUBSCRIPTIONS)
       throw new ApiError("rate_limited", `A connection follows at most ${SUBSCRIPTIONS} sessions.`);
     following.get(sessionId)?.abort();
     const stop = new AbortController();
     following.set(sessionId, stop);
     const sink = sinkOf(socket, { sessionId, signal: stop.signal, shared });
-    const options = { sessions: caller.sessions, live: shared.deps.live, sessionId, after: String(after) };
+    const options = { sessions: caller.sessions, live: shared.deps.live, session, after: String(after) };
     // The answer to the command comes first, then the frames.
     setImmediate(() => {
       void streamSession(options, sink)

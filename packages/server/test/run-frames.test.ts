@@ -72,6 +72,7 @@ async function followed() {
       message_id: messageId,
       offset: 0,
       event: { type: "content_block_stop", index: 0 },
+      isUnannounced: true,
     });
   const order = (): readonly string[] =>
     frames.map(({ event, data }) => ("type" in data ? `${event} ${String(data.type)}` : event));

@@ -1,4 +1,4 @@
-import { type LiveFrame, createLiveOrder, draftOf } from "@skein/core";
+import { type LiveFrame, draftOf, followLive } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
@@ -12,48 +12,17 @@ export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft
 
 /** The same with everything that the model streams, as formatters need it. */
 export async function* streamFrames(watched: Watched): AsyncGenerator<Event | LiveFrame> {
-  const { host, sessionId, shownAfter = 0 } = watched;
-  const stop = new AbortController();
-  const following = followRun(watched, stop);
-  const queue: (Event | LiveFrame)[] = [];
-  let over = false;
-  let failure: Error | undefined;
-  let wake = (): void => {};
-  const push = (item: Event | LiveFrame): void => {
-    queue.push(item);
-    wake();
+  const { host, sessionId, shownAfter = 0, onEvent } = watched;
+  const facts = (signal: AbortSignal): AsyncIterable<Event> => {
+    const stop = new AbortController();
+    signal.addEventListener("abort", () => stop.abort(), { once: true });
+    return followRun(watched, stop);
   };
-  const order = createLiveOrder((item) => {
-    if (!("event_type" in item)) return push(item);
-    if (item.sequence <= shownAfter) return;
-    watched.onEvent?.(item);
-    push(item);
-  });
-  const unsubscribe = host.live.subscribe(sessionId, order.frame);
-  const reading = (async () => {
-    for await (const event of following) order.fact(event);
-  })()
-    .catch((error: unknown) => {
-      failure = error instanceof Error ? error : new Error(String(error));
-    })
-    .finally(() => {
-      over = true;
-      wake();
-    });
-  try {
-    for (;;) {
-      const item = queue.shift();
-      if (item) yield item;
-      else if (failure !== undefined) throw failure;
-      else if (over) return;
-      else
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+  for await (const item of followLive({ live: host.live, sessionId, facts })) {
+    if (!("event_type" in item)) yield* item;
+    else if (item.sequence > shownAfter) {
+      onEvent?.(item);
+      yield item;
     }
-  } finally {
-    unsubscribe();
-    stop.abort();
-    await reading;
   }
 }

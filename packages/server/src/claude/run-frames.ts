@@ -1,4 +1,4 @@
-import type { Live, LiveFrame, Sessions } from "@skein/core";
+import { type Live, type LiveFrame, type Sessions, followLive } from "@skein/core";
 import { type Content, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
 import type { AskedRun } from "./asked-run.ts";
 
@@ -24,66 +24,50 @@ export interface RunFrames {
  */
 export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean> {
   const { sessionId, runId, from, after, partials } = run;
-  const { sequence, ...context } = await contextOf(sessions, run);
-  const framing = createFraming(context);
+  const framing = createFraming(await contextOf(sessions, run));
+  const followed = followLive(
+    {
+      live,
+      sessionId,
+      facts: (signal) => sessions.follow(sessionId, { after: from }, signal),
+      isWanted: ({ run_id }) => partials && run_id === runId,
+    },
+    sink.signal,
+  );
   let started = false;
-  let generated: string | undefined;
-  let results: string | null = null;
-  let step = 1;
-  let early: LiveFrame[] = [];
-  let stopListening: (() => void) | undefined;
-  const show = (piece: LiveFrame): void => {
-    if (piece.message_id === generated) return;
-    // What comes before it is being written down, and is sent first.
-    if (piece.step > step) return void early.push(piece);
-    const frame = partialFrame(piece.event, piece.message_id);
-    if (frame) sink.partial(frame);
-  };
-  const listen = (): void => {
-    // Also for a reader that wants no partials: it is shown on the bus that somebody follows the session.
-    stopListening ??= live.subscribe(sessionId, (piece) => partials && piece.run_id === runId && show(piece));
-  };
-  const goOn = (next: number): void => {
-    step = next;
-    const waiting = early;
-    early = [];
-    for (const piece of waiting) show(piece);
-  };
-  try {
-    if (from >= sequence) listen();
-    for await (const event of sessions.follow(sessionId, { after: from }, sink.signal)) {
-      const { run_id } = event.data as { run_id?: unknown };
-      if (typeof run_id === "string" && run_id !== runId) {
-        // A prompt that steers is read by this run: its words are needed when it is.
-        if (event.event_type === "prompt.accepted") framing(event);
-        continue;
-      }
-      if (event.event_type === "session.started") started = true;
-      if (event.event_type === "step.generated") {
-        generated = event.data.message_id;
-        results = event.data.results_message_id;
-      }
-      const frames = framing(event);
-      if (event.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
-      if (event.event_type === "session.completed" || event.event_type === "session.failed") return true;
-      if (event.event_type === "message.created" && event.data.message_id === (results ?? generated))
-        goOn(event.data.step + 1);
-      // Pieces of what is being made come after what is there.
-      if (event.sequence >= sequence) listen();
-      // A run that was cancelled while it waited its turn never begins.
-      if (event.event_type === "cancel.requested" && !started)
-        return await sink.frame({ event: "done", data: { reason: "interrupted" } });
+  for await (const item of followed) {
+    if (!("event_type" in item)) {
+      sendPartials(item, sink);
+      continue;
     }
-  } finally {
-    stopListening?.();
+    const { run_id } = item.data as { run_id?: unknown };
+    if (typeof run_id === "string" && run_id !== runId) {
+      // A prompt that steers is read by this run: its words are needed when it is.
+      if (item.event_type === "prompt.accepted") framing(item);
+      continue;
+    }
+    if (item.event_type === "session.started") started = true;
+    const frames = framing(item);
+    if (item.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
+    if (item.event_type === "session.completed" || item.event_type === "session.failed") return true;
+    // A run that was cancelled while it waited its turn never begins.
+    if (item.event_type === "cancel.requested" && !started)
+      return await sink.frame({ event: "done", data: { reason: "interrupted" } });
   }
   if (sink.signal.aborted) return false;
   const data = { code: "SESSION_NOT_FOUND", message: `Session ${sessionId} was deleted.` };
   return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
 }
 
+function sendPartials(pieces: readonly LiveFrame[], sink: RunSink): void {
+  for (const { event, message_id } of pieces) {
+    const frame = partialFrame(event, message_id);
+    if (frame) sink.partial(frame);
+  }
+}
+
 async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun) {
-  const [{ agent, transcript, pending, queue, sequence }, session, newest] = await Promise.all([
+  const [{ agent, transcript, pending, queue }, session, newest] = await Promise.all([
     state ?? sessions.state(sessionId),
     sessions.get(sessionId),
     sessions.runs(sessionId, { limit: 1 }),
@@ -101,7 +85,6 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
     ...queue.map(({ message_id, content }): [string, Content] => [message_id, content]),
   ]);
   return {
-    sequence,
     sessionId,
     model: session.model,
     tools: agent?.tool_schemas.map(({ name }) => name) ?? [],

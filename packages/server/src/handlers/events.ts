@@ -1,4 +1,4 @@
-import { type Draft, type Event, KnownError } from "@skein/protocol";
+import { type Draft, type Event, KnownError, type Session } from "@skein/protocol";
 import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
 import { streamSession } from "../session-stream.ts";
 import { type Sse, openSse } from "../sse.ts";
@@ -9,12 +9,13 @@ const PAGE = 100;
 /** The log of a session, as a list or live. */
 export const eventHandlers = {
   async listEvents({ params, query }, call) {
-    const { id } = await sessionIn(call, params);
+    const session = await sessionIn(call, params);
+    const { id } = session;
     if (wantsStream(call)) {
       if (query.limit !== undefined) throw new KnownError("invalid", "limit: A stream has none. Ask for JSON.");
       const last = call.request.headers["last-event-id"];
       const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
-      await stream(call, id, after);
+      await stream(call, session, after);
       return TAKEN_OVER;
     }
     const { after = 0, limit = PAGE } = query;
@@ -54,7 +55,7 @@ function draftFrame({ event_type, data }: Draft): string {
   return `event: ${event_type}\ndata: ${JSON.stringify({ event_type, data })}\n\n`;
 }
 
-async function stream(call: Call, sessionId: string, after: string): Promise<void> {
+async function stream(call: Call, session: Session, after: string): Promise<void> {
   const { shared, principal, reply, sessions } = call;
   const giveBack = shared.meter.stream(principal.keyId);
   reply.hijack();
@@ -62,7 +63,7 @@ async function stream(call: Call, sessionId: string, after: string): Promise<voi
   const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
   const remove = shared.streams.add({ keyId: principal.keyId, close: (reason) => sse.end(closing(reason)) });
   try {
-    await streamSession({ sessions, live: shared.deps.live, sessionId, after }, sinkOf(sse));
+    await streamSession({ sessions, live: shared.deps.live, session, after }, sinkOf(sse));
     sse.end(closing("deleted"));
   } catch {
     // The reader comes back by itself and goes on where it was; what is wrong will be said to its next request.

@@ -1,4 +1,4 @@
-import { type Live, type LiveFrame, type Sessions, createLiveOrder, formatStream, statusOf } from "@skein/core";
+import { type Live, type LiveFrame, type Sessions, followLive, formatStream, statusOf } from "@skein/core";
 import type { Event, Message } from "@skein/protocol";
 import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
 import { openSse } from "../sse.ts";
@@ -87,42 +87,15 @@ async function* withHistory(
 
 /** The facts of a run, and what its steps say while they are made, until it is over or waits for somebody. */
 async function* runItems({ sessions, live, run }: RunItems, signal: AbortSignal): AsyncGenerator<Event | LiveFrame> {
-  const queue: (Event | LiveFrame)[] = [];
-  const stop = new AbortController();
-  let over = false;
-  let wake = (): void => {};
-  const push = (item: Event | LiveFrame): void => {
-    queue.push(item);
-    wake();
-  };
-  const order = createLiveOrder(push);
-  const unsubscribe = live.subscribe(run.sessionId, (frame) => frame.run_id === run.id && order.frame(frame));
-  const reading = readRun({ sessions, run, push: order.fact }, AbortSignal.any([signal, stop.signal])).finally(() => {
-    over = true;
-    wake();
-  });
-  try {
-    for (;;) {
-      const item = queue.shift();
-      if (item) yield item;
-      else if (over) break;
-      else
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-    }
-    await reading;
-  } finally {
-    unsubscribe();
-    stop.abort();
-    await reading.catch(() => undefined);
-  }
+  const { sessionId } = run;
+  const facts = (stop: AbortSignal): AsyncIterable<Event> => runFacts(sessions, run, stop);
+  const isWanted = ({ run_id }: LiveFrame): boolean => run_id === run.id;
+  for await (const item of followLive({ live, sessionId, facts, isWanted }, signal))
+    if ("event_type" in item) yield item;
+    else yield* item;
 }
 
-async function readRun(
-  { sessions, run, push }: Omit<RunItems, "live"> & { push: (event: Event) => void },
-  signal: AbortSignal,
-): Promise<void> {
+async function* runFacts(sessions: Sessions, run: AwaitedRun, signal: AbortSignal): AsyncGenerator<Event> {
   let begun = false;
   for await (const event of sessions.follow(run.sessionId, { after: run.after }, signal)) {
     const { run_id } = event.data as { run_id?: string };
@@ -133,7 +106,7 @@ async function readRun(
       if (!runs.items.some(({ id }) => id === run.id)) return;
     }
     if (!begun || (run_id !== undefined && run_id !== run.id)) continue;
-    push(event);
+    yield event;
     if (event.event_type === "session.completed" || event.event_type === "session.failed") return;
     if (mayPause(event) && statusOf(await sessions.state(run.sessionId)) === "awaiting") return;
   }

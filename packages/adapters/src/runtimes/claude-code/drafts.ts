@@ -15,6 +15,7 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
     attempt: 1,
     message_id: "",
     offset: 0,
+    isUnannounced: true,
   };
   return {
     publish({ event, parent_tool_use_id }: Extract<SDKMessage, { type: "stream_event" }>): void {
