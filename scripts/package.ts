@@ -70,7 +70,7 @@ async function serve(folder: string, skein: string): Promise<void> {
   const server = spawn(process.execPath, [skein, "serve", "--port", "0"], {
     cwd: folder,
     env,
-    stdio: ["ignore", "pipe", 2],
+    stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = once(server, "exit");
   try {
