@@ -20,14 +20,39 @@ export function contentProblem(
   let characters = 0;
   for (const block of blocks) {
     if (NOT_SAID.has(block.type)) return problem(notSaid(block.type));
-    const text = block.type === "text" ? String(block["text"]) : undefined;
-    if (text?.trim() === "") return problem("A text needs at least one character that is no space.");
-    characters += text?.length ?? 0;
+    if (isBlank(block)) return problem("A text needs at least one character that is no space.");
+    characters += block.type === "text" ? String(block["text"]).length : 0;
     const image = imageProblem(block);
     if (image !== undefined) return problem(image);
   }
   if (characters <= TEXT_LIMIT) return undefined;
   return { tooLarge: true, sentence: `A message may have ${TEXT_LIMIT} characters, and this one has ${characters}.` };
+}
+
+/** What no model would take as the result of a call, as a sentence. */
+export function answerProblem(content: Content): string | undefined {
+  if (typeof content === "string") return undefined;
+  for (const block of content) {
+    const { type } = block;
+    if (!isResultBlock(block))
+      return `An answer has no blocks of the type ${type}. It has ${RESULT_BLOCKS.join(", ")}.`;
+    if (isBlank(block)) return "A text needs at least one character that is no space.";
+    const image = imageProblem(block);
+    if (image !== undefined) return image;
+  }
+  return undefined;
+}
+
+const RESULT_BLOCKS: readonly unknown[] = ["text", "image", "document", "search_result"];
+
+/** Whether something is a block that the result of a call may have. */
+export function isResultBlock(value: unknown): value is ContentBlock {
+  return RESULT_BLOCKS.includes((value as { type?: unknown } | null)?.type);
+}
+
+/** A text with nothing to read in it, which no model takes. */
+export function isBlank(block: ContentBlock): boolean {
+  return block.type === "text" && typeof block["text"] === "string" && block["text"].trim() === "";
 }
 
 /** Blocks that only runs make. In a prompt they would be taken out before the model sees it. */

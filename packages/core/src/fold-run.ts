@@ -77,7 +77,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       run.files.push(...generatedFiles(data.content, data.step));
       run.stepDone = true;
       run.replyId = data.message_id;
-      run.repaired = false;
+      run.unread = [];
       state.contextTokens = contextTokens(data.usage);
       state.pending[data.message_id] = { role: "assistant", content: data.content };
       run.resultsMessageId = data.results_message_id;

@@ -5,7 +5,7 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "./store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 4;
+export const FOLD_VERSION = 5;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
@@ -185,6 +185,7 @@ function newRun(
     answerValid: false,
     files: [],
     memoryUpdated: false,
+    unread: [],
   };
 }
 
@@ -197,6 +198,7 @@ function enter(state: SessionState, messageId: string): void {
     state.contextTokens += estimateTokens(content);
     run.calls = [];
     run.resultsMessageId = null;
+    run.unread.push(messageId);
     return;
   }
   const pending = state.pending[messageId];
@@ -211,7 +213,10 @@ function enter(state: SessionState, messageId: string): void {
   state.transcript.push({ id: messageId, ...pending });
   // A reply was measured by the model that made it; everything else is estimated until the next call measures it.
   if (run?.replyId === messageId) run.replyId = null;
-  else state.contextTokens += estimateTokens(pending.content);
+  else {
+    state.contextTokens += estimateTokens(pending.content);
+    run?.unread.push(messageId);
+  }
 }
 
 function toolResult(call: CallState): { type: string; [key: string]: unknown } {
@@ -226,10 +231,14 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
 /** The codes with which an API refuses what it was sent, so that sending it again would be refused again. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
-/** A prompt that was refused before anything was said would spoil every later run: it is not shown again. */
-function leaveOut(state: SessionState, run: RunState, error: Failure): void {
-  const refused = REFUSALS.has(error.status) || error.code === "context_window_exceeded";
-  if (!refused || run.step > 1 || run.stopReason !== null) return;
-  state.leftOut.push(run.prompt.message_id);
-  state.contextTokens = Math.max(0, state.contextTokens - estimateTokens(run.prompt.content));
+/** What was refused before anything was said about it would spoil every later run: it is not shown again. */
+function leaveOut(state: SessionState, { unread }: RunState, { status, code }: Failure): void {
+  // An account without money is refused as well, and what was said is as good as before when there is some.
+  const refused = (REFUSALS.has(status) && code !== "billing_error") || code === "context_window_exceeded";
+  if (!refused) return;
+  for (const { id, content } of state.transcript.slice(-unread.length)) {
+    if (!unread.includes(id)) continue;
+    state.leftOut.push(id);
+    state.contextTokens = Math.max(0, state.contextTokens - estimateTokens(content));
+  }
 }

@@ -22,7 +22,7 @@ import {
 import { z } from "zod";
 import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "./append-rules.ts";
-import { contentProblem } from "./content-problem.ts";
+import { answerProblem, contentProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import type { FollowOptions } from "./followers.ts";
@@ -316,6 +316,8 @@ export function createSessions({
     prompt,
     async answer(sessionId, toolUseId, { content, isError = false }, key) {
       const data = { tool_use_id: toolUseId, content: parsed(Content, content), is_error: isError };
+      const problem = answerProblem(data.content);
+      if (problem !== undefined) throw new KnownError("invalid", problem);
       return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);
     },
     cancel,

@@ -87,6 +87,8 @@ export interface RunState {
   /** The step that will follow has had its compaction check. */
   compactionChecked: boolean;
   memoryRetrieved: boolean;
+  /** Messages that have entered since the model last answered: it may not take them. */
+  unread: string[];
 }
 
 /** What a log means. Never stored as truth: always folded from events, and JSON throughout so that it can be a snapshot. */
@@ -111,7 +113,7 @@ export interface SessionState {
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
   /** What memory put beside a prompt, by the prompt's message: shown to the model there for as long as the prompt is. */
   recalled: Record<string, readonly string[]>;
-  /** Prompts that the model's API itself refused: they were said, and are not shown to it again. */
+  /** Messages that the model's API itself refused: they were said, and are not shown to it again. */
   leftOut: string[];
   /** Contents that wait for their message to enter the transcript, by message id. */
   pending: Record<string, { readonly role: Message["role"]; readonly content: Content }>;

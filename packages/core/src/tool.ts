@@ -1,6 +1,6 @@
 import { type Content, type ContentBlock, type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
-import { imageProblem } from "./content-problem.ts";
+import { imageProblem, isBlank, isResultBlock } from "./content-problem.ts";
 
 /** What a tool is told about the call it serves. */
 export interface ToolContext {
@@ -155,7 +155,7 @@ export function resultContent(output: unknown): Content {
   if (output instanceof Error) return shortened(output.message);
   if (output instanceof ArrayBuffer || ArrayBuffer.isView(output))
     return `[The tool returned ${output.byteLength} bytes that are not text.]`;
-  if (Array.isArray(output) && output.length > 0 && output.every(isBlock)) return sizedBlocks(output);
+  if (Array.isArray(output) && output.length > 0 && output.every(isResultBlock)) return sizedBlocks(output);
   return shortened(asJson(output));
 }
 
@@ -184,14 +184,9 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? (value?.constructor?.name ?? "object") : typeof value;
 }
 
-function isBlock(value: unknown): value is ContentBlock {
-  const type = (value as { type?: unknown } | null)?.type;
-  return type === "text" || type === "image" || type === "document" || type === "search_result";
-}
-
 function sizedBlocks(blocks: ContentBlock[]): Content {
   return blocks
-    .filter(({ type, text }) => type !== "text" || text !== "")
+    .filter((block) => !isBlank(block))
     .map((block) => {
       // A picture that the model cannot read would fail this call and every later one.
       const problem = imageProblem(block);

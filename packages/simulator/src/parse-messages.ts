@@ -38,7 +38,16 @@ function parseMessage(value: unknown, where: string, isLast: boolean): Message {
     throw invalid(where, "all messages must have non-empty content except for the optional final assistant message");
   }
   if (typeof content !== "string") parseBlocks(content, `${where}.content`);
+  checkBlank(content);
   return value as unknown as Message;
+}
+
+/** Spaces are taken beside other texts, and never alone. */
+function checkBlank(content: string | unknown[]): void {
+  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content as readonly Block[]);
+  const texts = blocks.filter(({ type }) => type === "text");
+  if (texts.length === 0 || texts.some(({ text }) => String(text).trim() !== "")) return;
+  throw invalid("messages", "text content blocks must contain non-whitespace text");
 }
 
 function checkBlock(block: unknown, where: string): void {

@@ -281,12 +281,11 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
 
 function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
-  try {
-    target.block["input"] = JSON.parse(target.json);
-  } catch {
-    // The tool is told by its schema that the input does not fit; the text is kept so that people can see what came.
-    target.block["input"] = { unparsable: target.json };
-  }
+  const input = parsedOrUndefined(target.json);
+  // The tool is told by its schema that the input does not fit; the text is kept so that people can see what came. No
+  // model takes back an input that is no object.
+  const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
+  target.block["input"] = isObject ? input : { unparsable: target.json };
 }
 
 function withoutNulls(usage: Partial<Usage> | undefined): Partial<Usage> {
@@ -325,6 +324,7 @@ function asFailure(error: unknown): unknown {
 /** Refusals that the loop can do something about, which the API tells apart by their sentence alone. */
 function codeOf(message: string | undefined): string | undefined {
   if (/prompt is too long|context window|context limit/i.test(message ?? "")) return "context_window_exceeded";
+  if (/credit balance|usage limits/i.test(message ?? "")) return "billing_error";
   return /container\b.*\b(?:expired|not found|does not exist)/i.test(message ?? "") ? "container_gone" : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Content, Fact, FactData } from "@skein/protocol";
 import { isApproval } from "../approval.ts";
-import type { Tool } from "../tool.ts";
+import { type Tool, resultContent } from "../tool.ts";
 import type { CallState, RunState, SessionState } from "../state.ts";
 import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
 import { abandoned, closed, entered } from "./facts.ts";
@@ -115,7 +115,9 @@ function answered(current: RunState, call: CallState, waited: number): readonly 
     return [resolution, closed(current, call, { outcome: "failed", content: denial(answer.content) })];
   }
   const outcome = answer.is_error ? "failed" : "committed";
-  return [resolution, closed(current, call, { outcome, content: answer.content, isError: answer.is_error })];
+  // What somebody answers is held to the same as what a tool returns.
+  const content = resultContent(answer.content);
+  return [resolution, closed(current, call, { outcome, content, isError: answer.is_error })];
 }
 
 function denial(reason: Content): Content {

@@ -5,15 +5,18 @@ type Turn = Omit<Message, "id">;
 const MISSING = "No result returned for this tool call.";
 
 /**
- * Mends what no model would accept: a call without its result in the next message, a result without its call.
+ * Mends what no model would accept: a call without its result in the next message, a result without its call, a call that
+ * the model's own side never finished before somebody spoke again.
  *
- * Transcripts of our own are whole; imported, forked and compacted ones may not be.
+ * Transcripts of our own have their pairs; imported, forked and compacted ones may not.
  */
-export function repaired(messages: readonly Turn[]): {
+export function repaired(all: readonly Turn[]): {
   readonly messages: readonly Turn[];
   readonly repairs: readonly JsonObject[];
 } {
-  const repairs: JsonObject[] = [];
+  const unfinished = unfinishedCalls(all);
+  const messages = unfinished.size === 0 ? all : all.map((message) => without(message, unfinished));
+  const repairs: JsonObject[] = [...unfinished].map((id) => ({ dropped_call: id }));
   const mended: Turn[] = [];
   for (const [index, message] of messages.entries()) {
     const calls = index > 0 ? callIds(messages[index - 1]) : [];
@@ -35,8 +38,8 @@ const wholeUntil = new WeakMap<readonly Turn[], number>();
 /** What would have to be mended in a conversation. Looks only at what has been added since it last found nothing. */
 export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   let from = wholeUntil.get(messages) ?? 0;
-  // Results are looked at together with the calls before them.
-  while (from > 0 && hasResults(messages[from] as Turn)) from -= 1;
+  // Results are looked at together with the calls before them, and a turn of the model as one.
+  while (from > 0 && (hasResults(messages[from] as Turn) || messages[from - 1]?.role === "assistant")) from -= 1;
   const { repairs } = repaired(from === 0 ? messages : messages.slice(from));
   // The last message may still wait for the results of its calls.
   if (repairs.length === 0) wholeUntil.set(messages, messages.length - 1);
@@ -54,6 +57,36 @@ export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
   return known.ids;
 }
 
+/** Calls of the model's own side (a search, a run of code) that it broke off, and that the next prompt left behind. */
+function unfinishedCalls(messages: readonly Turn[]): ReadonlySet<string> {
+  const unfinished = new Set<string>();
+  const open = new Set<string>();
+  for (const message of messages) {
+    if (message.role === "user") {
+      // While the results of other calls go back, its own result is still to come.
+      if (!hasResults(message)) for (const id of open) unfinished.add(id);
+      if (!hasResults(message)) open.clear();
+      continue;
+    }
+    for (const block of blocksOf(message.content)) {
+      if (block.type === "server_tool_use") open.add(String(block["id"]));
+      else if (block.type.endsWith("_tool_result")) open.delete(String(block["tool_use_id"]));
+    }
+  }
+  return unfinished;
+}
+
+function without(message: Turn, calls: ReadonlySet<string>): Turn {
+  if (message.role === "user" || typeof message.content === "string") return message;
+  const content = message.content.filter(({ type, id }) => type !== "server_tool_use" || !calls.has(String(id)));
+  return content.length === message.content.length ? message : { ...message, content: orNothing(content) };
+}
+
+/** What is left of a message, or that nothing is: an empty one is not taken. */
+function orNothing(content: ContentBlock[]): ContentBlock[] {
+  return content.length > 0 ? content : [{ type: "text", text: "(nothing left of this message)" }];
+}
+
 /** The message with exactly one result per call before it, results first, in the order of the calls. */
 function withResults(message: Turn, calls: readonly string[], repairs: JsonObject[]): Turn {
   const blocks = blocksOf(message.content);
@@ -63,11 +96,7 @@ function withResults(message: Turn, calls: readonly string[], repairs: JsonObjec
   for (const id of byCall.keys()) if (!calls.includes(id)) repairs.push({ dropped_result: id });
   const ordered = calls.map((id) => byCall.get(id) ?? missing(id, repairs));
   const others = blocks.filter(({ type }) => type !== "tool_result");
-  const content = [...ordered, ...others];
-  return {
-    role: "user",
-    content: content.length > 0 ? content : [{ type: "text", text: "(nothing left of this message)" }],
-  };
+  return { role: "user", content: orNothing([...ordered, ...others]) };
 }
 
 export function hasResults(message: Turn): boolean {

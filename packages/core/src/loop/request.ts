@@ -7,6 +7,7 @@ import {
   blocksOf,
   textOf,
 } from "@skein/protocol";
+import { isBlank } from "../content-problem.ts";
 import { foldAll } from "../fold.ts";
 import type { ModelRequest } from "../model.ts";
 import { type SessionState, contextOf } from "../state.ts";
@@ -33,7 +34,9 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
   const tools = [...agent.tool_schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
-  const { messages, settled } = withBreakpoints(closing ? [...turns, { role: "user", content: closing }] : turns);
+  const said =
+    closing === undefined ? goingOn(turns) : repaired([...turns, { role: "user", content: closing }]).messages;
+  const { messages, settled } = withBreakpoints(said);
   const body: JsonObject = {
     ...agent.api_kwargs,
     model,
@@ -47,7 +50,8 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
     ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
   };
   // A context that was put together for this call alone is not worth keeping.
-  const lasts = contextOf(state) === state.transcript && turns === sentBefore.get(state.transcript)?.turns;
+  const lasts =
+    closing === undefined && contextOf(state) === state.transcript && turns === sentBefore.get(state.transcript)?.turns;
   return { body, betas: agent.beta_headers, encoded: () => encodedRequest(body, turns, lasts ? settled : 0) };
 }
 
@@ -132,16 +136,11 @@ function withMemories(
   return { role, content: [{ type: "text", text }, ...blocksOf(content)] };
 }
 
-/** A model may answer with nothing at all, but does not take it back: such blocks and messages are not sent. */
+/** A model may answer with nothing but spaces, but does not take them back: such blocks and messages are not sent. */
 function withoutNothing({ role, content }: Turn): Turn | null {
-  if (typeof content === "string") return content === "" ? null : { role, content };
-  const hasEmpty = content.some(isEmptyText);
-  const blocks = hasEmpty ? content.filter((block) => !isEmptyText(block)) : content;
+  if (typeof content === "string") return content.trim() === "" ? null : { role, content };
+  const blocks = content.some(isBlank) ? content.filter((block) => !isBlank(block)) : content;
   return blocks.length === 0 ? null : { role, content: blocks };
-}
-
-function isEmptyText(block: ContentBlock): boolean {
-  return block.type === "text" && block["text"] === "";
 }
 
 /**
@@ -167,6 +166,15 @@ function marked(blocks: readonly ContentBlock[]): ContentBlock[] {
   const last = blocks.at(-1);
   if (!last) return [];
   return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
+}
+
+/** A turn that the model paused goes on where it is; at a space at its end no model would. */
+function goingOn(turns: readonly Turn[]): readonly Turn[] {
+  const last = turns.at(-1);
+  const end = last?.role === "assistant" && typeof last.content !== "string" ? last.content.at(-1) : undefined;
+  if (!last || end?.type !== "text" || typeof end["text"] !== "string") return turns;
+  const content = [...blocksOf(last.content).slice(0, -1), { ...end, text: end["text"].trimEnd() }];
+  return [...turns.slice(0, -1), { role: "assistant", content }];
 }
 
 function usesContainer(agent: AgentConfig): boolean {
