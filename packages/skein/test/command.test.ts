@@ -53,7 +53,7 @@ test.each([
 
 test("a data folder that cannot be made is a sentence, for the server and for doctor", () => {
   const { status, stderr } = skein("serve", "--port", "0", "--data", join(bin, "data"));
-  expect(status).toBe(1);
+  expect(status).toBe(4);
   expect(stderr).toMatch(/no folder\.\n$/);
   expect(stderr).not.toMatch(/^\s+at /m);
   const looked = skein("doctor", "--data", bin);
@@ -84,7 +84,7 @@ test.each([
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, text);
   const { status, stderr } = skein("serve", "--port", "0", "--data", folder, "--config", file);
-  expect(status).toBe(1);
+  expect(status).toBe(2);
   expect(stderr).toMatch(sentence);
   expect(stderr).not.toMatch(/^\s+at /m);
 });
@@ -106,7 +106,7 @@ test("a word that nobody reads is refused in skein.config.ts and by createServer
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, "export default { agent: [] };\n");
   const { status, stderr } = skein("serve", "--port", "0", "--data", folder, "--config", file);
-  expect(status).toBe(1);
+  expect(status).toBe(2);
   expect(stderr).toMatch(/skein\.config\.ts has no option "agent"\. It has agents, tools, claude\.\n$/);
   const options = { prot: 0, data: folder } as ServerOptions;
   await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });

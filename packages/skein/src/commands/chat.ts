@@ -3,20 +3,22 @@ import { statusOf } from "@skein/core";
 import { type Await, isKnownError } from "@skein/protocol";
 import type { Agent } from "../agent.ts";
 import { cost, tokens } from "../terminal/amounts.ts";
-import { EXIT } from "../terminal/exit.ts";
+import type { Call } from "../terminal/command.ts";
+import { EXIT } from "../terminal/exit-codes.ts";
+import { sessionIdOf } from "../terminal/find-session.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { commandToGoOn, createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
-import { asksFor, contentOf } from "../terminal/questions.ts";
 import {
-  type Call,
-  STORE_OPTION,
-  type SessionCommand,
-  runCommand,
-  text,
-  wordsOf,
-} from "../terminal/session-command.ts";
+  commandToGoOn,
+  createRunPrinter,
+  sayIfSimulated,
+  sessionOf,
+  summaryOf,
+  waitLines,
+} from "../terminal/print-run.ts";
+import { asksFor, contentOf } from "../terminal/questions.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { type STORE_OPTION, sessionCommand } from "../terminal/session-command.ts";
 import { visible } from "../terminal/visible.ts";
-import { sayIfSimulated } from "./run.ts";
 
 const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
   /fork      Go on in a copy of this conversation
@@ -26,28 +28,28 @@ const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
 Text that you type while the model works is read before its next step.
 `;
 
+const OPTIONS = {
+  ...AGENT_OPTIONS,
+  session: { takes: "SESSION", about: "Go on with this session" },
+} as const;
+
 /** `skein chat`: a conversation in the terminal. */
-const command: SessionCommand = {
+export const chat = sessionCommand({
   name: "chat",
-  words: "",
   summary: "Talk with an agent. Its questions, approvals and frontend tools are answered at the prompt.",
-  options: [...AGENT_OPTIONS, ["session", "ID", "Go on with this session"], STORE_OPTION],
-  examples: ["skein chat", "skein chat --agent agents/deploy.ts", "skein chat --session 0199c8f1-…"],
+  options: OPTIONS,
+  examples: ["skein chat", "skein chat --agent agents/deploy.ts", "skein chat --session 0199c8f1"],
+  notes: "Who leaves while something waits for an answer gets exit code 5.",
   run: converse,
-};
+});
 
-export function chat(args: readonly string[]): Promise<number> {
-  return runCommand(command, args);
-}
-
-async function converse(call: Call): Promise<number> {
-  wordsOf(call);
+async function converse(call: Call<typeof OPTIONS & typeof STORE_OPTION>): Promise<number> {
   const agent = await loadAgent(call, { asks: true });
   const input = createInterface({ input: process.stdin, output: process.stderr, terminal: call.screen.isWatched });
   // Whoever typed may have left (Ctrl-D, the end of a pipe) while a run was still under way.
   let left = false;
   input.once("close", () => (left = true));
-  const conversation = createConversation(call, agent, (line) => {
+  const conversation = createConversation(call.screen, agent, (line) => {
     if (left) return;
     input.setPrompt(line);
     input.prompt(true);
@@ -58,12 +60,12 @@ async function converse(call: Call): Promise<number> {
   try {
     sayIfSimulated(call.screen, call.config);
     call.screen.note(call.screen.paint.note.dim("/help lists what you can type.\n"));
-    await conversation.begin(text(call.values, "session"));
+    await conversation.begin(call.values.session);
     for await (const line of input) if ((await conversation.hear(line)) === "leave") break;
     await conversation.idle();
     const open = conversation.waitsFor();
     if (open.length === 0) return EXIT.completed;
-    call.screen.note(`\n${waitLines(call.screen, open, text(call.values, "store"))}`);
+    call.screen.note(`\n${waitLines(call.screen, open, call.values.store)}`);
     call.screen.note(`Then go on with it: ${commandToGoOn(call, "chat", conversation.sessionId() ?? "")}\n`);
     return EXIT.waits;
   } finally {
@@ -73,7 +75,7 @@ async function converse(call: Call): Promise<number> {
 }
 
 /** What is typed means something else while the model works, while it waits for an answer, and while nothing happens. */
-function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: string) => void) {
+function createConversation(screen: Screen, agent: Agent, showPrompt: (line: string) => void) {
   const { note: paint } = screen.paint;
   let sessionId: string | undefined;
   let running: Promise<void> | undefined;
@@ -109,7 +111,7 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
     const printer = createRunPrinter(screen);
     try {
       for await (const item of items) {
-        sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
+        sessionId ??= sessionOf(item);
         knowsName();
         printer.show(item);
       }
@@ -230,11 +232,11 @@ function createConversation({ screen }: Call, agent: Agent, showPrompt: (line: s
     /** What is still to be answered, by whoever comes later. */
     waitsFor: (): readonly Await[] => waits,
     /** Goes on with a session, whatever it is doing, or waits for the first line. */
-    async begin(id: string | undefined): Promise<void> {
-      sessionId = id;
-      if (id === undefined) return next();
+    async begin(word: string | undefined): Promise<void> {
+      if (word === undefined) return next();
+      const id = await sessionIdOf(await sessions(), word);
       const session = await (await sessions()).get(id);
-      if (session.total_runs === 0 && session.status === "idle") return next();
+      sessionId = id;
       if (session.status === "idle") return next();
       watch((signal) => agent.follow(id, { signal }));
     },

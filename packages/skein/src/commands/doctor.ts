@@ -4,14 +4,17 @@ import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
 import { isKnownError } from "@skein/protocol";
 import { createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
-import { readConfig } from "../config.ts";
-import { parsedArgs } from "../main.ts";
+import type { Config } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { sdkProblem } from "../serve/claude.ts";
 import { loadCode } from "../serve/config-file.ts";
 import { checkModel } from "../serve/model-check.ts";
-import { type ServeSettings, serveSettings } from "../serve/settings.ts";
-import { type CommandHelp, helpOf } from "../terminal/command-help.ts";
+import { type ServeFlags, type ServeSettings, serveSettings } from "../serve/settings.ts";
+import { defineCommand } from "../terminal/command.ts";
+import { EXIT } from "../terminal/exit-codes.ts";
+import { JSON_OPTION } from "../terminal/session-command.ts";
+import { visible } from "../terminal/visible.ts";
+import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** One thing that was looked at. */
 interface Finding {
@@ -20,56 +23,29 @@ interface Finding {
   readonly says: string;
 }
 
-const HELP: CommandHelp = {
+/** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
+export const doctor = defineCommand({
   name: "doctor",
-  words: "",
   summary:
     "Look at everything that a server needs, change nothing, and say what to do. Takes the options of `skein serve`.",
-  options: [
-    ["port", "N", "The port that the server would listen on"],
-    ["host", "ADDRESS", "The address that it would listen on"],
-    ["store", "URL", "Its store"],
-    ["data", "FOLDER", "Its data folder"],
-    ["config", "FILE", "Its agents and tools in code"],
-    ["json", null, "One JSON object per line instead of sentences"],
-  ],
+  options: { ...SERVER_OPTIONS, json: JSON_OPTION },
   examples: ["skein doctor", "skein doctor --json", "skein doctor --store postgres://localhost/skein"],
-};
+  async run({ values, screen, config }) {
+    const findings = await findingsOf(values, config);
+    for (const finding of findings) {
+      const { what, state, says } = finding;
+      if (values.json) screen.json(finding);
+      else screen.out(`${state.padEnd(5)}  ${what.padEnd(8)}  ${visible(says)}\n`);
+    }
+    return findings.some(({ state }) => state === "wrong") ? EXIT.failed : EXIT.completed;
+  },
+});
 
-/** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
-export async function doctor(args: readonly string[]): Promise<number> {
-  const parsed = parsedArgs(args, {
-    store: { type: "string" },
-    data: { type: "string" },
-    port: { type: "string" },
-    host: { type: "string" },
-    config: { type: "string" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h" },
-  });
-  if (!parsed) return 2;
-  if (parsed.values.help) {
-    process.stdout.write(helpOf(HELP));
-    return 0;
-  }
-  if (parsed.positionals.length > 0) {
-    console.error('Expected no words. "skein doctor --help" shows how it is called.');
-    return 2;
-  }
-  const { json, ...flags } = parsed.values;
-  const findings = await findingsOf(flags);
-  for (const finding of findings) {
-    const { what, state, says } = finding;
-    console.log(json ? JSON.stringify(finding) : `${state.padEnd(5)}  ${what.padEnd(8)}  ${says}`);
-  }
-  return findings.some(({ state }) => state === "wrong") ? 1 : 0;
-}
-
-async function findingsOf(flags: Parameters<typeof serveSettings>[0]): Promise<readonly Finding[]> {
+async function findingsOf(flags: ServeFlags, config: Config): Promise<readonly Finding[]> {
   const node: Finding = { what: "node", state: "ok", says: process.version };
   let settings: ServeSettings;
   try {
-    settings = serveSettings(flags, readConfig());
+    settings = serveSettings(flags, config);
   } catch (error) {
     return [node, { what: "settings", state: "wrong", says: sentence(error) }];
   }

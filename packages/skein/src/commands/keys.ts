@@ -1,117 +1,121 @@
-import { KnownError, isKnownError } from "@skein/protocol";
-import { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "@skein/server";
-import { readConfig } from "../config.ts";
-import { parsedArgs } from "../main.ts";
+import type { Store } from "@skein/core";
+import { type KeyInfo, KeyScope, TenantName, createKeys } from "@skein/server";
 import { openStore } from "../open-store.ts";
 import { hookSecret } from "../serve/hook-secret.ts";
 import { serveSettings } from "../serve/settings.ts";
-import { type CommandHelp, helpOf } from "../terminal/command-help.ts";
+import { type Call, defineCommand } from "../terminal/command.ts";
+import { EXIT, UsageError } from "../terminal/exit-codes.ts";
+import type { Group } from "../terminal/group.ts";
+import type { Kind } from "../terminal/kinds.ts";
+import { JSON_OPTION } from "../terminal/session-command.ts";
+import { visible } from "../terminal/visible.ts";
+import { SERVER_PLACE } from "./server-options.ts";
 
-const USAGE = `Expected "skein keys list", "skein keys make NAME [--scope read|run|sql|admin[,…]] [--tenant NAME]", "skein keys revoke NAME-OR-ID" or "skein keys hook-secret [--tenant NAME]", each with --store URL or --data FOLDER where the server has them.`;
+const OPTIONS = { ...SERVER_PLACE, json: JSON_OPTION } as const;
 
-const HELP: CommandHelp = {
-  name: "keys",
-  words: "list | make NAME | revoke NAME-OR-ID | hook-secret",
-  summary: "Make, list and revoke the API keys of a server, also while it runs; show what its hooks are signed with.",
-  options: [
-    ["scope", "SCOPES", "What a new key may: read, run, sql, admin; several with commas (default run)"],
-    ["tenant", "NAME", "Whose sessions it sees (default: default)"],
-    ["store", "URL", "The server's store (default: sqlite in the data folder)"],
-    ["data", "FOLDER", "The server's data folder (default ~/.skein)"],
-    ["json", null, "One JSON object per line"],
-  ],
-  examples: ["skein keys make dashboard --scope read", "skein keys list", "skein keys revoke dashboard"],
+const tenant: Kind<string> = {
+  what: "a tenant: 1 to 63 lower-case letters, digits or -",
+  read: (text) => TenantName.safeParse(text).data,
 };
+const DEFAULT_TENANT = "default";
+
+const list = defineCommand({
+  name: "keys list",
+  summary: "List the keys, without what they are: the store keeps only their hashes.",
+  options: OPTIONS,
+  examples: ["skein keys list", "skein keys list --json"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      for (const key of await createKeys({ records }).list()) say(call, line(key), key);
+    }),
+});
+
+const make = defineCommand({
+  name: "keys make",
+  words: "NAME",
+  summary: "Make a key and show it, once.",
+  options: {
+    scope: { takes: "SCOPES", about: "What it may: read, run, sql, admin; several with commas (default run)" },
+    tenant: { takes: "NAME", kind: tenant, about: `Whose sessions it sees (default: ${DEFAULT_TENANT})` },
+    ...OPTIONS,
+  },
+  examples: ["skein keys make dashboard --scope read", "skein keys make analyst --scope run,sql --tenant acme"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const [name = ""] = call.words;
+      const all = createKeys({ records });
+      const scopes = scopesIn(call.values.scope ?? "run");
+      const owner = call.values.tenant ?? DEFAULT_TENANT;
+      if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
+        throw new UsageError(`There is a key "${name}" already. Revoke it first, or take another name.`);
+      const key = await all.make({ name, scopes, tenant: owner });
+      say(call, key, { name, tenant: owner, scopes, key });
+      call.screen.note("This is the only time that the key is shown: the store keeps its hash.\n");
+    }),
+});
+
+const revoke = defineCommand({
+  name: "keys revoke",
+  words: "NAME-OR-ID",
+  summary: "Revoke a key, also while the server runs.",
+  options: OPTIONS,
+  examples: ["skein keys revoke dashboard"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const revoked = await createKeys({ records }).revoke(call.words[0] ?? "");
+      say(call, `The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`, revoked);
+    }),
+});
+
+const secret = defineCommand({
+  name: "keys hook-secret",
+  summary: "Show what the hooks of a tenant are signed with.",
+  options: {
+    tenant: { takes: "NAME", kind: tenant, about: `Whose hooks (default: ${DEFAULT_TENANT})` },
+    ...OPTIONS,
+  },
+  examples: ["skein keys hook-secret", "skein keys hook-secret --tenant acme"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const owner = call.values.tenant ?? DEFAULT_TENANT;
+      const signedWith = await hookSecret(records, owner);
+      say(call, signedWith, { tenant: owner, hook_secret: signedWith });
+    }),
+});
 
 /** `skein keys`: makes, lists and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
-export async function keys(args: readonly string[]): Promise<number> {
-  const parsed = parsedArgs(args, {
-    scope: { type: "string", default: "run" },
-    tenant: { type: "string", default: "default" },
-    store: { type: "string" },
-    data: { type: "string" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h" },
-  });
-  if (!parsed) return 2;
-  if (parsed.values.help) {
-    process.stdout.write(helpOf(HELP));
-    return 0;
-  }
-  const [verb, name, ...rest] = parsed.positionals;
-  const isAlone = verb === "list" || verb === "hook-secret";
-  const wants = isAlone ? name === undefined : (verb === "make" || verb === "revoke") && name !== undefined;
-  if (!wants || rest.length > 0) {
-    console.error(USAGE);
-    return 2;
-  }
-  const { scope, tenant, store: storeFlag, data, json } = parsed.values;
-  const say = (sentence: string, object: object): void => console.log(json ? JSON.stringify(object) : sentence);
+export const keys: Group = {
+  name: "keys",
+  summary: "the API keys of a server, also while it runs",
+  commands: [list, make, revoke, secret],
+};
+
+type KeysCall = Call<typeof OPTIONS>;
+
+async function withStore({ values, config }: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
+  const store = await openStore(serveSettings({ store: values.store, data: values.data }, config).storeUrl);
   try {
-    const store = await openStore(serveSettings({ store: storeFlag, data }, readConfig()).storeUrl);
-    try {
-      if (verb === "hook-secret") {
-        const secret = await hookSecret(store.records, checkedTenant(tenant));
-        say(secret, { tenant, hook_secret: secret });
-      } else await perform(createKeys({ records: store.records }), { verb, name, scope, tenant, say });
-      return 0;
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    if (!isKnownError(error)) throw error;
-    console.error(error.message);
-    return error.code === "invalid" ? 2 : 1;
+    await use(store);
+    return EXIT.completed;
+  } finally {
+    await store.close();
   }
 }
 
-async function perform(
-  all: Keys,
-  {
-    verb,
-    name = "",
-    scope,
-    tenant,
-    say,
-  }: {
-    verb: string | undefined;
-    name: string | undefined;
-    scope: string;
-    tenant: string;
-    say: (sentence: string, object: object) => void;
-  },
-): Promise<void> {
-  if (verb === "make") {
-    const scopes = scope
-      .split(",")
-      .map((one) => KeyScope.safeParse(one).data ?? refused(`"${one}" is no scope: read, run, sql or admin.`));
-    checkedTenant(tenant);
-    if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
-      refused(`There is a key "${name}" already. Revoke it first, or take another name.`);
-    const key = await all.make({ name, scopes, tenant });
-    say(key, { name, tenant, scopes, key });
-    console.error("This is the only time that the key is shown: the store keeps its hash.");
-    return;
-  }
-  if (verb === "revoke") {
-    const revoked = await all.revoke(name);
-    say(`The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`, revoked);
-    return;
-  }
-  for (const key of await all.list()) say(line(key), key);
+function say({ values, screen }: KeysCall, sentence: string, object: object): void {
+  if (values.json) screen.json(object);
+  else screen.out(`${visible(sentence)}\n`);
 }
 
-function checkedTenant(tenant: string): string {
-  if (!TenantName.safeParse(tenant).success)
-    refused(`"${tenant}" is no tenant: 1 to 63 lower-case letters, digits or -.`);
-  return tenant;
+function scopesIn(text: string): readonly KeyScope[] {
+  return text.split(",").map((one) => {
+    const scope = KeyScope.safeParse(one).data;
+    if (scope === undefined) throw new UsageError(`"${one}" is no scope: read, run, sql or admin.`);
+    return scope;
+  });
 }
 
-function line({ id, name, tenant, scopes, created_at, revoked_at }: KeyInfo): string {
+function line({ id, name, tenant: owner, scopes, created_at, revoked_at }: KeyInfo): string {
   const state = revoked_at === null ? "valid" : `revoked ${revoked_at}`;
-  return `${id.slice(0, 12)}  ${JSON.stringify(name)}  ${tenant}  ${scopes.join(",")}  made ${created_at}  ${state}`;
-}
-
-function refused(message: string): never {
-  throw new KnownError("invalid", message);
+  return `${id.slice(0, 12)}  ${JSON.stringify(name)}  ${owner}  ${scopes.join(",")}  made ${created_at}  ${state}`;
 }

@@ -1,59 +1,56 @@
 import { text as readAll } from "node:stream/consumers";
-import { type Draft, type Event, isKnownError } from "@skein/protocol";
+import { isKnownError } from "@skein/protocol";
 import type { Format } from "@skein/core";
 import type { Agent, RunOptions } from "../agent.ts";
-import { EXIT, UsageError } from "../terminal/exit.ts";
+import type { Call } from "../terminal/command.ts";
+import { sessionIdOf } from "../terminal/find-session.ts";
+import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
+import { dollars, oneOf } from "../terminal/kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { commandToGoOn, createRunPrinter, summaryOf, waitLines } from "../terminal/print-run.ts";
-import type { Screen } from "../terminal/screen.ts";
-import {
-  type Call,
-  JSON_OPTION,
-  STORE_OPTION,
-  type SessionCommand,
-  runCommand,
-  text,
-} from "../terminal/session-command.ts";
+import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
+import { JSON_OPTION, type STORE_OPTION, sessionCommand } from "../terminal/session-command.ts";
 import { visible } from "../terminal/visible.ts";
 
+const OPTIONS = {
+  ...AGENT_OPTIONS,
+  session: {
+    takes: "SESSION",
+    about: "Go on with this session; without a prompt, with the run that is under way in it",
+  },
+  "max-cost": { takes: "DOLLARS", kind: dollars, about: "What this run may cost at most" },
+  format: {
+    takes: "json|xml|raw",
+    kind: oneOf("json", "xml", "raw"),
+    about: "The text form of the stream: seed 002's envelopes, tagged blocks, or the API's own events",
+  },
+  json: JSON_OPTION,
+} as const;
+
+type RunCall = Call<typeof OPTIONS & typeof STORE_OPTION>;
+
 /** `skein run`: one prompt to its end, shown as it happens. */
-const command: SessionCommand = {
+export const run = sessionCommand({
   name: "run",
-  words: '"PROMPT"',
+  words: '["PROMPT"]',
   summary: "Run one prompt and show it as it happens. The answer goes to stdout, everything about it to stderr.",
-  options: [
-    ...AGENT_OPTIONS,
-    ["session", "ID", "Go on with this session; without a prompt, with the run that is under way in it"],
-    ["max-cost", "DOLLARS", "What this run may cost at most"],
-    [
-      "format",
-      "json|xml|raw",
-      "The text form of the stream: seed 002's envelopes, tagged blocks, or the API's own events",
-    ],
-    JSON_OPTION,
-    STORE_OPTION,
-  ],
+  options: OPTIONS,
   examples: [
     'skein run "How much is 2+2?"',
     "git diff | skein run - --system 'Review this change.'",
-    'skein run "And in French?" --session 0199c8f1-… --max-cost 0.05',
+    'skein run "And in French?" --session 0199c8f1 --max-cost 0.05',
     'skein run "Deploy it" --agent agents/deploy.ts --store postgres://localhost/skein',
     'skein run "List the files" --json | jq -r .event_type',
   ],
+  notes: "A run that waits for an answer ends with exit code 5.",
   run: runPrompt,
-};
+});
 
-export function run(args: readonly string[]): Promise<number> {
-  return runCommand(command, args);
-}
-
-async function runPrompt(call: Call): Promise<number> {
+async function runPrompt(call: RunCall): Promise<number> {
   const { values, screen, config } = call;
-  const sessionId = text(values, "session");
-  const maxCostMicros = micros(text(values, "max-cost"));
-  const prompt = await promptOf(call, sessionId);
-  const format = formatOf(values, prompt);
+  const { "max-cost": maxCostMicros, format } = values;
+  const prompt = await promptOf(call);
+  if (format !== undefined && prompt === undefined) throw new UsageError("--format needs a prompt.");
   const agent = await loadAgent(call);
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
@@ -62,6 +59,8 @@ async function runPrompt(call: Call): Promise<number> {
   const endSoon = (): void => void agent.close().finally(end);
   process.once("SIGTERM", endSoon);
   try {
+    const sessionId =
+      values.session === undefined ? undefined : await sessionIdOf(await agent.sessions(), values.session);
     sayIfSimulated(screen, config);
     const options = {
       signal: stop.signal,
@@ -70,8 +69,8 @@ async function runPrompt(call: Call): Promise<number> {
     };
     const shown =
       format === undefined
-        ? await printItems(
-            call,
+        ? await (values.json ? printJson : print)(
+            screen,
             prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
@@ -88,20 +87,9 @@ async function runPrompt(call: Call): Promise<number> {
   }
 }
 
-const FORMATS = ["json", "xml", "raw"] as const;
-
-function formatOf(values: Call["values"], prompt: string | undefined): Format | undefined {
-  const given = text(values, "format");
-  if (given === undefined) return undefined;
-  const format = FORMATS.find((known) => known === given);
-  if (!format) throw new UsageError(`--format expects ${FORMATS.join(", ")}, and got "${given}".`);
-  if (prompt === undefined) throw new UsageError("--format needs a prompt.");
-  return format;
-}
-
 /** The stream as text for a program; on a terminal what would act on it is shown instead. Answers its session. */
 async function printText(
-  { screen }: Call,
+  { screen }: RunCall,
   agent: Agent,
   { prompt, ...options }: RunOptions & { readonly prompt: string; readonly format: Format },
 ): Promise<string | undefined> {
@@ -113,49 +101,15 @@ async function printText(
   return sessionId;
 }
 
-/** Without a key nobody should take the answers for a model's. */
-export function sayIfSimulated(screen: Screen, config: Call["config"]): void {
-  if (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
-    screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
-}
-
-function printItems({ screen, values }: Call, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
-  return values["json"] === true ? printJson(screen, items) : print(screen, items);
-}
-
-/** Shows every item; answers the session that they belong to. */
-export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
-  const printer = createRunPrinter(screen);
-  let sessionId: string | undefined;
-  try {
-    for await (const item of items) {
-      printer.show(item);
-      sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
-    }
-  } finally {
-    printer.end();
-  }
-  return sessionId;
-}
-
-async function printJson(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
-  let sessionId: string | undefined;
-  for await (const item of items) {
-    screen.json(item);
-    sessionId ??= "session_id" in item ? item.session_id : item.data.session_id;
-  }
-  return sessionId;
-}
-
 /** The last line, and the exit code that says the same. */
-async function conclude(call: Call, agent: Agent, sessionId: string): Promise<number> {
+async function conclude(call: RunCall, agent: Agent, sessionId: string): Promise<number> {
   const { screen, values } = call;
   const result = await agent.resume(sessionId);
   const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
   const run = items.find(({ id }) => id === result.runId);
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
-    screen.note(waitLines(screen, result.awaiting, text(values, "store")));
+    screen.note(waitLines(screen, result.awaiting, values.store));
     screen.note(`Then go on with it: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }
@@ -164,21 +118,12 @@ async function conclude(call: Call, agent: Agent, sessionId: string): Promise<nu
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */
-async function promptOf({ words, screen }: Call, sessionId: string | undefined): Promise<string | undefined> {
-  if (words.length > 1) throw new UsageError(`Expected one prompt, and got ${words.length} words. Put it in quotes.`);
+async function promptOf({ words, values, screen }: RunCall): Promise<string | undefined> {
   const [word] = words;
   if (word === "-") {
     const done = screen.progress("Reading the prompt from stdin");
     return readAll(process.stdin).finally(done);
   }
-  if (word === undefined && sessionId === undefined) throw new UsageError("There is no prompt.");
+  if (word === undefined && values.session === undefined) throw new UsageError("There is no prompt.");
   return word;
-}
-
-function micros(given: string | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  const dollars = Number(given.replace(/^\$/, ""));
-  if (given.trim() === "" || !Number.isFinite(dollars) || dollars < 0)
-    throw new UsageError(`--max-cost expects dollars, for example 0.05, and got "${given}".`);
-  return Math.round(dollars * 1e6);
 }

@@ -1,13 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
 import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
-import { readConfig } from "../config.ts";
-import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
-import { type Screen, createScreen } from "../terminal/screen.ts";
+import { type Call, defineCommand } from "../terminal/command.ts";
+import { CommandError, EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import type { Screen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
 import { cache, startBuilder } from "./sql/cache.ts";
@@ -16,91 +14,81 @@ import { createOutput } from "./sql/output.ts";
 import { printSchema } from "./sql/print-schema.ts";
 import { openStoreToAsk } from "./sql/store-to-ask.ts";
 
-const HELP = `skein sql: ask Claude Code's data and the platform's sessions in SQL (DuckDB)
+const OPTIONS = {
+  file: { takes: "FILE", short: "f", about: "Read the statements from a file; - is standard input" },
+  schema: { about: "Every table and column, and what they mean; --schema claude.messages: of one table" },
+  root: { takes: "DIR", several: true, about: "A Claude Code data directory; may be given several times" },
+  store: {
+    takes: "URL",
+    about: "The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)",
+  },
+  json: { about: "A JSON array of row objects" },
+  jsonl: { about: "One object per line" },
+  csv: { about: "CSV; formulas are defused" },
+  markdown: { about: "A Markdown table" },
+  box: { about: "A table with lines" },
+  table: { about: "A table (the default)" },
+  parquet: { takes: "FILE", about: "Write the answer to a Parquet file" },
+  plot: { about: "Draw a chart: names of rows and numbers" },
+  cache: { isOn: true, about: "Read the files themselves, and keep nothing in Skein's cache folder" },
+  afresh: { about: 'With "cache build": from nothing, instead of from the copy that is there' },
+} as const;
 
-Usage: skein sql "SELECT …" [options]
-       skein sql -f FILE [options]
-       skein sql                               A prompt, on a terminal
-       skein sql examples [NAME] [options]     Questions that are worth asking; runs one
-       skein sql export DIR|FILE.duckdb        Every table as Parquet, or as one database
-       skein sql init                          The tables as SQL for the stock DuckDB shell
-       skein sql cache [build|clear]           The copy that makes questions quick: where it is; makes it; removes it
-
-Options:
-  -f, --file FILE    Read the statements from a file; - is standard input
-  --schema           Every table and column, and what they mean; --schema claude.messages: of one table
-  --root DIR         A Claude Code data directory; may be given several times
-  --store URL        The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)
-  --json             A JSON array of row objects      --jsonl     One object per line
-  --csv              CSV; formulas are defused        --markdown  A Markdown table
-  --box              A table with lines               --table     A table (the default)
-  --parquet FILE     Write the answer to a Parquet file
-  --plot             Draw a chart: names of rows and numbers
-  --no-cache         Read the files themselves, and keep nothing in Skein's cache folder
-  --afresh           With "cache build": from nothing, instead of from the copy that is there
-  -h, --help         This text
-
-Examples:
-  skein sql "SELECT model, sum(cost_usd) FROM claude.responses GROUP BY 1"
-  skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --jsonl
-  skein sql examples usage-by-day --plot
-
-Exit codes: 0 done, 1 the statement failed, 2 called wrongly, 3 no such directory, store, table or example,
-            4 a file or a store could not be used, 130 stopped by Ctrl-C
-`;
+type SqlCall = Call<typeof OPTIONS>;
 
 /** `skein sql`: one question over everything. The statements are the caller's own and run with the caller's rights. */
-export async function sql(args: readonly string[]): Promise<number> {
-  const screen = createScreen();
-  try {
-    return await run(args, screen);
-  } catch (error) {
-    if (error instanceof SqlError && isStopped(error)) {
-      screen.note("Stopped.\n");
-      return EXIT.cancelled;
-    }
-    if (error instanceof SqlError || isOfDuckDb(error)) {
-      screen.note(`${failureText(error)}\n`);
-      return CANNOT_WRITE.test(error.message) ? EXIT.io : EXIT.failed;
-    }
-    if (error instanceof MissingError || (error instanceof Error && isDataNotFoundError(error))) {
-      screen.note(`${visible(error.message)}\n`);
-      return EXIT.notFound;
-    }
-    const { failureOf } = await import("../terminal/exit.ts");
-    const failure = failureOf(error);
-    if (!failure) throw error;
-    screen.note(`${visible(failure.message)}\n`);
-    return failure.exitCode;
-  }
+export const sql = defineCommand({
+  name: "sql",
+  summary: "Ask Claude Code's data and the platform's sessions in SQL (DuckDB).",
+  forms: [
+    ['"SELECT …"', "One question"],
+    ["-f FILE", "Those in a file"],
+    ["", "A prompt, on a terminal"],
+    ["examples [NAME]", "Questions that are worth asking; runs one"],
+    ["export DIR|FILE.duckdb", "Every table as Parquet, or as one database"],
+    ["init", "The tables as SQL for the stock DuckDB shell"],
+    ["cache [build|clear]", "The copy that makes questions quick: where it is; makes it; removes it"],
+  ],
+  options: OPTIONS,
+  examples: [
+    'skein sql "SELECT model, sum(cost_usd) FROM claude.responses GROUP BY 1"',
+    `skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --jsonl`,
+    "skein sql examples usage-by-day --plot",
+  ],
+  run: (call) =>
+    run(call).catch((error: unknown) => {
+      throw error instanceof Error ? inOurWords(error) : error;
+    }),
+});
+
+/** What went wrong, with the exit code that it has here. */
+function inOurWords(error: Error): Error {
+  if (error instanceof SqlError && isStopped(error)) return new CommandError(EXIT.cancelled, "Stopped.");
+  if (error instanceof SqlError || isOfDuckDb(error))
+    return new CommandError(CANNOT_WRITE.test(error.message) ? EXIT.io : EXIT.failed, failureText(error));
+  return isDataNotFoundError(error) ? new MissingError(error.message) : error;
 }
 
 /** What DuckDB says of a disk. */
 const CANNOT_WRITE = /: (No space left on device|Read-only file system|Permission denied|Disk quota exceeded)/;
 
 /** An error in DuckDB's own words, from work that is no statement of the caller. */
-function isOfDuckDb(error: unknown): error is Error {
-  return error instanceof Error && /^(\w+ )?\w+ Error: /.test(error.message);
+function isOfDuckDb({ message }: Error): boolean {
+  return /^(\w+ )?\w+ Error: /.test(message);
 }
 
-type Values = ReturnType<typeof parsed>["values"];
-
-async function run(args: readonly string[], screen: Screen): Promise<number> {
-  const { values, positionals } = parsed(args);
-  const [word, name, more] = positionals;
-  const isBare = word === undefined && values.file === undefined && values.schema !== true;
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  if (values.help === true || (isBare && !isTerminal)) {
-    screen.out(HELP);
-    return values.help === true ? EXIT.completed : EXIT.usage;
-  }
+async function run(call: SqlCall): Promise<number> {
+  const { values, words, screen, config } = call;
+  const [word, name, more] = words;
+  const isBare = word === undefined && values.file === undefined && !values.schema;
+  if (isBare && !(process.stdin.isTTY && process.stdout.isTTY))
+    throw new UsageError('There is no statement: skein sql "SELECT …". Without one there is a prompt, on a terminal.');
   const place = {
     ...(values.root === undefined ? {} : { roots: values.root }),
-    cacheFolder: cacheFolder(process.env),
+    cacheFolder: config.cacheDir,
   };
-  if (more !== undefined && COMMANDS.has(word ?? ""))
-    throw new UsageError(`skein sql ${word} takes no "${more}". "skein sql --help" has what it takes.`);
-  if (word === "cache") return cache(name, { ...place, afresh: values.afresh === true, screen });
+  if (more !== undefined && COMMANDS.has(word ?? "")) throw new UsageError(`skein sql ${word} takes no "${more}".`);
+  if (word === "cache") return cache(name, { ...place, afresh: values.afresh, screen });
   if (word === "init") {
     if (name !== undefined || (values.root?.length ?? 0) > 1)
       throw new UsageError("skein sql init takes one data directory: skein sql init --root DIR.");
@@ -114,8 +102,7 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     return EXIT.completed;
   }
   const format = formatOf(values);
-  const statement =
-    isBare || values.schema === true || word === "export" ? undefined : statementOf(values.file, positionals);
+  const statement = isBare || values.schema || word === "export" ? undefined : statementOf(values.file, words);
   let store: Store | undefined;
   const database = await createSql({
     ...(values.root === undefined ? {} : { roots: values.root }),
@@ -129,17 +116,17 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
     if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), values.root);
   };
   try {
-    if (values.schema === true) {
+    if (values.schema) {
       return printSchema(await database.tables(), screen, word) ? EXIT.completed : EXIT.notFound;
     }
     if (word === "export") return await exported(database, name, screen);
     if (statement === undefined) {
       const { ask } = await import("./sql/prompt.ts");
-      const historyFile = join(readConfig().dataDir, "sql-history");
+      const historyFile = join(config.dataDir, "sql-history");
       await ask({ database, screen, historyFile: values.cache ? historyFile : null, format, answered: follow });
       return EXIT.completed;
     }
-    return await answered(database, statement, { values, format, screen });
+    return await answered(database, statement, call);
   } finally {
     stopListening();
     follow();
@@ -148,13 +135,7 @@ async function run(args: readonly string[], screen: Screen): Promise<number> {
   }
 }
 
-interface Asked {
-  readonly values: Values;
-  readonly format: Format;
-  readonly screen: Screen;
-}
-
-async function answered(database: Sql, statement: string, { values, format, screen }: Asked): Promise<number> {
+async function answered(database: Sql, statement: string, { values, screen }: SqlCall): Promise<number> {
   const done = screen.progress("Asking");
   try {
     if (values.parquet !== undefined) return await parquet(database, statement, values.parquet, screen);
@@ -162,7 +143,7 @@ async function answered(database: Sql, statement: string, { values, format, scre
     try {
       for await (const answer of database.stream(statement)) {
         done();
-        await writeAnswer(answer, { format, plots: values.plot === true, columns: screen.columns, output });
+        await writeAnswer(answer, { format: formatOf(values), plots: values.plot, columns: screen.columns, output });
         if (output.isClosed) break;
       }
     } finally {
@@ -234,45 +215,10 @@ async function exported(database: Sql, target: string | undefined, screen: Scree
   }
 }
 
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      // A statement may begin with a comment, and is no option then.
-      args: args.map((arg) => (/^--\s/.test(arg) ? `\n${arg}` : arg)),
-      options: {
-        file: { type: "string", short: "f" },
-        schema: { type: "boolean" },
-        store: { type: "string" },
-        root: { type: "string", multiple: true },
-        table: { type: "boolean" },
-        box: { type: "boolean" },
-        json: { type: "boolean" },
-        jsonl: { type: "boolean" },
-        csv: { type: "boolean" },
-        markdown: { type: "boolean" },
-        parquet: { type: "string" },
-        plot: { type: "boolean" },
-        cache: { type: "boolean", default: true },
-        afresh: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-      },
-      allowPositionals: true,
-      allowNegative: true,
-    });
-  } catch (error) {
-    const [sentence = ""] = (error instanceof Error ? error.message : String(error)).split(". ");
-    throw new UsageError(`${sentence.replace(/\.$/, "")}. "skein sql --help" lists the options.`);
-  }
-}
-
-function formatOf(values: Values): Format {
-  const given: string[] = FORMATS.filter((format) => values[format] === true);
+function formatOf(values: SqlCall["values"]): Format {
+  const given: string[] = FORMATS.filter((format) => values[format]);
   if (values.parquet !== undefined) given.push("parquet");
-  if (values.plot === true) given.push("plot");
+  if (values.plot) given.push("plot");
   if (given.length > 1) throw new UsageError(`--${given.join(" and --")} at once: choose one.`);
   return FORMATS.find((format) => format === given[0]) ?? "table";
-}
-
-function cacheFolder(env: NodeJS.ProcessEnv): string {
-  return env["SKEIN_CACHE_DIR"] ?? join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "skein");
 }

@@ -1,6 +1,7 @@
-/** Exit codes of the commands for sessions. Apart from what knows the errors behind them, for commands that must start soon. */
+/** Exit codes, the same for every command. Apart from what knows the errors behind them, for commands that must start soon. */
 export const EXIT = {
   completed: 0,
+  /** Also if it failed in part, or is not possible now. */
   failed: 1,
   usage: 2,
   notFound: 3,
@@ -10,12 +11,33 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-/** The command was called wrongly: one sentence, and exit code 2. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
+type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The end of a command that could not do what it was asked for: one sentence, and an exit code. */
+export class CommandError extends Error {
+  override readonly name: string = "CommandError";
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }
 
-/** Something that was named is not there: one sentence, and exit code 3. */
-export class MissingError extends Error {
+/** The command was called wrongly. */
+export class UsageError extends CommandError {
+  override readonly name = "UsageError";
+
+  constructor(message: string) {
+    super(EXIT.usage, message);
+  }
+}
+
+/** Something that was named is not there. */
+export class MissingError extends CommandError {
   override readonly name = "MissingError";
+
+  constructor(message: string) {
+    super(EXIT.notFound, message);
+  }
 }

@@ -1,5 +1,5 @@
 import type { Screen } from "./screen.ts";
-import { EXIT } from "./exit.ts";
+import { EXIT } from "./exit-codes.ts";
 
 /** Ctrl-C: the first cancels the run, the second ends the process. Answers how to stop listening. */
 export function onInterrupt(screen: Screen, cancel: () => void): () => void {

@@ -3,22 +3,32 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Tool } from "@skein/core";
 import { type Agent, type AgentOptions, createAgent, remade } from "../agent.ts";
-import { UsageError } from "./exit.ts";
-import { type Call, storeUrlFor, text } from "./session-command.ts";
+import type { Call } from "./command.ts";
+import { UsageError } from "./exit-codes.ts";
+import { type STORE_OPTION, storeUrlFor } from "./session-command.ts";
 
-export const AGENT_OPTIONS = [
-  ["agent", "FILE", "A module whose default export, or export `agent`, is made by createAgent (or its options)"],
-  ["tools", "FOLDER", "Without --agent: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder"],
-  ["model", "NAME", "The model of a new session"],
-  ["system", "TEXT", "The system prompt of a new session"],
-] as const;
+/** What every command that runs an agent takes. */
+export const AGENT_OPTIONS = {
+  agent: {
+    takes: "FILE",
+    about: "A module whose default export, or export `agent`, is made by createAgent (or its options)",
+  },
+  tools: {
+    takes: "FOLDER",
+    about: "Without --agent: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder",
+  },
+  model: { takes: "NAME", about: "The model of a new session" },
+  system: { takes: "TEXT", about: "The system prompt of a new session" },
+} as const;
+
+type AgentCall = Call<typeof AGENT_OPTIONS & typeof STORE_OPTION>;
 
 /** Tools that change something: a conversation asks before it uses them. */
 const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
 /** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
-export async function loadAgent(call: Call, { asks = false }: { readonly asks?: boolean } = {}): Promise<Agent> {
-  const file = text(call.values, "agent");
+export async function loadAgent(call: AgentCall, { asks = false }: { readonly asks?: boolean } = {}): Promise<Agent> {
+  const file = call.values.agent;
   const change = (options: AgentOptions): AgentOptions => changed(call, options);
   if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
   const found = await exported(file);
@@ -27,9 +37,9 @@ export async function loadAgent(call: Call, { asks = false }: { readonly asks?: 
   return remade(found, change) ?? found;
 }
 
-async function ownTools({ values }: Call, asks: boolean): Promise<readonly Tool[]> {
+async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly Tool[]> {
   const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
-  const folder = text(values, "tools");
+  const folder = values.tools;
   const standard = folder === undefined ? [] : createStandardTools({ folder: resolve(folder) });
   const guarded = standard.map((tool) =>
     asks && CHANGING.has(tool.name) ? { ...tool, needsApproval: () => true } : tool,
@@ -37,11 +47,9 @@ async function ownTools({ values }: Call, asks: boolean): Promise<readonly Tool[
   return [createAskUserQuestion(), ...guarded];
 }
 
-function changed(call: Call, options: AgentOptions): AgentOptions {
-  const { values } = call;
-  const model = text(values, "model");
-  const system = text(values, "system");
-  const keepsStore = options.store !== undefined && text(values, "store") === undefined;
+function changed(call: AgentCall, options: AgentOptions): AgentOptions {
+  const { model, system, store } = call.values;
+  const keepsStore = options.store !== undefined && store === undefined;
   return {
     ...options,
     ...(model !== undefined && { model }),

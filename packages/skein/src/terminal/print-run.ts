@@ -1,7 +1,10 @@
 import { type Await, type Draft, type Event, type FactData, type Run, blocksOf, isToolUse } from "@skein/protocol";
+import type { Config } from "../config.ts";
 import { cost, seconds, tokens } from "./amounts.ts";
+import type { Values } from "./command.ts";
+import type { AGENT_OPTIONS } from "./load-agent.ts";
 import type { Screen } from "./screen.ts";
-import { type Call, text as valueOf } from "./session-command.ts";
+import type { STORE_OPTION } from "./session-command.ts";
 import { brief, createVisible, visible, visibleLine } from "./visible.ts";
 
 /** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
@@ -118,10 +121,47 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   return { show, end: endLine };
 }
 
+/** Shows every item; answers the session that they belong to. */
+export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  const printer = createRunPrinter(screen);
+  try {
+    return await each(items, printer.show);
+  } finally {
+    printer.end();
+  }
+}
+
+/** The same as lines of JSON. */
+export function printJson(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  return each(items, screen.json);
+}
+
+async function each(
+  items: AsyncIterable<Event | Draft>,
+  show: (item: Event | Draft) => void,
+): Promise<string | undefined> {
+  let sessionId: string | undefined;
+  for await (const item of items) {
+    show(item);
+    sessionId ??= sessionOf(item);
+  }
+  return sessionId;
+}
+
+export function sessionOf(item: Event | Draft): string {
+  return "session_id" in item ? item.session_id : item.data.session_id;
+}
+
 function callLine({ name, input }: { readonly name: string; readonly input: unknown }): string {
   const entries = Object.entries((input ?? {}) as Record<string, unknown>);
   const shown = entries.map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
   return brief(`${name}(${shown.join(", ")})`, 120);
+}
+
+/** Without a key nobody should take the answers for a model's. */
+export function sayIfSimulated(screen: Screen, config: Config): void {
+  if (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
+    screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
 }
 
 /** The last line of a run: how it ended, and what it took. */
@@ -162,9 +202,16 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
 }
 
 /** The command that goes on with a session as it was begun. */
-export function commandToGoOn({ values }: Call, command: "run" | "chat", sessionId: string): string {
-  const given = ["agent", "tools", "store"].filter((name) => valueOf(values, name) !== undefined);
-  return [`skein ${command} --session ${sessionId}`, ...given.map((name) => `--${name} ${valueOf(values, name)}`)].join(
-    " ",
+export function commandToGoOn(
+  {
+    values,
+  }: { readonly values: Pick<Values<typeof AGENT_OPTIONS & typeof STORE_OPTION>, "agent" | "tools" | "store"> },
+  command: "run" | "chat",
+  sessionId: string,
+): string {
+  const { agent, tools, store } = values;
+  const given = Object.entries({ agent, tools, store }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name} ${value}`],
   );
+  return [`skein ${command} --session ${sessionId}`, ...given].join(" ");
 }

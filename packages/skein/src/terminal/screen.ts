@@ -14,6 +14,8 @@ export interface Screen {
   readonly columns: number;
   /** How wide a table may be; undefined where no terminal cuts its lines. */
   readonly tableColumns?: number | undefined;
+  /** How wide a help may be: a person's terminal, and no more than a person likes to read. */
+  readonly helpColumns: number;
   /** Shows that something is going on, once it has taken a second. Answers how to end it. */
   progress(what: string): () => void;
 }
@@ -32,12 +34,7 @@ export function createScreen(
 ): Screen {
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   const isWatched = err.isTTY;
-  out.once("error", (error: NodeJS.ErrnoException) => {
-    // Whoever reads has had enough (`| head`): there is nobody left to tell.
-    if (error.code === "EPIPE") process.exit(EXIT.completed);
-    err.write(`The answer could not be written: ${error.message}.\n`);
-    process.exit(EXIT.io);
-  });
+  if (!out.listeners("error").includes(endUnread)) out.on("error", endUnread);
 
   function progress(what: string): () => void {
     const started = Date.now();
@@ -65,6 +62,14 @@ export function createScreen(
     isWatched,
     columns: out.columns ?? 100,
     tableColumns: out.isTTY ? out.columns : undefined,
+    helpColumns: out.isTTY && out.columns > 0 ? Math.min(120, out.columns) : Number.POSITIVE_INFINITY,
     progress,
   };
+}
+
+function endUnread(error: NodeJS.ErrnoException): void {
+  // Whoever reads has had enough (`| head`): there is nobody left to tell.
+  if (error.code === "EPIPE") process.exit(EXIT.completed);
+  process.stderr.write(`The answer could not be written: ${error.message}.\n`);
+  process.exit(EXIT.io);
 }

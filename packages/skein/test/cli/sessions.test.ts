@@ -111,6 +111,27 @@ describe("with a session of two runs", () => {
     expect(await call("sessions", "show", fork)).toMatchObject({ code: 3 });
   });
 
+  test("the beginning of an id is enough where only one begins so, and otherwise those that do are listed", async () => {
+    const [newest, oldest] = await json("runs", "list", id.slice(0, 13));
+    expect(await json("sessions", "show", id.slice(0, 8).toUpperCase())).toMatchObject([{ id }]);
+    expect(
+      await json("runs", "logs", String(oldest?.["id"]).slice(0, 13), "--session", id.slice(0, 13)),
+    ).toContainEqual(expect.objectContaining({ session_id: id, run_id: oldest?.["id"], action_type: "run_completed" }));
+    expect(await json("runs", "logs", String(newest?.["id"]).slice(0, 13))).not.toEqual([]);
+    const went = await call("run", script([{ text: "Third." }]), "--session", id.slice(0, 13));
+    expect(went).toMatchObject({ code: 0, err: expect.stringContaining(id) });
+    const fork = (await call("sessions", "fork", id.slice(0, 13), "--title", "The other")).out.trim();
+    const several = await call("sessions", "show", id.slice(0, 4));
+    expect(several).toMatchObject({ code: 3, out: "" });
+    expect(several.err).toContain(`\n  ${id}`);
+    expect(several.err).toContain(`\n  ${fork}  The other\n`);
+    expect(await call("sessions", "delete", fork, "--yes")).toMatchObject({ code: 0 });
+    expect(await call("sessions", "show", "ffffffff")).toMatchObject({
+      code: 3,
+      err: "There is no session whose id begins with ffffffff.\n",
+    });
+  });
+
   test("cancel of a session that does nothing says so", async () => {
     expect(await call("sessions", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(/no run/) });
   });
@@ -130,7 +151,7 @@ describe("with a session of two runs", () => {
   ])("%s is a sentence and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });
-    expect(ended.err).toMatch(/^[A-Zs"].*[.!]$/m);
+    expect(ended.err).toMatch(/^[-A-Zs"].*[.!]$/m);
     expect(ended.err).not.toMatch(/^\s+at /m);
   });
 

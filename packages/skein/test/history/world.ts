@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
 import { history } from "../../src/commands/history.ts";
+import { runGroup } from "../../src/terminal/group.ts";
 
 export const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 export const first = "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
@@ -50,7 +51,7 @@ export function createWorld(): World {
       for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
       try {
         const [command = "", ...rest] = args;
-        const code = await history(command === "" ? [] : [command, "--root", root, ...rest]);
+        const code = await runGroup(history, command === "" ? [] : [command, "--root", root, ...rest]);
         return { code, out: out.join(""), err: err.join("") };
       } finally {
         for (const spy of spies) spy.mockRestore();

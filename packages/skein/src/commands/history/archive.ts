@@ -1,14 +1,16 @@
 import { archive } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { bringIndexUpToDate } from "./search.ts";
 import { t } from "./styled.ts";
 import { counted, size } from "./times.ts";
 import { archiveFolder } from "./with-archived.ts";
 
-export const archiveCommand = defineCommand({
+export const archiveCommand = historyCommand({
+  name: "history archive",
   summary: "Keep every line in Skein's own folder, before Claude Code deletes it",
+  isLive: true,
   examples: [
     ["skein history archive", "Keep what is new; run it daily, for example from cron"],
     ["skein history archive --root ~/.claude-work", "Another data directory, into the same archive"],
@@ -31,6 +33,6 @@ export const archiveCommand = defineCommand({
         t`${counted(result.files, "file")}: ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")}, kept in ${archiveFolder(config)}`,
       );
     }
-    return result.failed.length === 0 ? EXIT.ok : EXIT.partial;
+    return result.failed.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });

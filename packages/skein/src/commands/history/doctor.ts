@@ -1,13 +1,14 @@
 import { doctor, type SeenType } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, t } from "./styled.ts";
 import { table } from "./table.ts";
 import { count, counted } from "./times.ts";
 
-export const doctorCommand = defineCommand({
+export const doctorCommand = historyCommand({
+  name: "history doctor",
   summary: "What in the data is newer than this version of Skein knows",
   usesPager: true,
   examples: [
@@ -22,7 +23,7 @@ export const doctorCommand = defineCommand({
     const isClean = unknown.length + report.formProblems.length + report.damagedLines === 0;
     if (values.json) {
       await printJson(screen, report);
-      return isClean ? EXIT.ok : EXIT.partial;
+      return isClean ? EXIT.completed : EXIT.failed;
     }
     const { paint } = screen;
     const versions = Object.entries(report.versions);
@@ -41,7 +42,7 @@ export const doctorCommand = defineCommand({
         ? paint.green("Everything is known.")
         : t`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
     );
-    return isClean ? EXIT.ok : EXIT.partial;
+    return isClean ? EXIT.completed : EXIT.failed;
   },
 });
 

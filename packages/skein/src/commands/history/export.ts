@@ -8,36 +8,39 @@ import {
 import { mkdirSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
-import { defineCommand } from "./command.ts";
-import { EXIT, FailedError, UsageError } from "./exit.ts";
-import { oneOf, sessionWord } from "./options.ts";
+import { historyCommand } from "./command.ts";
+import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { oneOf } from "../../terminal/kinds.ts";
+import { sessionWord } from "./options.ts";
 import type { Screen } from "./screen.ts";
 import { escapeControls, t } from "./styled.ts";
 import { counted } from "./times.ts";
 import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
 
-const formats = ["json", "markdown", "html"] as const;
-
-export const exportCommand = defineCommand({
+export const exportCommand = historyCommand({
+  name: "history export",
   summary: "Write sessions as JSON, Markdown or self-contained HTML",
-  takes: "[index|id]...",
+  words: "[SESSION…]",
   options: {
-    format: { type: "string", short: "F", hint: "FORMAT", about: "json, markdown or html (markdown)" },
+    format: {
+      takes: "FORMAT",
+      short: "F",
+      kind: oneOf("json", "markdown", "html"),
+      about: "json, markdown or html (markdown)",
+    },
     output: {
-      type: "string",
+      takes: "PATH",
       short: "o",
-      hint: "PATH",
       about: "A file for one session, a folder for several; standard output if not given",
     },
     all: {
-      type: "boolean",
       short: "a",
       about: "Every session (--project, --since and --until choose); needs --output FOLDER",
     },
-    redact: { type: "boolean", about: "Take out secrets, account names and paths of this machine" },
-    agents: { type: "boolean", about: "Also the subagents' conversations" },
-    "active-only": { type: "boolean", about: "Leave out what was compacted, rewound or said beside" },
-    force: { type: "boolean", about: "Replace files that are there" },
+    redact: { about: "Take out secrets, account names and paths of this machine" },
+    agents: { about: "Also the subagents' conversations" },
+    "active-only": { about: "Leave out what was compacted, rewound or said beside" },
+    force: { about: "Replace files that are there" },
   },
   examples: [
     ["skein history export 0 > session.md", "The newest session as Markdown"],
@@ -45,15 +48,15 @@ export const exportCommand = defineCommand({
     ["skein history export --all --format json -o backup", "Every session, a file each"],
   ],
   async run({ screen, values, words, library }) {
-    const format = oneOf("format", values.format ?? (values.json ? "json" : "markdown"), formats);
+    const format = values.format ?? (values.json ? "json" : "markdown");
     const options: ExportOptions = {
       ...library,
-      includeAgents: values.agents === true,
-      activeOnly: values["active-only"] === true,
+      includeAgents: values.agents,
+      activeOnly: values["active-only"],
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };
     if (values.output !== undefined) refuseDataFolder(values.output, library);
-    const force = values.force === true;
+    const { force } = values;
     if (values.all) {
       if (words.length > 0) throw new UsageError("--all exports every session: leave out the ids, or --all.");
       if (values.output === undefined) throw new UsageError("--all needs --output FOLDER.");
@@ -67,12 +70,12 @@ export const exportCommand = defineCommand({
         const path = join(values.output ?? "", `${word.replaceAll(/[^A-Za-z0-9_-]/g, "_")}.${extensions[format]}`);
         createPrivateFile(path, await exportSession(sessionWord(word), format, options), force);
       }
-      return EXIT.ok;
+      return EXIT.completed;
     }
     const text = await exportSession(sessionWord(words[0]), format, options);
     if (values.output !== undefined) createPrivateFile(values.output, text, force);
     else await screen.data(screen.isTerminal ? escapeControls(text) : text);
-    return EXIT.ok;
+    return EXIT.completed;
   },
 });
 
@@ -100,7 +103,7 @@ async function exportAll({ screen, format, options, folder, force }: All): Promi
       createPrivateFile(join(folder, fileName), content, force);
       done += 1;
     } catch (error) {
-      if (!(error instanceof FailedError)) throw error;
+      if (!(error instanceof CommandError)) throw error;
       failed += 1;
       screen.note(t`${sessionId}: ${error.message}`);
     }
@@ -108,5 +111,5 @@ async function exportAll({ screen, format, options, folder, force }: All): Promi
   }
   screen.progress(undefined);
   screen.note(t`Wrote ${counted(done, "session")} to ${folder}`);
-  return failed === 0 ? EXIT.ok : EXIT.partial;
+  return failed === 0 ? EXIT.completed : EXIT.failed;
 }

@@ -1,22 +1,32 @@
 import { diffLines, getFileHistory, type FileHistory, type FileHistoryEntry, type FileVersion } from "@skein/history";
 import { readFileSync } from "node:fs";
-import { defineCommand } from "./command.ts";
-import { EXIT, NotFoundError, UsageError } from "./exit.ts";
-import { numberOption, sessionWord } from "./options.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
+import { type Kind, wholeNumber } from "../../terminal/kinds.ts";
+import { sessionWord } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, escapeControls, t } from "./styled.ts";
 import { table } from "./table.ts";
 import { counted, shortTime } from "./times.ts";
 
-export const files = defineCommand({
+const versions: Kind<readonly [from: number, to: number]> = {
+  what: "two versions such as 1..2",
+  read: (text) => {
+    const [, from, to] = /^(\d{1,9})\.\.(\d{1,9})$/.exec(text) ?? [];
+    return from === undefined || to === undefined ? undefined : [Number(from), Number(to)];
+  },
+};
+
+export const files = historyCommand({
+  name: "history files",
   summary: "The copies that Claude Code made of files before it edited them",
-  takes: "<session> [path]",
+  words: "SESSION [PATH]",
   usesPager: true,
   options: {
-    version: { type: "string", hint: "N", about: "Print the text of version N" },
-    at: { type: "string", hint: "MESSAGE", about: "Print the text as it was at a user message (its uuid)" },
-    diff: { type: "string", hint: "A..B", about: "What changed from version A to version B" },
+    version: { takes: "N", kind: wholeNumber(), about: "Print the text of version N" },
+    at: { takes: "MESSAGE", about: "Print the text as it was at a user message (its uuid)" },
+    diff: { takes: "A..B", kind: versions, about: "What changed from version A to version B" },
   },
   examples: [
     ["skein history files 0", "Files that the newest session touched"],
@@ -25,22 +35,20 @@ export const files = defineCommand({
     ["skein history files 0 src/app.ts --diff 1..2", "What was changed in between"],
   ],
   async run({ screen, values, words, library }) {
-    const [session, path, ...more] = words;
-    if (more.length > 0) throw new UsageError("One session and one path at most.");
+    const [session, path] = words;
     const history = await getFileHistory(sessionWord(session), library);
-    if (path === undefined) return await listFiles(history, screen, values.json === true);
+    if (path === undefined) return await listFiles(history, screen, values.json);
     const entry = entryOf(history, path);
     if (values.at !== undefined) {
       const text = history.contentAt(entry.path, values.at);
-      if (text === undefined) throw new NotFoundError(`Nothing is recorded of ${path} at message ${values.at}.`);
+      if (text === undefined) throw new MissingError(`Nothing is recorded of ${path} at message ${values.at}.`);
       return await printText(screen, text ?? "");
     }
-    if (values.version !== undefined)
-      return await printText(screen, textOf(entry, numberOption("version", values.version)));
+    if (values.version !== undefined) return await printText(screen, textOf(entry, values.version));
     if (values.diff !== undefined) return await printDiff(screen, entry, values.diff);
     if (values.json) await printJson(screen, entry);
     else await screen.print(t`${entry.path}`, ...versionLines(entry));
-    return EXIT.ok;
+    return EXIT.completed;
   },
 });
 
@@ -60,7 +68,7 @@ async function listFiles(history: FileHistory, screen: Screen, isJson: boolean):
       ...table([{ title: "VERSIONS", align: "right" }, { title: "LAST COPY" }, { title: "FILE" }], rows),
     );
   }
-  return EXIT.ok;
+  return EXIT.completed;
 }
 
 function lastTime(versions: readonly FileVersion[]): string {
@@ -75,7 +83,7 @@ function entryOf({ files: entries }: FileHistory, path: string): FileHistoryEntr
   const found = exact ?? (ends.length === 1 ? ends[0] : undefined);
   if (found) return found;
   const reason = ends.length > 1 ? `${counted(ends.length, "file")} end with` : "No copies are recorded of";
-  throw new NotFoundError(`${reason} ${path}.`);
+  throw new MissingError(`${reason} ${path}.`);
 }
 
 function versionLines({ versions }: FileHistoryEntry): readonly Styled[] {
@@ -98,23 +106,24 @@ function versionLines({ versions }: FileHistoryEntry): readonly Styled[] {
 
 function textOf(entry: FileHistoryEntry, number: number): string {
   const version = entry.versions.find((candidate) => candidate.version === number);
-  if (!version) throw new NotFoundError(`${entry.path} has no version ${number}.`);
+  if (!version) throw new MissingError(`${entry.path} has no version ${number}.`);
   if (version.backupFileName === null) return "";
-  if (version.backupPath === null) throw new NotFoundError(`The copy of version ${number} is gone.`);
+  if (version.backupPath === null) throw new MissingError(`The copy of version ${number} is gone.`);
   return readFileSync(version.backupPath, "utf8");
 }
 
 async function printText(screen: Screen, text: string): Promise<number> {
   await screen.data(screen.isTerminal ? escapeControls(text) : text);
-  return EXIT.ok;
+  return EXIT.completed;
 }
 
-async function printDiff(screen: Screen, entry: FileHistoryEntry, span: string): Promise<number> {
-  const [, from, to] = /^(\d+)\.\.(\d+)$/.exec(span) ?? [];
-  if (from === undefined || to === undefined)
-    throw new UsageError(`--diff takes two versions such as 1..2, not "${span}".`);
+async function printDiff(
+  screen: Screen,
+  entry: FileHistoryEntry,
+  [from, to]: readonly [from: number, to: number],
+): Promise<number> {
   const { paint } = screen;
-  const lines = diffLines(textOf(entry, Number(from)), textOf(entry, Number(to)));
+  const lines = diffLines(textOf(entry, from), textOf(entry, to));
   const marks = { same: " ", removed: "-", added: "+" } as const;
   const colours = { same: paint.dim, removed: paint.red, added: paint.green } as const;
   await screen.print(
@@ -122,5 +131,5 @@ async function printDiff(screen: Screen, entry: FileHistoryEntry, span: string):
     t`+++ ${entry.path} version ${to}`,
     ...lines.map(({ kind, text }) => colours[kind](t`${marks[kind]}${text}`)),
   );
-  return EXIT.ok;
+  return EXIT.completed;
 }

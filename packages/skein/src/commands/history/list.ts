@@ -1,13 +1,14 @@
 import { listSessions } from "@skein/history";
 import { homedir } from "node:os";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { shorten, t } from "./styled.ts";
 import { table } from "./table.ts";
 import { count, counted, shortTime } from "./times.ts";
 
-export const list = defineCommand({
+export const list = historyCommand({
+  name: "history list",
   summary: "Sessions, the newest activity first",
   usesPager: true,
   examples: [
@@ -19,13 +20,13 @@ export const list = defineCommand({
     const result = await listSessions(library);
     if (values.json) {
       await printJson(screen, result);
-      return EXIT.ok;
+      return EXIT.completed;
     }
     const { paint } = screen;
     const { data, pagination } = result;
     if (pagination.total === 0) {
       await screen.print(t`No sessions.`);
-      return EXIT.ok;
+      return EXIT.completed;
     }
     // An index only means the same session elsewhere if nothing was filtered here.
     const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
@@ -60,7 +61,7 @@ export const list = defineCommand({
         ),
       );
     }
-    return EXIT.ok;
+    return EXIT.completed;
   },
 });
 

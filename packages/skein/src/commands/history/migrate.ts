@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { isatty } from "node:tty";
 import type { Config } from "../../config.ts";
-import { defineCommand } from "./command.ts";
-import { EXIT, UsageError } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { absolute, sessionWord } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
@@ -18,16 +18,18 @@ import { type Styled, t } from "./styled.ts";
 import { table } from "./table.ts";
 import { count, counted, size } from "./times.ts";
 
-export const migrate = defineCommand({
+export const migrate = historyCommand({
+  name: "history migrate",
   summary: "Copy or move sessions, or a whole project's, to another project path",
-  takes: "[index|id]... --to PATH",
+  isLive: true,
+  words: "[SESSION…]",
   options: {
-    to: { type: "string", short: "t", hint: "PATH", about: "The project path that the sessions shall belong to" },
-    from: { type: "string", hint: "PATH", about: "All sessions of this project, with its memory and settings" },
-    move: { type: "boolean", short: "m", about: "Take them away from where they are (without: copy)" },
-    "to-root": { type: "string", hint: "DIR", about: "Into another data directory" },
-    "dry-run": { type: "boolean", short: "n", about: "Only show the plan" },
-    yes: { type: "boolean", short: "y", about: "Do not ask" },
+    to: { takes: "PATH", short: "t", about: "The project path that the sessions shall belong to" },
+    from: { takes: "PATH", about: "All sessions of this project, with its memory and settings" },
+    move: { short: "m", about: "Take them away from where they are (without: copy)" },
+    "to-root": { takes: "DIR", about: "Into another data directory" },
+    "dry-run": { short: "n", about: "Only show the plan" },
+    yes: { short: "y", about: "Do not ask" },
   },
   examples: [
     ["skein history migrate --from ~/old --to ~/new --move", "The project was renamed"],
@@ -54,7 +56,7 @@ export const migrate = defineCommand({
       from === undefined
         ? await migrateSession({ sessions: words.map(sessionWord), destination, mode }, { ...options, dryRun })
         : await migrateWorkspace({ source: absolute(from), destination, mode }, { ...options, dryRun });
-    const isDry = values["dry-run"] === true;
+    const isDry = values["dry-run"];
     if (!values.json || isDry) {
       const plan = await run(true);
       screen.progress(undefined);
@@ -76,8 +78,8 @@ export function migrationsFolder(config: Config): string {
 }
 
 function codeOf({ successCount, failedCount }: MigrateResult): number {
-  if (failedCount === 0) return EXIT.ok;
-  return successCount === 0 ? EXIT.io : EXIT.partial;
+  if (failedCount === 0) return EXIT.completed;
+  return successCount === 0 ? EXIT.io : EXIT.failed;
 }
 
 async function isConfirmed(screen: Screen, mode: "copy" | "move"): Promise<boolean> {

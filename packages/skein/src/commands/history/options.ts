@@ -1,62 +1,49 @@
 import type { LibraryConfig } from "@skein/history";
 import { resolve } from "node:path";
-import { UsageError } from "./exit.ts";
+import type { Values } from "../../terminal/command.ts";
+import { UsageError } from "../../terminal/exit-codes.ts";
+import { type Kind, wholeNumber } from "../../terminal/kinds.ts";
 import { parseTime } from "./times.ts";
 
+const time = (edge: "start" | "end"): Kind<Date> => ({
+  what: "a time such as 2026-11-01, 2026-11-01T10:00, 7d or yesterday",
+  read: (text) => parseTime(text, edge),
+});
+
+const limit: Kind<number> = {
+  what: "a whole number, or all",
+  read: (text) => (text === "all" ? Number.POSITIVE_INFINITY : wholeNumber().read(text)),
+};
+
 /** What every history command takes. */
-export const commonOptions = {
-  root: {
-    type: "string",
-    multiple: true,
-    hint: "DIR",
-    about: "A Claude Code data directory; may be given several times",
-  },
-  project: { type: "string", hint: "PATH", about: "Only sessions of this project" },
+export const COMMON_OPTIONS = {
+  root: { takes: "DIR", several: true, about: "A Claude Code data directory; may be given several times" },
+  project: { takes: "PATH", about: "Only sessions of this project" },
   since: {
-    type: "string",
-    hint: "TIME",
+    takes: "TIME",
+    kind: time("start"),
     about: "Only from then on: 2026-11-01, 2026-11-01T10:00, 7d, today, yesterday",
   },
-  until: { type: "string", hint: "TIME", about: "Only before then; a date includes its day" },
-  limit: { type: "string", hint: "N", about: "At most so many results (50); 0 shows none, all shows every one" },
-  offset: { type: "string", hint: "N", about: "Skip so many results (0)" },
-  json: { type: "boolean", about: "JSON instead of text" },
-  archive: {
-    type: "boolean",
-    default: true,
-    about: "Also read what only the archive has left (--no-archive leaves it out)",
-  },
-  index: { type: "boolean", default: true, about: "Keep an index in Skein's cache folder (--no-index works without)" },
-  pager: { type: "boolean", default: true, about: "Show long output page by page on a terminal (--no-pager)" },
-  help: { type: "boolean", short: "h", about: "This text" },
+  until: { takes: "TIME", kind: time("end"), about: "Only before then; a date includes its day" },
+  limit: { takes: "N", kind: limit, about: "At most so many results (50); 0 shows none, all shows every one" },
+  offset: { takes: "N", kind: wholeNumber(), about: "Skip so many results (0)" },
+  json: { about: "JSON instead of text" },
+  archive: { isOn: true, about: "Leave out what only the archive has left" },
+  index: { isOn: true, about: "Keep no index in Skein's cache folder" },
+  pager: { isOn: true, about: "Do not show long output page by page on a terminal" },
 } as const;
 
-export interface CommonValues {
-  readonly root?: readonly string[] | undefined;
-  readonly project?: string | undefined;
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-  readonly limit?: string | undefined;
-  readonly offset?: string | undefined;
-  readonly json?: boolean | undefined;
-  readonly archive?: boolean | undefined;
-  readonly index?: boolean | undefined;
-  readonly pager?: boolean | undefined;
-  readonly help?: boolean | undefined;
-}
-
-export function commonConfig(values: CommonValues): LibraryConfig {
-  const { root, project, since, until, limit, offset, index } = values;
+export function libraryConfig(values: Values<typeof COMMON_OPTIONS>, signal: AbortSignal): LibraryConfig {
+  const { root, project, since, until, limit: most, offset, index } = values;
   return {
+    signal,
     ...(root === undefined ? {} : { dataPath: root }),
     ...(project === undefined ? {} : { workspace: absolute(project) }),
-    ...(since === undefined ? {} : { since: timeOption("since", since, "start") }),
-    ...(until === undefined ? {} : { until: timeOption("until", until, "end") }),
-    ...(limit === undefined
-      ? {}
-      : { limit: limit === "all" ? Number.POSITIVE_INFINITY : numberOption("limit", limit) }),
-    ...(offset === undefined ? {} : { offset: numberOption("offset", offset) }),
-    ...(index === false ? { cacheFolder: null } : {}),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+    ...(most === undefined ? {} : { limit: most }),
+    ...(offset === undefined ? {} : { offset }),
+    ...(index ? {} : { cacheFolder: null }),
   };
 }
 
@@ -65,27 +52,9 @@ export function absolute(path: string): string {
   return /^[A-Za-z]:[\\/]|^\\\\/.test(path) ? path : resolve(path);
 }
 
-export function numberOption(name: string, text: string): number {
-  if (!/^\d{1,12}$/.test(text))
-    throw new UsageError(`--${name} takes a whole number that is not negative, not "${text}".`);
-  return Number(text);
-}
-
-function timeOption(name: string, text: string, edge: "start" | "end"): Date {
-  const time = parseTime(text, edge);
-  if (time) return time;
-  throw new UsageError(`--${name} takes a time such as 2026-11-01, 2026-11-01T10:00, 7d or yesterday, not "${text}".`);
-}
-
 /** A session as it is given on the command line: an index of the list, or an id or its beginning. */
 export function sessionWord(word: string | undefined): number | string {
   if (word === undefined || word === "")
     throw new UsageError("Which session? Give its index or id as `skein history list` shows it.");
   return /^\d{1,6}$/.test(word) ? Number(word) : word;
-}
-
-export function oneOf<const Name extends string>(option: string, value: string, names: readonly Name[]): Name {
-  const found = names.find((name) => name === value);
-  if (found !== undefined) return found;
-  throw new UsageError(`--${option} takes ${names.join(", ")}, not "${value}".`);
 }

@@ -1,15 +1,16 @@
 import { listPlans, type PlanFile } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT, NotFoundError } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import { escapeControls, shorten, t } from "./styled.ts";
 import { table } from "./table.ts";
 import { counted, shortTime } from "./times.ts";
 
-export const plans = defineCommand({
+export const plans = historyCommand({
+  name: "history plans",
   summary: "Plans that were made, the newest first",
-  takes: "[name]",
+  words: "[NAME]",
   usesPager: true,
   examples: [
     ["skein history plans", "All plans"],
@@ -26,10 +27,10 @@ export const plans = defineCommand({
     const [name] = words;
     if (name !== undefined) {
       const plan = all.find((found) => found.name === name) ?? all.find((found) => found.name.startsWith(name));
-      if (!plan) throw new NotFoundError(`There is no plan whose name begins with ${name}.`);
+      if (!plan) throw new MissingError(`There is no plan whose name begins with ${name}.`);
       if (values.json) await printJson(screen, plan);
       else await screen.data(screen.isTerminal ? escapeControls(plan.content) : plan.content);
-      return EXIT.ok;
+      return EXIT.completed;
     }
     const page = pageOf(all, library);
     if (values.json) await printJson(screen, page);
@@ -47,7 +48,7 @@ export const plans = defineCommand({
       if (page.pagination.hasMore)
         await screen.print(screen.paint.dim(t`${counted(all.length, "plan")} in all; --limit all shows them`));
     }
-    return EXIT.ok;
+    return EXIT.completed;
   },
 });
 

@@ -1,21 +1,22 @@
 import { restoreSession } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT, UsageError } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { t } from "./styled.ts";
 import { counted } from "./times.ts";
 import { archiveFolder } from "./with-archived.ts";
 
-export const restore = defineCommand({
+export const restore = historyCommand({
+  name: "history restore",
   summary: "Bring an archived session back to where Claude Code finds it",
-  takes: "<id>",
+  isLive: true,
+  words: "SESSION",
   examples: [
     ["skein history restore 3f2a", "Back into the data directory it came from"],
     ["skein history restore 3f2a --root ~/.claude-work", "Into another one"],
   ],
   async run({ screen, values, words, config }) {
-    const [id, ...more] = words;
-    if (id === undefined || more.length > 0) throw new UsageError("Which session? Give one id or its beginning.");
+    const [id = ""] = words;
     const roots = values.root ?? [];
     if (roots.length > 1) throw new UsageError("A session can be restored into one --root only.");
     const [root] = roots;
@@ -31,7 +32,7 @@ export const restore = defineCommand({
         ...result.conflicts.map((path) => paint.red(t`${path} is there and differs; it stays as it is.`)),
       );
     }
-    if (result.conflicts.length === 0) return EXIT.ok;
-    return result.restored.length === 0 ? EXIT.io : EXIT.partial;
+    if (result.conflicts.length === 0) return EXIT.completed;
+    return result.restored.length === 0 ? EXIT.io : EXIT.failed;
   },
 });

@@ -7,25 +7,31 @@ import {
   type SearchMatch,
   type SearchOptions,
 } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT, UsageError } from "./exit.ts";
-import { numberOption, oneOf, sessionWord } from "./options.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { oneOf, wholeNumber } from "../../terminal/kinds.ts";
+import { sessionWord } from "./options.ts";
 import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Piece, type Styled, joined, shorten, t } from "./styled.ts";
 import { count, counted, shortTime } from "./times.ts";
 
-export const search = defineCommand({
+export const search = historyCommand({
+  name: "history search",
   summary: 'Find words, "phrases" and /patterns/ in everything that was said, called and answered',
-  takes: "<text>...",
+  words: "[TEXT…]",
   usesPager: true,
   options: {
-    role: { type: "string", hint: "ROLE", about: "Only what user, assistant or human (typed by a person) said" },
-    tool: { type: "string", hint: "NAME", about: "Only calls of this tool" },
-    session: { type: "string", short: "s", hint: "SESSION", about: "Only in this session and its subagents" },
-    context: { type: "string", short: "c", hint: "N", about: "Lines around each match (2)" },
-    agents: { type: "boolean", default: true, about: "Also in subagents (--no-agents leaves them out)" },
+    role: {
+      takes: "ROLE",
+      kind: oneOf("user", "assistant", "human"),
+      about: "Only what user, assistant or human (typed by a person) said",
+    },
+    tool: { takes: "NAME", about: "Only calls of this tool" },
+    session: { takes: "SESSION", short: "s", about: "Only in this session and its subagents" },
+    context: { takes: "N", short: "c", kind: wholeNumber(), about: "Lines around each match (2)" },
+    agents: { isOn: true, about: "Leave out subagents" },
   },
   examples: [
     ["skein history search flaky test", "Messages with both words"],
@@ -38,10 +44,10 @@ export const search = defineCommand({
     if (query.trim() === "") throw new UsageError('What to search for? Give words, a "phrase" or a /pattern/.');
     const options: SearchOptions = {
       ...library,
-      includeAgents: values.agents !== false,
-      ...(values.role === undefined ? {} : { role: oneOf("role", values.role, ["user", "assistant", "human"]) }),
+      includeAgents: values.agents,
+      ...(values.role === undefined ? {} : { role: values.role }),
       ...(values.tool === undefined ? {} : { tool: values.tool }),
-      ...(values.context === undefined ? {} : { context: numberOption("context", values.context) }),
+      ...(values.context === undefined ? {} : { context: values.context }),
     };
     screen.progress(t`Searching …`);
     const found =
@@ -53,7 +59,7 @@ export const search = defineCommand({
     else await screen.print(...matchLines(found, screen, options.context ?? 2));
     // While a person reads: the next search then only reads what is new.
     if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
-    return EXIT.ok;
+    return EXIT.completed;
   },
 });
 

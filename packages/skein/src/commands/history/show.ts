@@ -1,6 +1,6 @@
 import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT, UsageError } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { sessionWord } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
@@ -9,15 +9,16 @@ import { counted, count, duration, shortTime } from "./times.ts";
 import { shortModel, transcriptLines } from "./transcript-view.ts";
 import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
 
-export const show = defineCommand({
+export const show = historyCommand({
+  name: "history show",
   summary: "Read one session, or a subagent's (agent-<id>)",
-  takes: "<index|id|agent-id>",
+  words: "SESSION",
   usesPager: true,
   options: {
-    all: { type: "boolean", short: "a", about: "Also what was compacted, rewound or said beside the active thread" },
-    full: { type: "boolean", short: "f", about: "Whole inputs, results and thoughts" },
-    html: { type: "string", hint: "FILE", about: "Write it as one HTML file instead" },
-    force: { type: "boolean", about: "Replace FILE if it is there" },
+    all: { short: "a", about: "Also what was compacted, rewound or said beside the active thread" },
+    full: { short: "f", about: "Whole inputs, results and thoughts" },
+    html: { takes: "FILE", about: "Write it as one HTML file instead" },
+    force: { about: "Replace FILE if it is there" },
   },
   examples: [
     ["skein history show 0", "The newest session"],
@@ -26,25 +27,24 @@ export const show = defineCommand({
     ["skein history show agent-a1b2c3", "What a subagent did"],
   ],
   async run({ screen, values, words, library }) {
-    const [word, ...more] = words;
-    if (more.length > 0) throw new UsageError("Only one session can be shown at a time.");
-    const config = { ...library, activeOnly: values.all !== true };
+    const [word] = words;
+    const config = { ...library, activeOnly: !values.all };
     if (values.html !== undefined) {
       refuseDataFolder(values.html, library);
       const page = await exportSession(sessionWord(word), "html", { ...config, includeAgents: true });
-      createPrivateFile(values.html, page, values.force === true);
+      createPrivateFile(values.html, page, values.force);
       screen.note(t`Wrote ${values.html}`);
-      return EXIT.ok;
+      return EXIT.completed;
     }
     if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });
     const session = await getSession(sessionWord(word), config);
     if (values.json) await printJson(screen, session);
     else {
       await screen.print(...header(session, screen));
-      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full === true }));
-      await screen.print(...footer(session, screen, values.all === true));
+      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full }));
+      await screen.print(...footer(session, screen, values.all));
     }
-    return session.damage.length === 0 ? EXIT.ok : EXIT.partial;
+    return session.damage.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });
 
@@ -99,7 +99,7 @@ async function showAgent(
     values,
   }: {
     readonly screen: Screen;
-    readonly values: { readonly json?: boolean | undefined; readonly full?: boolean | undefined };
+    readonly values: { readonly json: boolean; readonly full: boolean };
   },
 ): Promise<number> {
   if (values.json) await printJson(screen, agent);
@@ -120,7 +120,7 @@ async function showAgent(
     );
     // Everything in a subagent's file is on the side of its session; here it is the conversation.
     const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
-    await printAll(screen, transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full === true }));
+    await printAll(screen, transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full }));
   }
-  return agent.damage.length === 0 ? EXIT.ok : EXIT.partial;
+  return agent.damage.length === 0 ? EXIT.completed : EXIT.failed;
 }

@@ -1,16 +1,17 @@
 import { listTasks, listTodos, type TaskList, type TodoList } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import { type Paint, type Styled, t } from "./styled.ts";
 import { shortTime } from "./times.ts";
 
-export const todos = defineCommand({
+export const todos = historyCommand({
+  name: "history todos",
   summary: "Todo lists and tasks, with what is done",
-  takes: "[session]",
+  words: "[SESSION]",
   usesPager: true,
-  options: { open: { type: "boolean", about: "Only lists that have something left to do" } },
+  options: { open: { about: "Only lists that have something left to do" } },
   examples: [
     ["skein history todos", "All lists that are not empty"],
     ["skein history todos 3f2a", "Those of one session"],
@@ -43,7 +44,7 @@ export const todos = defineCommand({
         ...shownTodos.flatMap((list) => todoLines(list, screen.paint)),
       );
     }
-    return hasProblem ? EXIT.partial : EXIT.ok;
+    return hasProblem ? EXIT.failed : EXIT.completed;
   },
 });
 

@@ -1,6 +1,6 @@
 import { listMigrations, undoMigration } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { migrationsFolder } from "./migrate.ts";
 import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
@@ -8,10 +8,12 @@ import { t } from "./styled.ts";
 import { table } from "./table.ts";
 import { counted, shortTime } from "./times.ts";
 
-export const undo = defineCommand({
+export const undo = historyCommand({
+  name: "history undo",
   summary: "Take a migration back, byte for byte",
-  takes: "[migration]",
-  options: { list: { type: "boolean", short: "l", about: "Only show the migrations" } },
+  isLive: true,
+  words: "[MIGRATION]",
+  options: { list: { short: "l", about: "Only show the migrations" } },
   examples: [
     ["skein history undo", "The last migration"],
     ["skein history undo --list", "All of them"],
@@ -45,7 +47,7 @@ export const undo = defineCommand({
           ),
         );
       }
-      return EXIT.ok;
+      return EXIT.completed;
     }
     const result = await undoMigration(words[0], options);
     if (values.json) await printJson(screen, result);
@@ -55,6 +57,6 @@ export const undo = defineCommand({
         ...result.errors.map(({ sessionId, message }) => screen.paint.red(t`${sessionId}: ${message}`)),
       );
     }
-    return result.failedCount === 0 ? EXIT.ok : result.successCount === 0 ? EXIT.io : EXIT.partial;
+    return result.failedCount === 0 ? EXIT.completed : result.successCount === 0 ? EXIT.io : EXIT.failed;
   },
 });

@@ -1,8 +1,8 @@
 import { getUsage, type UsageReport, type UsageTotals } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { oneOf } from "../../terminal/kinds.ts";
 import { shortenPath } from "./list.ts";
-import { oneOf } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Piece, type Styled, t } from "./styled.ts";
@@ -12,19 +12,19 @@ import { shortModel } from "./transcript-view.ts";
 
 const views = ["day", "model", "project", "session", "block"] as const;
 
-export const usage = defineCommand({
+export const usage = historyCommand({
+  name: "history usage",
   summary: "Tokens and cost, each model call counted once",
   usesPager: true,
   options: {
     by: {
-      type: "string",
-      multiple: true,
-      hint: "VIEW",
+      takes: "VIEW",
+      several: true,
+      kind: oneOf(...views),
       about: "day, model, project, session or block (5 hours, an estimate); may be given several times",
     },
     timezone: {
-      type: "string",
-      hint: "ZONE",
+      takes: "ZONE",
       about: "Whose days to use, for example UTC or Europe/Berlin; this machine's if not given",
     },
   },
@@ -34,7 +34,7 @@ export const usage = defineCommand({
     ["skein history usage --json", "totals, byDay, byModel, byProject, bySession and blocks"],
   ],
   async run({ screen, values, library }) {
-    const shown = (values.by ?? ["day", "model"]).map((view) => oneOf("by", view, views));
+    const shown = values.by ?? (["day", "model"] as const);
     const report = await getUsage({
       ...library,
       ...(values.timezone === undefined ? {} : { timeZone: values.timezone }),
@@ -49,7 +49,7 @@ export const usage = defineCommand({
       for (const view of shown) await screen.print(...viewLines(view, report, screen, limit), t``);
       await screen.print(...remarks(report, screen));
     }
-    return report.unreadable.length === 0 ? EXIT.ok : EXIT.partial;
+    return report.unreadable.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });
 

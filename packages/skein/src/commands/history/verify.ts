@@ -1,11 +1,12 @@
 import { verify } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { t } from "./styled.ts";
 import { counted, size } from "./times.ts";
 
-export const verifyCommand = defineCommand({
+export const verifyCommand = historyCommand({
+  name: "history verify",
   summary: "Read every line and report damage by file and line",
   usesPager: true,
   examples: [
@@ -29,6 +30,6 @@ export const verifyCommand = defineCommand({
         }`,
       );
     }
-    return damage.length + unreadable.length === 0 ? EXIT.ok : EXIT.partial;
+    return damage.length + unreadable.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });

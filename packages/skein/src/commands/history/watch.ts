@@ -1,13 +1,15 @@
 import { watch, type WatchEvent } from "@skein/history";
-import { defineCommand } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, safeJson, shorten, t } from "./styled.ts";
 import { clock } from "./times.ts";
 
-export const watchCommand = defineCommand({
+export const watchCommand = historyCommand({
+  name: "history watch",
   summary: "What is being written now, until Ctrl-C",
-  options: { bookkeeping: { type: "boolean", about: "Also lines that nobody said: titles, snapshots, modes" } },
+  isLive: true,
+  options: { bookkeeping: { about: "Also lines that nobody said: titles, snapshots, modes" } },
   examples: [
     ["skein history watch", "Follow every session"],
     ["skein history watch --json", "One JSON object a line for each event"],
@@ -17,9 +19,9 @@ export const watchCommand = defineCommand({
     for await (const event of watch({ ...library, signal })) {
       if (screen.isClosed) break;
       if (values.json) await screen.data(`${safeJson(event)}\n`);
-      else await screen.print(...eventLines(event, screen, values.bookkeeping === true));
+      else await screen.print(...eventLines(event, screen, values.bookkeeping));
     }
-    return EXIT.ok;
+    return EXIT.completed;
   },
 });
 

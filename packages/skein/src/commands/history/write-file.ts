@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { FailedError, UsageError } from "./exit.ts";
+import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
 
 /** Writes a file that only its owner can read: whole or not at all, and never over another one unless told to. */
 export function createPrivateFile(path: string, content: string, force: boolean): void {
@@ -30,7 +30,7 @@ export function createPrivateFile(path: string, content: string, force: boolean)
     else linkSync(made, path);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") {
-      throw new FailedError(`${path} is there already; --force replaces it.`);
+      throw new CommandError(EXIT.io, `${path} is there already; --force replaces it.`);
     }
     throw error;
   } finally {

@@ -39,7 +39,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       for (const path of removeCopy(options)) screen.out(`${visible(path)}\n`);
       return EXIT.completed;
     default:
-      throw new UsageError("skein sql cache, skein sql cache build, skein sql cache clear.");
+      throw new UsageError(`skein sql cache takes nothing, "build" or "clear", not "${word}".`);
   }
 }
 

@@ -1,0 +1,63 @@
+import type { SessionQuery } from "@skein/core";
+import type { Session } from "@skein/protocol";
+import { cost, minute } from "../../terminal/amounts.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { first, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
+import { instant, oneOf } from "../../terminal/kinds.ts";
+import { JSON_OPTION, LIMIT, LIMIT_OPTION, sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { printTable } from "../../terminal/table.ts";
+import { brief } from "../../terminal/visible.ts";
+
+const status = oneOf("pending", "running", "completed", "failed");
+
+export const list = sessionCommand({
+  name: "sessions list",
+  summary: "List the sessions of a store, the newest first.",
+  options: {
+    status: { takes: "STATUS", kind: status, about: `Only those that are ${status.what}` },
+    tag: { takes: "TAG", about: "Only those with this tag" },
+    "forks-of": { takes: "SESSION", about: "Only forks of this session" },
+    "subagents-of": { takes: "SESSION", about: "Only sessions that worked for this one" },
+    after: { takes: "TIME", kind: instant, about: "Created after this (2026-11-15, 2026-11-15T12:00:00Z)" },
+    before: { takes: "TIME", kind: instant, about: "Created before this" },
+    limit: LIMIT_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    "skein sessions list",
+    "skein sessions list --status running --json",
+    "skein sessions list --after 2026-11-01",
+  ],
+  run: (call) =>
+    withStore(call, async ({ sessions }) => {
+      const { values, screen } = call;
+      const idOf = (word: string | undefined) => (word === undefined ? undefined : sessionIdOf(sessions, word));
+      const given = {
+        status: values.status,
+        tag: values.tag,
+        parentSessionId: await idOf(values["forks-of"]),
+        subagentOfSessionId: await idOf(values["subagents-of"]),
+        createdAfter: values.after,
+        createdBefore: values.before,
+      };
+      const query: Omit<SessionQuery, "tenant"> = Object.fromEntries(
+        Object.entries(given).filter(([, value]) => value !== undefined),
+      );
+      const items = await first(values.limit ?? LIMIT, sessionsOf(sessions, query));
+      if (values.json) for (const session of items) screen.json(session);
+      else if (items.length === 0) screen.note("There is no session.\n");
+      else printTable(screen, ["ID", "STATUS", "RUNS", "COST", "UPDATED", "TITLE"], items.map(row));
+      return EXIT.completed;
+    }),
+});
+
+function row(session: Session): readonly string[] {
+  return [
+    session.id,
+    session.status === "idle" ? (session.outcome ?? "idle") : session.status,
+    String(session.total_runs),
+    cost(session.cost_micros, session.unpriced_calls),
+    minute(session.updated_at),
+    brief(session.title ?? "", 60),
+  ];
+}
