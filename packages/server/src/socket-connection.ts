@@ -13,6 +13,8 @@ export interface Connection {
 const AWAY = 1001;
 const NOT_TEXT = 1003;
 const REVOKED = 4401;
+/** Messages of one client that are being answered at once; it is not heard further until one of them is. */
+const AT_ONCE = 8;
 
 /** Takes WebSockets at a path: counted as streams of their key, closed with it, and noticed when they die. */
 export function acceptSockets(
@@ -39,9 +41,11 @@ export function acceptSockets(
     });
     const connection = connect(socket, caller);
     const stopPinging = keepAlive(socket, shared.limits.heartbeatMs);
+    const hold = createHold(socket, shared);
+    socket.on("ping", hold.check);
     socket.on("message", (data: Buffer, isBinary: boolean) => {
       if (isBinary) return socket.close(NOT_TEXT, "text only");
-      void connection.receive(data);
+      void connection.receive(data).finally(hold.begin());
     });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
@@ -51,6 +55,57 @@ export function acceptSockets(
       connection.end();
     });
   });
+}
+
+/** Stops hearing a client while its answers wait for it, or for us: they, or what it says, would pile up here. */
+function createHold(socket: WebSocket, shared: Shared): { check(): void; begin(): () => void } {
+  let open = 0;
+  let isHeld = false;
+
+  async function hold(): Promise<void> {
+    isHeld = true;
+    socket.pause();
+    const isOpen = await caughtUp(socket, shared);
+    isHeld = false;
+    if (isOpen) resume();
+  }
+  const resume = (): void => {
+    if (!isHeld && open < AT_ONCE && socket.isPaused) socket.resume();
+  };
+  const check = (): void => {
+    if (!isHeld && isBehind(socket, shared)) void hold();
+  };
+  return {
+    check,
+    begin() {
+      open += 1;
+      if (open >= AT_ONCE) socket.pause();
+      return () => {
+        open -= 1;
+        check();
+        resume();
+      };
+    },
+  };
+}
+
+function isBehind(socket: WebSocket, { limits }: Shared): boolean {
+  return socket.bufferedAmount > limits.backlogBytes;
+}
+
+/** Waits for a client that is behind, for a while, and cuts it then. False once the connection is over. */
+async function caughtUp(socket: WebSocket, shared: Shared, signal?: AbortSignal): Promise<boolean> {
+  const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
+  const end = Date.now() + shared.limits.backlogMs;
+  while (isBehind(socket, shared) && !isOver()) {
+    if (Date.now() > end) {
+      shared.metrics.cut();
+      socket.terminate();
+      return false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return !isOver();
 }
 
 /** Sends over a socket. A client that does not read is waited for, for a while, and then cut. */
@@ -64,30 +119,15 @@ export function createSender(
   socket: WebSocket,
   { signal, shared }: { readonly signal: AbortSignal; readonly shared: Shared },
 ): Sender {
-  const { backlogBytes, backlogMs } = shared.limits;
-  const isBehind = (): boolean => socket.bufferedAmount > backlogBytes;
-
-  async function caughtUp(): Promise<boolean> {
-    const end = Date.now() + backlogMs;
-    while (isBehind() && !signal.aborted) {
-      if (Date.now() > end) {
-        shared.metrics.cut();
-        socket.terminate();
-        return false;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    return !signal.aborted;
-  }
-
   return {
     send(frame) {
       if (signal.aborted) return false;
-      if (isBehind()) return caughtUp().then((isOpen) => isOpen && say(socket, frame));
+      if (isBehind(socket, shared))
+        return caughtUp(socket, shared, signal).then((isOpen) => isOpen && say(socket, frame));
       return say(socket, frame);
     },
     trySend(frame) {
-      if (!isBehind()) say(socket, frame);
+      if (!isBehind(socket, shared)) say(socket, frame);
     },
   };
 }

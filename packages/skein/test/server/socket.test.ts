@@ -158,6 +158,30 @@ test("a message in 100,000 pieces of one byte costs nobody else anything", async
   expect(await other.until(({ id }) => id === "still here")).toMatchObject({ type: "error" });
 });
 
+test.each([
+  ["pings", (ws: WebSocket) => ws.ping("x".repeat(125))],
+  ["messages", (ws: WebSocket) => ws.send(JSON.stringify({ type: "x".repeat(100) }))],
+])(
+  "a client that sends %s and does not take the answers is not heard, and then cut",
+  async (_, flood) => {
+    const server = await testServer({ limits: { backlogBytes: 10_000, backlogMs: 300 } });
+    const { ws } = await socket(server);
+    ws.pause();
+    let isCut = false;
+    ws.on("close", () => (isCut = true));
+    const sendSome = async (): Promise<boolean> => {
+      // No more than it takes: what waits for the server waits with the sender.
+      while (ws.readyState === ws.OPEN && ws.bufferedAmount < 1_000_000) flood(ws);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      // What a client that does not read cannot know, the server does.
+      const metrics = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.key } });
+      return isCut || (await metrics.text()).includes("skein_streams_cut_total 1");
+    };
+    await expect.poll(sendSome, { timeout: 30_000, interval: 1 }).toBe(true);
+  },
+  60_000,
+);
+
 test("compression is not offered, whoever asks", async () => {
   const { ws } = await socket(await testServer());
   expect(ws.extensions).toBe("");
