@@ -50,12 +50,14 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       if (event.data.purpose === "step" || event.data.purpose === "summary") run.stepDone = false;
       return;
     case "step.retried":
+      if (event.data.lost) countCall(state, run, event.data.lost);
       run.call = null;
       if (event.data.error.code === "container_gone") state.containerId = null;
       run.attempts = event.data.attempt;
       run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
       return;
     case "step.error":
+      if (event.data.lost) countCall(state, run, event.data.lost);
       failCall(run, event.data.error);
       return;
     case "step.abandoned":

@@ -43,15 +43,22 @@ export class ModelFailure extends Error {
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
+  /** What was counted of an answer that had begun; without `whole` more of it may have been on its way. */
+  readonly begun: { readonly usage: Usage; readonly whole: boolean } | undefined;
 
   constructor(
     failure: Failure,
-    { retryable, retryAfterMs }: { retryable: boolean; retryAfterMs?: number | undefined },
+    {
+      retryable,
+      retryAfterMs,
+      begun,
+    }: { retryable: boolean; retryAfterMs?: number | undefined; begun?: ModelFailure["begun"] },
   ) {
     super(failure.message);
     this.name = "ModelFailure";
     this.failure = failure;
     this.retryable = retryable;
     this.retryAfterMs = retryAfterMs;
+    this.begun = begun;
   }
 }

@@ -222,6 +222,12 @@ function projectEvent(draft: Draft, event: Event): void {
     case "step.abandoned":
       count(draft, event.data);
       return;
+    case "step.retried":
+    case "step.error": {
+      const { run_id, lost } = event.data;
+      if (lost) count(draft, { run_id, ...lost });
+      return;
+    }
     case "tool.completed": {
       const { message_id, part, tool_use_id, content, is_error, run_id } = event.data;
       const row = resultRow({ messageId: message_id, part, toolUseId: tool_use_id, content, isError: is_error });
@@ -284,8 +290,6 @@ function projectEvent(draft: Draft, event: Event): void {
     case "run.resumed":
     case "steps.exhausted":
     case "transcript.appended":
-    case "step.retried":
-    case "step.error":
     case "tool.started":
     case "await.answered":
     case "parent.informed":

@@ -37,28 +37,35 @@ export function createAnthropicModel({
   const heads = createRequestHeads(client);
 
   return {
-    call: ({ body, betas, encoded }, onEvent, signal) =>
-      watched(silenceMs, signal, async (watch) => {
-        const { url, headers: usual } = await heads(betas.join(","));
-        const headers = SAMPLING.some((name) => name in body)
-          ? { ...usual, "anthropic-version": WITH_SAMPLING }
-          : usual;
-        const text = encoded?.() ?? JSON.stringify({ ...body, stream: true });
-        const response = await sent(url, { method: "POST", headers, body: text, signal: watch.signal });
-        const reply = createReply();
-        const decoder = new TextDecoder();
-        const read = createEventReader();
-        await eachChunk(response, watch, (chunk) => {
-          for (const { event, data } of read(decoder.decode(chunk, { stream: true }))) {
-            if (event === "error") throw errorEvent(data);
-            if (event === "" || event === "ping") continue;
-            const said = JSON.parse(data) as ModelStreamEvent;
-            reply.add(said);
-            onEvent(said);
-          }
+    async call({ body, betas, encoded }, onEvent, signal) {
+      const reply = createReply();
+      try {
+        return await watched(silenceMs, signal, async (watch) => {
+          const { url, headers: usual } = await heads(betas.join(","));
+          const headers = SAMPLING.some((name) => name in body)
+            ? { ...usual, "anthropic-version": WITH_SAMPLING }
+            : usual;
+          const text = encoded?.() ?? JSON.stringify({ ...body, stream: true });
+          const response = await sent(url, { method: "POST", headers, body: text, signal: watch.signal });
+          const decoder = new TextDecoder();
+          const read = createEventReader();
+          await eachChunk(response, watch, (chunk) => {
+            for (const { event, data } of read(decoder.decode(chunk, { stream: true }))) {
+              if (event === "error") throw reply.refused(errorEvent(data));
+              if (event === "" || event === "ping") continue;
+              const said = JSON.parse(data) as ModelStreamEvent;
+              reply.add(said);
+              onEvent(said);
+            }
+          });
+          return reply.end();
         });
-        return reply.end();
-      }),
+      } catch (error) {
+        throw error instanceof ModelFailure
+          ? new ModelFailure(error.failure, { ...error, begun: reply.begun() })
+          : error;
+      }
+    },
     download: (fileId, signal) =>
       watched(silenceMs, signal, async (watch) => {
         const options = { signal: watch.signal, headers: { "anthropic-beta": "files-api-2025-04-14" } };
@@ -232,6 +239,16 @@ function createReply() {
         case "message_stop":
           ended = true;
       }
+    },
+    /** The API itself says that it failed: then nothing of it is counted. */
+    refused(failure: ModelFailure): ModelFailure {
+      message = undefined;
+      return failure;
+    },
+    /** What the API has counted so far, once it has begun to answer. */
+    begun(): ModelFailure["begun"] {
+      const counted = Usage.safeParse(usage);
+      return message && counted.success ? { usage: counted.data, whole: ended } : undefined;
     },
     end(): ModelReply {
       if (!message || !ended)

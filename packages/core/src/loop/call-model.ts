@@ -55,13 +55,13 @@ export async function callModel(
 }
 
 /** A call is known by its id: a second one of the same id would be taken for the first, and no model would take both. */
-function refuseRepeated({ transcript }: SessionState, { content }: ModelReply): void {
+function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelReply): void {
   const ids = ([...content] as ContentBlock[]).filter(isToolUse).map(({ id }) => id);
   const repeated = ids.find((id, at) => ids.indexOf(id) < at || knownCalls(transcript).has(id));
   if (repeated === undefined) return;
   throw new ModelFailure(
     { code: "stream_broken", message: `The model's answer makes no sense. There is another call ${repeated}.` },
-    { retryable: true },
+    { retryable: true, begun: { usage, whole: true } },
   );
 }
 
@@ -125,11 +125,21 @@ function failure(
     code: "internal",
     message: error instanceof Error ? error.message : String(error),
   };
+  const lost = known?.begun && { lost: lostAnswer(current.call as FactData<"step.started">, known.begun) };
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
   if (!known?.retryable || attempt > max_retries)
-    return { event_type: "step.error", data: { ...inStep, error: said, duration_ms: durationMs } };
+    return { event_type: "step.error", data: { ...inStep, error: said, duration_ms: durationMs, ...lost } };
   const backoff = base_delay * 2 ** (attempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
   const delay = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
-  return { event_type: "step.retried", data: { ...inStep, attempt, error: said, delay_ms: delay } };
+  return { event_type: "step.retried", data: { ...inStep, attempt, error: said, delay_ms: delay, ...lost } };
+}
+
+/** What an answer cost that nobody has: as it was counted, and where it broke off at the most it can have gone on to. */
+function lostAnswer(
+  { model, max_tokens }: FactData<"step.started">,
+  { usage, whole }: NonNullable<ModelFailure["begun"]>,
+): NonNullable<FactData<"step.error">["lost"]> {
+  const most = whole ? usage : { ...usage, output_tokens: Math.max(usage.output_tokens, max_tokens) };
+  return { model, usage: most, cost: priceCall(model, most) ?? null };
 }

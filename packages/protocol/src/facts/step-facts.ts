@@ -10,6 +10,9 @@ const inStep = { run_id: Uuid, step: Count };
 /** What a model call is for: a step of the loop, or one of the calls around it. */
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
+/** An answer that had begun when it broke off, or that made no sense: paid for all the same, at the most it can have cost. */
+const Lost = z.object({ model: z.string(), usage: Usage, cost: CallCost.nullable() });
+
 /** Model calls and the tool calls they ask for. */
 export const stepFacts = {
   "step.started": z.object({
@@ -38,8 +41,14 @@ export const stepFacts = {
     container_id: z.string().nullable(),
     duration_ms: Count,
   }),
-  "step.retried": z.object({ ...inStep, attempt: z.int().positive(), error: Failure, delay_ms: Count }),
-  "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count }),
+  "step.retried": z.object({
+    ...inStep,
+    attempt: z.int().positive(),
+    error: Failure,
+    delay_ms: Count,
+    lost: Lost.optional(),
+  }),
+  "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional() }),
   /** A model call whose answer was lost with its worker, charged at the most it can have cost. */
   "step.abandoned": z.object({ ...inStep, model: z.string(), usage: Usage, cost: CallCost.nullable() }),
   "tool.started": z.object({

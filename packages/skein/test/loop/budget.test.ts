@@ -7,6 +7,8 @@ import { STORES, counting, eventsOf, storeUrl } from "./world.ts";
 const model = "claude-sonnet-5-5";
 const outputPrice = (tokens: number): number =>
   priceCall(model, { input_tokens: 0, output_tokens: tokens })?.total_micros ?? 0;
+const priceOf = (usage: Parameters<typeof priceCall>[1] | null | undefined): number | undefined =>
+  usage ? priceCall(model, usage)?.total_micros : undefined;
 
 test("a model without a price is not asked where a limit was set, and is where none was", async () => {
   const { agent, simulator } = await simulatedAgent({ model: "claude-opus-9-9" });
@@ -122,3 +124,42 @@ describe.each(STORES)("on the %s store", (kind) => {
 async function lastCall(agent: Agent, sessionId: string): Promise<number> {
   return (await eventsOf(agent, sessionId, "step.generated")).at(-1)?.data.cost?.total_micros ?? 0;
 }
+
+describe.each(STORES)("an answer that was lost, on %s", (kind) => {
+  test("is paid for at the most it can have cost where it broke off, and once", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
+    const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 900, times: 1 } }];
+    const result = await agent.run(scripted("cut", steps));
+    const [broken, whole] = simulator.ledger.calls();
+    expect(result.error).toBeNull();
+    expect(result.usage.output_tokens).toBe(500 + (whole?.usage?.output_tokens ?? 0));
+    const [retried] = await eventsOf(agent, result.sessionId, "step.retried");
+    expect(retried?.data.lost?.usage.input_tokens).toBe(broken?.usage?.input_tokens);
+    const session = await (await agent.sessions()).get(result.sessionId);
+    const state = await (await agent.sessions()).state(result.sessionId);
+    expect(session.cost_micros).toBe(state.costMicros);
+    expect(result.models[0]?.cost_micros).toBe(state.costMicros);
+    const paid = (retried?.data.lost?.cost?.total_micros ?? 0) + (priceOf(whole?.usage) ?? 0);
+    expect(state.costMicros).toBe(paid);
+  });
+
+  test("counts against the budget: a connection that always breaks does not spend it again and again", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
+    const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 900 } }];
+    const result = await agent.run(scripted("always cut", steps), { maxCostMicros: 2 * outputPrice(500) });
+    expect(result).toMatchObject({ stopReason: "budget", error: { code: "budget_exceeded" } });
+    expect(simulator.ledger.calls().length).toBeLessThan(4);
+  });
+});
+
+test("an answer that makes no sense is paid for as it was counted", async () => {
+  const { agent, simulator } = await simulatedAgent({ base_delay: 0.01, max_retries: 1 });
+  const twice = { name: "count", id: "toolu_1" };
+  const { sessionId, usage, error } = await agent.run(scripted("twice", [{ tools: [twice, twice] }]));
+  expect(error).toMatchObject({ code: "stream_broken" });
+  const answered = simulator.ledger.calls().map((call) => call.usage?.output_tokens ?? 0);
+  expect(answered).toHaveLength(2);
+  expect(usage.output_tokens).toBe(answered.reduce((sum, tokens) => sum + tokens, 0));
+  const [retried] = await eventsOf(agent, sessionId, "step.retried");
+  expect(retried?.data.lost?.usage.output_tokens).toBe(answered[0]);
+});

@@ -73,7 +73,7 @@ test("an answer of any length is cut like the result of a tool", async () => {
   const { sessionId } = await agent.run(scripted("long", [{ tools: [call] }, { text: "Done." }]));
   await agent.answer(sessionId, [{ toolUseId: "toolu_1", content: "x".repeat(1_000_000) }]);
   const [completed] = await eventsOf(agent, sessionId, "tool.completed");
-  expect(String(completed?.data.content).length).toBeLessThan(101_000);
+  expect(JSON.stringify(completed?.data.content).length).toBeLessThan(101_000);
   expect(completed?.data.content).toContain("[Shortened: the result has 1000000 characters");
 });
 

@@ -100,6 +100,10 @@ function take(state: Walk, event: Event): void {
     case "step.error":
       checkRun(state, event, event.data.run_id);
       state.callsOpen -= 1;
+      if (event.data.lost) {
+        state.usage = addUsage(state.usage, event.data.lost.usage);
+        state.costMicros += event.data.lost.cost?.total_micros ?? 0;
+      }
       return;
     case "step.generated":
     case "step.abandoned":
