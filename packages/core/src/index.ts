@@ -26,6 +26,7 @@ export * from "./memory-store.ts";
 export * from "./memory-tables.ts";
 export * from "./message-rows.ts";
 export * from "./model.ts";
+export * from "./move-store.ts";
 export * from "./parsed.ts";
 export * from "./platform-status.ts";
 export * from "./ports.ts";

@@ -18,6 +18,9 @@ export function createMemoryRecords({ now }: { readonly now: () => number }): Re
       });
     },
     list: async (query) => listRecords(records.values(), query),
+    async *scan() {
+      yield* [...records.values()];
+    },
     delete: async (tenant, kind, id) => records.delete(keyOf(tenant, kind, id)),
   };
 }

@@ -42,6 +42,8 @@ export interface Records {
   get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined>;
   put(puts: readonly RecordPut[]): Promise<readonly StoredRecord[]>;
   list(query: RecordQuery): Promise<{ readonly items: readonly StoredRecord[]; readonly cursor: string | null }>;
+  /** Every record of every tenant, in no order: for whoever moves or checks a whole store. */
+  scan(): AsyncIterable<StoredRecord>;
   /** Whether there was something to delete. */
   delete(tenant: string, kind: string, id: string): Promise<boolean>;
 }

@@ -2,24 +2,24 @@ import { resolve } from "node:path";
 import { type Store, createMemoryStore } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 
-/** Opens a store by its address. Drivers are loaded only when they are asked for. */
-export async function openStore(url: string): Promise<Store> {
+/** Opens a store by its address. Drivers are loaded only when they are asked for. `now` says when something is written. */
+export async function openStore(url: string, { now = Date.now }: { now?: () => number } = {}): Promise<Store> {
   const { scheme, place } = placeOf(url);
   switch (scheme) {
     case "memory":
-      return createMemoryStore();
+      return createMemoryStore({ now });
     case "sqlite": {
       const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
-      return createSqliteStore({ file: pathIn(url, place) });
+      return createSqliteStore({ file: pathIn(url, place), now });
     }
     case "file": {
       const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
-      return createFilesystemStore({ folder: pathIn(url, place) });
+      return createFilesystemStore({ folder: pathIn(url, place), now });
     }
     case "postgres":
     case "postgresql": {
       const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
-      return createPostgresStore({ url }).catch((error: unknown) => {
+      return createPostgresStore({ url, now }).catch((error: unknown) => {
         throw refusal(error) ?? error;
       });
     }

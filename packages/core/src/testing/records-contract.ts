@@ -48,6 +48,15 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(odd.items.map(({ value }) => value)).toEqual([3, 1]);
     });
 
+    test("are scanned, all of them, whoever they belong to", async () => {
+      const kind = `kind-${ids()}`;
+      const puts = Array.from({ length: 501 }, (_, i) => ({ tenant: i % 2 ? "a" : "b", kind, id: ids(), value: i }));
+      await records().put(puts);
+      const values: unknown[] = [];
+      for await (const record of records().scan()) if (record.kind === kind) values.push(record.value);
+      expect(values.toSorted((a, b) => Number(a) - Number(b))).toEqual(puts.map(({ value }) => value));
+    });
+
     test("of another tenant do not exist", async () => {
       const id = ids();
       await records().put([note(id, 1)]);

@@ -104,6 +104,10 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
       checkOpen();
       return listRecords(records.values(), query);
     },
+    async *scan() {
+      checkOpen();
+      yield* [...records.values()];
+    },
     async delete(tenant, kind, id) {
       checkOpen();
       return inTurn(async () => {

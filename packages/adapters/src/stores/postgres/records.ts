@@ -23,6 +23,11 @@ const LIST_BY_FIELD = {
     where f.tenant = $1 and f.kind = $2 and ($3::text is null or f.id < $3) and f.name = $5 and f.value = $6
     order by f.id desc limit $4`,
 };
+const SCAN = {
+  name: "skein-record-scan",
+  text: `select ${COLUMNS} from skein.records r
+    where (r.tenant, r.kind, r.id) > ($1, $2, $3) order by r.tenant, r.kind, r.id limit 500`,
+};
 const DELETE = {
   name: "skein-record-delete",
   text: "delete from skein.records where tenant = $1 and kind = $2 and id = $3 returning id",
@@ -67,6 +72,15 @@ export function createPostgresRecords(connections: Connections, now: () => numbe
         : await connections.query(LIST, values);
       const items = rows.slice(0, limit).map(recordOf);
       return { items, cursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+    },
+    async *scan() {
+      for (let last = ["", "", ""]; ;) {
+        const page = (await connections.query(SCAN, last)).map(recordOf);
+        yield* page;
+        const end = page.at(-1);
+        if (!end) return;
+        last = [end.tenant, end.kind, end.id];
+      }
     },
     async delete(tenant, kind, id) {
       return (await connections.query(DELETE, [tenant, kind, id])).length > 0;

@@ -1,6 +1,9 @@
 import { type Records, type StoredRecord, checkVersion } from "@skein/core";
 import type { Database } from "./database.ts";
 
+/** How many records a scan reads at once. */
+const SCANNED = 500;
+
 type Row = Readonly<Record<string, unknown>>;
 
 /** Records in sqlite, with one row per field that they can be listed by. */
@@ -71,6 +74,20 @@ export function createSqliteRecords({ db, now }: { readonly db: Database; readon
           );
       const items = rows.slice(0, limit).map(toRecord);
       return { items, cursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+    },
+    async *scan() {
+      for (let last = ["", "", ""]; ;) {
+        const rows = db.all(
+          "select * from records where (tenant, kind, id) > (?, ?, ?) order by tenant, kind, id limit ?",
+          ...last,
+          SCANNED,
+        );
+        const page = rows.map(toRecord);
+        yield* page;
+        const end = page.at(-1);
+        if (!end) return;
+        last = [end.tenant, end.kind, end.id];
+      }
     },
     delete: (tenant, kind, id) =>
       db.write(() => {
