@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import {
   discover,
   encodeProjectPath,
+  getSession,
   isDataNotFoundError,
   isWorkspaceNotFoundError,
   listSessions,
@@ -111,6 +112,27 @@ describe("discovery", () => {
     expect(encodeProjectPath(long)).toMatch(/^-x{199}-[0-9a-z]+$/);
   });
 });
+
+const [ask, reply, more, title] = ((talk = conversation()) => [
+  talk.user("what is glued?"),
+  talk.answer("this"),
+  talk.user("a text that ends like two records: }{"),
+  { type: "ai-title", aiTitle: "Glued", sessionId: sessionId(1) },
+])().map((line) => JSON.stringify(line)) as [string, string, string, string];
+
+/** Lines as a crash leaves them, and the same records as they should stand. */
+const DAMAGED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+  ["two in the first line", [`${ask}${reply}`, more], [ask, reply, more]],
+  ["nothing but one line of three", [`${ask}${reply}${more}`], [ask, reply, more]],
+  ["two in a later line", [ask, `${reply}${more}`, ""], [ask, reply, more]],
+  ["a title behind an answer", [ask, `${reply}${title}`, more, ""], [ask, reply, title, more]],
+  ["one behind a piece of a text", [`${ask.slice(0, -20)}${ask}`, reply], [ask, reply]],
+  ["one behind a piece of another", [ask, `${reply.slice(0, 200)}${reply}`, more], [ask, reply, more]],
+  ["a title behind a piece", [ask, `${more.slice(0, -5)}${title}`, reply], [ask, title, reply]],
+  ["one behind bytes that were never written", [`${"\0".repeat(100)}${ask}`, reply], [ask, reply]],
+  ["a line that was cut, and those after it", [ask, more.slice(0, -9), reply, ""], [ask, reply]],
+  ["a text that only looks like two records", [ask, more, reply, ""], [ask, more, reply]],
+];
 
 describe("the list", () => {
   test("is ordered by the newest activity, pages, and counts all", async () => {
@@ -241,6 +263,26 @@ describe("the list", () => {
     const [summary] = (await listSessions(data.config)).data;
     expect(summary).toMatchObject({ messageCount: 2, summary: "the first words" });
   });
+
+  test.each(DAMAGED)(
+    "counts what is whole in damaged lines, and takes titles from it: %s",
+    async (_, damaged, mended) => {
+      const [broken, whole] = [createDataDirectory(), createDataDirectory()];
+      broken.write(`projects/-work-app/${sessionId(1)}.jsonl`, damaged.join("\n"));
+      whole.write(`projects/-work-app/${sessionId(1)}.jsonl`, mended.join("\n"));
+      const facts = async (config: object): Promise<object> => {
+        const { data } = await listSessions(config);
+        expect(data).toHaveLength(1);
+        const { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch } = { ...data[0] };
+        return { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch };
+      };
+      const expected = await facts(whole.config);
+      expect(await facts(broken.config)).toEqual(expected);
+      for (let time = 1; time <= 2; time += 1) expect(await facts(broken.indexed)).toEqual(expected);
+      const { messages } = await getSession(sessionId(1), broken.config);
+      expect(messages).toHaveLength((await getSession(sessionId(1), whole.config)).messages.length);
+    },
+  );
 
   test("gives the same answer with and without an index, also after lines were added", async () => {
     const data = createDataDirectory();

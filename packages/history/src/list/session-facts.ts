@@ -3,7 +3,9 @@ import type { Facet } from "../facets/facet.ts";
 import { humanPrompt } from "../format/human-prompt.ts";
 import { findKeys, keys, newFound } from "../format/json-scan.ts";
 import { forEachLine, type Region } from "../format/line-splitter.ts";
+import { formatLine } from "../format/parse-line.ts";
 import { findTimestamp, newPeek, peekLine, type Peek } from "../format/peek-line.ts";
+import { brokenLines } from "../scan/broken-lines.ts";
 import type { ByteSearch } from "../scan/byte-search.ts";
 import { createLineWalk, type LineNotes, type LineWalk, type Place } from "../scan/line-walk.ts";
 import { compare, latin1, oneLine, parse, text } from "./line-text.ts";
@@ -37,7 +39,7 @@ export interface SessionFacts {
 
 export const sessionFactsFacet: Facet<SessionFacts> = {
   name: "facts",
-  version: 4,
+  version: 5,
   start: () => ({
     lines: 0,
     messageCount: 0,
@@ -58,16 +60,19 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
     answerIds: new Set(),
   }),
   fold(state, region, search) {
-    const { bytes } = region;
-    untimed = { start: -1, end: -1 };
-    lastOf.clear();
-    if (bytes.buffer === search.buffer().buffer) foldWalking(state, region, walkOf(search));
-    else state.lines += forEachLine(region, (start, end) => foldLine(state, bytes, start, end));
-    for (const [type, { start, end }] of lastOf) readMetadata(state, type, bytes, start, end);
-    if (state.openSummaries.length > 0) settleSummaries(state, bytes.subarray(region.start, region.end));
-    if (untimed.start < 0) return;
-    const time = findTimestamp(bytes, untimed.start, untimed.end);
-    if (time !== undefined) noteTime(state, time);
+    if (region.bytes.buffer !== search.buffer().buffer) {
+      foldLines(state, region);
+      return;
+    }
+    let { start } = region;
+    for (const broken of brokenLines(region, search)) {
+      foldLines(state, { ...region, start, end: broken.start }, walkOf(search));
+      const bytes = Buffer.concat(broken.records.map(formatLine));
+      foldLines(state, { bytes, start: 0, end: bytes.length });
+      state.lines -= broken.records.length - 1;
+      start = broken.end;
+    }
+    foldLines(state, { ...region, start }, walkOf(search));
   },
   encode: (state) => {
     const ids = Buffer.from(Uint32Array.from(state.answerIds).buffer).toString("base64");
@@ -95,8 +100,24 @@ function walkOf(search: ByteSearch): LineWalk {
   return walk;
 }
 
+type Lines = Pick<Region, "bytes" | "start" | "end">;
+
+/** Folds lines, each of which is a record. Only those in the memory of a search can be walked. */
+function foldLines(state: SessionFacts, lines: Lines, walk?: LineWalk): void {
+  const { bytes } = lines;
+  untimed = { start: -1, end: -1 };
+  lastOf.clear();
+  if (walk) foldWalking(state, lines, walk);
+  else state.lines += forEachLine(lines, (start, end) => foldLine(state, bytes, start, end));
+  for (const [type, { start, end }] of lastOf) readMetadata(state, type, bytes, start, end);
+  if (state.openSummaries.length > 0) settleSummaries(state, bytes.subarray(lines.start, lines.end));
+  if (untimed.start < 0) return;
+  const time = findTimestamp(bytes, untimed.start, untimed.end);
+  if (time !== undefined) noteTime(state, time);
+}
+
 /** Machine code passes over the lines that have nothing new; the others are read one by one. */
-function foldWalking(state: SessionFacts, { bytes, start, end }: Region, walk: LineWalk): void {
+function foldWalking(state: SessionFacts, { bytes, start, end }: Lines, walk: LineWalk): void {
   let at = start;
   while (at < end) {
     if (isIntroduced(state)) {
@@ -139,10 +160,17 @@ function foldLine(state: SessionFacts, bytes: Buffer, lineStart: number, end: nu
   // An editor may have put a mark before the first line.
   const isMarked = bytes[lineStart] === 0xef && bytes[lineStart + 1] === 0xbb && bytes[lineStart + 2] === 0xbf;
   const start = isMarked ? lineStart + 3 : lineStart;
-  if (end - start < 2 || !peekLine(bytes, start, end, peek)) return;
+  if (end - start < 2 || !isWhole(bytes, end) || !peekLine(bytes, start, end, peek)) return;
   if (isType(bytes, "user")) foldUser(state, bytes, start, end);
   else if (isType(bytes, "assistant")) foldAssistant(state, bytes, start, end);
   else foldOther(state, bytes, start, end);
+}
+
+/** A line that was cut is no record, whatever its first half says. */
+function isWhole(bytes: Buffer, end: number): boolean {
+  let last = end - 1;
+  while (bytes[last] === 0x20 || bytes[last] === 0x09) last -= 1;
+  return bytes[last] === 0x7d;
 }
 
 function isType(bytes: Buffer, name: string): boolean {
