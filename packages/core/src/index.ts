@@ -7,6 +7,7 @@ export * from "./bus-nudges.ts";
 export * from "./bus-shown.ts";
 export * from "./claude-agent.ts";
 export * from "./content-problem.ts";
+export * from "./counters.ts";
 export * from "./display-text.ts";
 export * from "./estimate-tokens.ts";
 export * from "./fold.ts";

@@ -9,17 +9,8 @@ import {
   type Session,
 } from "@skein/protocol";
 import { duplicateCheckpoint } from "./append-rules.ts";
-import {
-  COUNTERS,
-  type Changes,
-  type Counters,
-  type FileRow,
-  type MessageInsert,
-  type RunCounters,
-  type RunUpdate,
-  messageRow,
-  noRunCounters,
-} from "./projection.ts";
+import { COUNTERS, type Counters, type RunCounters, noRunCounters } from "./counters.ts";
+import { type Changes, type FileRow, type MessageInsert, type RunUpdate, messageRow } from "./projection.ts";
 import type { Page, PageOptions } from "./store.ts";
 
 const DEFAULT_LIMIT = 50;

@@ -1,5 +1,5 @@
 import type { Run, Session, UsageRow } from "@skein/protocol";
-import { COUNTERS, type Counters } from "./projection.ts";
+import { COUNTERS, type Counters } from "./counters.ts";
 import type { Store } from "./store.ts";
 
 /** What runs used, added up. A run counts for the time at which it began. */

@@ -61,9 +61,9 @@ export function createAnthropicModel({
           return reply.end();
         });
       } catch (error) {
-        throw error instanceof ModelFailure
-          ? new ModelFailure(error.failure, { ...error, begun: reply.begun() })
-          : error;
+        if (!(error instanceof ModelFailure)) throw error;
+        const { failure, retryable, retryAfterMs } = error;
+        throw new ModelFailure(failure, { retryable, retryAfterMs, begun: reply.begun() });
       }
     },
     download: (fileId, signal) =>
