@@ -1,5 +1,5 @@
 import { type SessionState, derivedId, emptyState, fold, statusOf } from "@skein/core";
-import { type Await, type Event, type JsonObject, KnownError, isKnownError } from "@skein/protocol";
+import { type Await, type Event, type FactData, type JsonObject, KnownError, isKnownError } from "@skein/protocol";
 import type { Host } from "./host.ts";
 
 /** A run that somebody watches. */
@@ -69,6 +69,7 @@ export async function* followRun(
   let over = false;
   try {
     for await (const event of host.sessions.follow(sessionId, { after }, stop.signal)) {
+      if (progress.lacks(event)) for (const prompt of await acceptedBefore(watched, event)) progress.add(prompt);
       progress.add(event);
       yield event;
       over = progress.isOver(event) || (mayPause(event) && (await waitsForSomebody()));
@@ -100,6 +101,13 @@ async function childrenStopped(host: Host, sessionId: string, deadline: number):
   }
 }
 
+/** The prompt that a message was accepted with, in the part of the log that was not read. */
+async function acceptedBefore({ host, sessionId, after }: Watched, { data }: Event): Promise<readonly Event[]> {
+  const { message_id } = data as FactData<"message.created">;
+  const earlier = await host.sessions.events(sessionId, { limit: after });
+  return earlier.filter((event) => event.event_type === "prompt.accepted" && event.data.message_id === message_id);
+}
+
 /** Why a log ended before the run that was watched in it. */
 async function brokenOff({ host, sessionId }: Watched): Promise<KnownError> {
   const problem: unknown = await host.sessions.get(sessionId).catch((error: unknown) => error);
@@ -126,6 +134,12 @@ function createProgress(watched: Watched) {
     state,
     runId: () => runId,
     hasStarted: () => started,
+    /** A prompt that waited before the one that is watched, and is read by the same run. */
+    lacks: (event: Event): boolean =>
+      event.event_type === "message.created" &&
+      event.data.transformation_type === "user_message_added" &&
+      event.data.run_id === runId &&
+      !Object.hasOwn(state.pending, event.data.message_id),
     add(event: Event): void {
       // A prompt that steers belongs to the run that reads it.
       if (event.event_type === "message.created" && event.data.message_id === watched.messageId)

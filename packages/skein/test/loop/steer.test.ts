@@ -116,3 +116,16 @@ describe.each(STORES)("on the %s store", (kind) => {
 async function onlySession(agent: Awaited<ReturnType<typeof simulatedAgent>>["agent"]): Promise<string> {
   return (await (await agent.sessions()).list()).items[0]?.id ?? "";
 }
+
+test("a run that takes the place of another reads what was to steer that one, and says so in its result", async () => {
+  const { tool, started } = gate();
+  const { agent } = await simulatedAgent({ tools: [tool] });
+  const first = agent.run(scripted("first", [{ tools: [{ name: "gate" }] }, { text: "Never." }]));
+  await until(started);
+  const sessionId = await onlySession(agent);
+  await (await agent.sessions()).prompt(sessionId, { content: "By the way.", mode: "steer" });
+  const next = await agent.run(scripted("instead", [{ text: "Instead." }]), { sessionId, mode: "interrupt" });
+  expect(next).toMatchObject({ stopReason: "end_turn", finalAnswer: "Instead.", error: null });
+  expect(JSON.stringify(next.conversationHistory)).toContain("By the way.");
+  expect(await first).toMatchObject({ stopReason: "cancelled" });
+});
