@@ -19,7 +19,7 @@ export function createMemoryRecords({ now }: { readonly now: () => number }): Re
     },
     list: async (query) => listRecords(records.values(), query),
     async *scan() {
-      yield* [...records.values()];
+      yield* records.values();
     },
     delete: async (tenant, kind, id) => records.delete(keyOf(tenant, kind, id)),
   };

@@ -50,6 +50,11 @@ export const skein: Group = {
       load: async () => (await import("./commands/adopt.ts")).adopt,
     },
     {
+      name: "move",
+      summary: "Everything of one store into another: from sqlite to PostgreSQL, or back",
+      load: async () => (await import("./commands/move.ts")).move,
+    },
+    {
       name: "history",
       summary: "Claude Code's sessions: find, read, price, export, move and keep them",
       load: async () => (await import("./commands/history.ts")).history,

@@ -26,20 +26,26 @@ export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: s
     open.set("placeholder", createPlaceholderMemory());
   }
   if (wanted.has("full_text")) {
-    const memory = await fullText(storeUrl);
+    const memory = await fullTextMemory(storeUrl);
     open.set("full_text", memory);
     close = () => memory.close();
   }
   return { named: (type) => open.get(type), close };
 }
 
-async function fullText(storeUrl: string): Promise<FullTextMemory> {
+/** Where full-text memories beside a store are, if they are in a file. */
+export function memoryFileOf(storeUrl: string): string | undefined {
   const { scheme, place } = placeOf(storeUrl);
-  if (scheme === "postgres" || scheme === "postgresql") {
+  if (scheme === "sqlite") return `${place}.memory`;
+  return scheme === "file" ? join(place, "memory.db") : undefined;
+}
+
+export async function fullTextMemory(storeUrl: string): Promise<FullTextMemory> {
+  if (/^postgres(ql)?$/.test(placeOf(storeUrl).scheme)) {
     const { createPostgresMemory } = await import("@skein/adapters/memories/postgres");
     return createPostgresMemory({ url: storeUrl });
   }
   const { createFullTextMemory } = await import("@skein/adapters/memories/full-text");
-  if (scheme === "sqlite") return createFullTextMemory({ file: `${place}.memory` });
-  return createFullTextMemory(scheme === "file" ? { file: join(place, "memory.db") } : {});
+  const file = memoryFileOf(storeUrl);
+  return createFullTextMemory(file === undefined ? {} : { file });
 }

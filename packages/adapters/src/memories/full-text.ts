@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { MemoryStore } from "@skein/core";
-import { type MemoryTable, memoryOn } from "./memory-on.ts";
+import { type MemoryRow, type MemoryTable, memoryOn } from "./memory-on.ts";
 
 export interface FullTextMemoryOptions {
   /** The file that holds the memories; without one they last as long as the process. */
@@ -11,7 +11,8 @@ export interface FullTextMemoryOptions {
   readonly now?: () => number;
 }
 
-export interface FullTextMemory extends MemoryStore {
+/** A memory on a table that can be moved as a whole. */
+export interface FullTextMemory extends MemoryStore, Pick<MemoryTable, "keep" | "all"> {
   close(): Promise<void>;
 }
 
@@ -41,8 +42,11 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
     async dropped({ tenant, agentId, sessionId }) {
       return Number(database.prepare(DROPPED).get(tenant, agentId, sessionId)?.["found"] ?? 0);
     },
+    async *all() {
+      yield* database.prepare(ALL).iterate() as Iterable<unknown> as Iterable<MemoryRow>;
+    },
   };
-  return { ...memoryOn(table, limit), close: async () => database.close() };
+  return { ...memoryOn(table, limit), keep: table.keep, all: table.all, close: async () => database.close() };
 }
 
 const SCHEMA = /* sql */ `
@@ -71,5 +75,7 @@ where memory_words match ? and m.tenant = ? and m.agent_id = ? and (m.session_id
 
 const FIND = /* sql */ `select m.text ${MATCHES} order by w.rank, m.id desc limit ?`;
 const COUNT = /* sql */ `select count(*) as found ${MATCHES}`;
+const ALL = /* sql */ `
+select tenant, agent_id as agentId, session_id as sessionId, kind, key, text from memories order by id`;
 const DROPPED = /* sql */ `
 select count(*) as found from memories where tenant = ? and agent_id = ? and session_id = ? and kind = 'dropped'`;

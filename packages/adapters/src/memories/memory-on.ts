@@ -5,7 +5,7 @@ import { tellingWords } from "./telling-words.ts";
 /** Whose memories, and from where they are looked at. */
 type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
 
-interface MemoryRow extends Whose {
+export interface MemoryRow extends Whose {
   readonly kind: "run" | "dropped";
   /** The same for the same thing: saying it again, after a crash, changes nothing. */
   readonly key: string;
@@ -23,6 +23,8 @@ export interface MemoryTable {
   ): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
   /** How many a session has that a compaction dropped. */
   dropped(whose: Whose): Promise<number>;
+  /** Every memory of everybody, the oldest first: for whoever moves them. */
+  all(): AsyncIterable<MemoryRow>;
 }
 
 /** The most characters of one memory: enough to say what it was about. */

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { goodbye } from "../stores/postgres/goodbye.ts";
 import type { FullTextMemory } from "./full-text.ts";
-import { type MemoryTable, memoryOn } from "./memory-on.ts";
+import { type MemoryRow, type MemoryTable, memoryOn } from "./memory-on.ts";
 import { wordsOf } from "./telling-words.ts";
 
 export interface PostgresMemoryOptions {
@@ -62,8 +62,17 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
       const [row] = await query<{ found: string }>(DROPPED, [tenant, agentId, sessionId]);
       return Number(row?.found ?? 0);
     },
+    async *all() {
+      for (let last = "0"; ;) {
+        const rows = await query<MemoryRow & { id: string }>(ALL, [last]);
+        yield* rows.map(({ id: _, ...row }) => row);
+        const end = rows.at(-1);
+        if (!end) return;
+        last = end.id;
+      }
+    },
   };
-  return { ...memoryOn(table, limit), close: () => goodbye(pool.end()) };
+  return { ...memoryOn(table, limit), keep: table.keep, all: table.all, close: () => goodbye(pool.end()) };
 }
 
 /** Without accents, as the sqlite driver finds them. */
@@ -101,6 +110,10 @@ const FIND = /* sql */ `
 select text, count(*) over () as found from skein_memory.memories, cast($1 as tsquery) as query
 where words @@ query and tenant = $2 and agent_id = $3 and (session_id <> $4 or kind = 'dropped')
 order by ts_rank(words, query) desc, id desc limit $5`;
+
+const ALL = /* sql */ `
+select id, tenant, agent_id as "agentId", session_id as "sessionId", kind, key, text
+from skein_memory.memories where id > $1 order by id limit 500`;
 
 const DROPPED = /* sql */ `
 select count(*) as found from skein_memory.memories

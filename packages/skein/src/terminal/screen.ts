@@ -16,8 +16,8 @@ export interface Screen {
   readonly tableColumns?: number | undefined;
   /** How wide a help may be: a person's terminal, and no more than a person likes to read. */
   readonly helpColumns: number;
-  /** Shows that something is going on, once it has taken a second. Answers how to end it. */
-  progress(what: string): () => void;
+  /** Shows what is going on, once it has taken a second. Answers how to end it. */
+  progress(what: string | (() => string)): () => void;
 }
 
 export interface ScreenDeps {
@@ -36,15 +36,16 @@ export function createScreen(
   const isWatched = err.isTTY;
   if (!out.listeners("error").includes(endUnread)) out.on("error", endUnread);
 
-  function progress(what: string): () => void {
+  function progress(what: string | (() => string)): () => void {
+    const text = typeof what === "string" ? () => what : what;
     const started = Date.now();
     let shown = false;
     const tick = (): void => {
       const seconds = Math.floor((Date.now() - started) / 1000);
       if (seconds < 1) return;
       if (isWatched)
-        err.write(`\r${FRAMES[Math.floor(Date.now() / TICK_MS) % FRAMES.length]} ${what} (${seconds} s)\u001B[K`);
-      else if (!shown) err.write(`${what} …\n`);
+        err.write(`\r${FRAMES[Math.floor(Date.now() / TICK_MS) % FRAMES.length]} ${text()} (${seconds} s)\u001B[K`);
+      else if (!shown) err.write(`${text()} …\n`);
       shown = true;
     };
     const timer = setInterval(tick, TICK_MS).unref();

@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Moved, type Store, moveStore } from "@skein/core";
+import type { Store } from "@skein/core";
 import type { Event } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { type Tool, createAgent, defineTool } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { move } from "../../src/move.ts";
+import { fullTextMemory } from "../../src/open-memories.ts";
 import { openStore } from "../../src/open-store.ts";
 import { storeOf } from "../any-store.ts";
 import { scripted } from "../loop/simulated.ts";
@@ -29,19 +31,15 @@ async function world(kinds: readonly [string, string]) {
   const [from, to] = [await storeOf(kinds[0], folder()), await storeOf(kinds[1], folder())];
   onTestFinished(() => simulator.close());
   const agentOn = (store: string, tools: readonly Tool[] = [pick]) =>
-    createAgent({ name: "Mover", store, apiKey: "test", baseUrl: simulator.url, tools });
+    createAgent({
+      name: "Mover",
+      store,
+      apiKey: "test",
+      baseUrl: simulator.url,
+      tools,
+      memory_store_type: "full_text",
+    });
   return { from, to, agentOn };
-}
-
-async function move(fromUrl: string, toUrl: string): Promise<Moved> {
-  const clock: { at: number | null } = { at: null };
-  const from = await openStore(fromUrl);
-  const to = await openStore(toUrl, { now: () => clock.at ?? Date.now() });
-  try {
-    return await moveStore({ from, to, clock, owner: "mover", now: Date.now });
-  } finally {
-    await Promise.all([from.close(), to.close()]);
-  }
 }
 
 /** Everything that a store says of its sessions. */
@@ -55,8 +53,12 @@ async function told(url: string): Promise<unknown> {
   for await (const { version: _, ...record } of store.records.scan()) records.push(record);
   const usage = await store.usage({ tenant: "default", by: "session" });
   await store.close();
+  const memory = await fullTextMemory(url);
+  const memories = [];
+  for await (const row of memory.all()) memories.push({ ...row });
+  await memory.close();
   const byKey = usage.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  return { events, sessions, usage: byKey, records: records.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+  return { events, sessions, usage: byKey, memories, records: records.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
 }
 
 async function oneOf(store: Store, id: string): Promise<unknown> {
@@ -88,7 +90,7 @@ test.each([
   await old.close();
   const was = await told(from);
 
-  expect(await move(from, to)).toMatchObject({ sessions: 3, runs: 1, busy: [], apart: [] });
+  expect(await move(from, to)).toMatchObject({ sessions: 3, runs: 1, memories: 2, busy: [], apart: [] });
   expect(await told(to)).toEqual(was);
   expect(await told(from)).toEqual(was);
   expect(await move(from, to)).toMatchObject({ sessions: 3, events: 0, records: 0, busy: [], apart: [] });

@@ -106,7 +106,7 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
     },
     async *scan() {
       checkOpen();
-      yield* [...records.values()];
+      yield* records.values();
     },
     async delete(tenant, kind, id) {
       checkOpen();

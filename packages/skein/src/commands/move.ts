@@ -1,0 +1,51 @@
+import type { Moved } from "@skein/core";
+import { isStore } from "../is-store.ts";
+import { type MovedAll, move as moveAll } from "../move.ts";
+import { placeOf } from "../open-store.ts";
+import { defineCommand } from "../terminal/command.ts";
+import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { JSON_OPTION } from "../terminal/session-command.ts";
+import { visible } from "../terminal/visible.ts";
+
+/** `skein move`. */
+export const move = defineCommand({
+  name: "move",
+  words: "FROM TO",
+  summary: "Everything of one store into another: sessions with their ids and times, agents, keys, webhooks, memories.",
+  options: { json: JSON_OPTION },
+  examples: [
+    "skein move sqlite:$HOME/.skein/skein.db postgres://localhost/skein",
+    "skein move postgres://localhost/skein file:./sessions",
+  ],
+  notes:
+    "FROM stays whole. A run that is not over goes on in TO, and sleeps in FROM. Repeat it: what is new is brought, so that the first move can be made while a server still works on FROM, and the last one, after it has stopped, takes a moment.",
+  async run({ words, values, screen }) {
+    const [from = "", to = ""] = words;
+    for (const url of words)
+      if (placeOf(url).scheme === "memory")
+        throw new UsageError("What is in memory: can neither be brought nor taken.");
+    if (from === to) throw new UsageError("FROM and TO are the same store.");
+    if (!(await isStore(from))) throw new MissingError(`There is no store at ${placeOf(from).place}.`);
+    let so: Moved | undefined;
+    const done = screen.progress(() =>
+      so ? `Moving: ${so.sessions} sessions, ${so.events} events` : "Opening the stores",
+    );
+    const moved = await moveAll(from, to, (now) => (so = now)).finally(done);
+    const { busy, apart } = moved;
+    if (values.json) screen.json(moved);
+    else screen.out(`${sentence(moved)}\n`);
+    for (const id of values.json ? [] : busy)
+      screen.note(visible(`${id} is being driven. Stop its server and move again.\n`));
+    for (const id of values.json ? [] : apart)
+      screen.note(visible(`${id} went on in both stores, each in its own way. It was left as it is.\n`));
+    return busy.length + apart.length === 0 ? EXIT.completed : EXIT.failed;
+  },
+});
+
+function sentence({ sessions, events, records, memories, runs }: MovedAll): string {
+  const of = (count: number, one: string, many = `${one}s`): string =>
+    `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+  const fresh = `${of(events, "event")}, ${of(records, "record")}`;
+  const kept = memories === 0 ? "" : `, ${of(memories, "memory", "memories")}`;
+  return `Of ${of(sessions, "session")}, new there: ${fresh}${kept}. ${of(runs, "run goes", "runs go")} on there.`;
+}

@@ -1,0 +1,25 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { placeOf } from "./open-store.ts";
+
+/** Whether there is a store at an address, as far as that can be seen without opening it: opening would make one. */
+export async function isStore(url: string): Promise<boolean> {
+  const { scheme, place } = placeOf(url);
+  if (place === "" || (scheme !== "sqlite" && scheme !== "file")) return true;
+  if (!existsSync(place)) return false;
+  return scheme === "file" ? existsSync(join(place, "version")) : hasTables(place);
+}
+
+async function hasTables(file: string): Promise<boolean> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const database = new DatabaseSync(file, { readOnly: true, open: false });
+  try {
+    database.open();
+    return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'").get() !== undefined;
+  } catch {
+    // What is no database is told so by who opens it.
+    return true;
+  } finally {
+    if (database.isOpen) database.close();
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { type Moved, type MovingClock, moveStore } from "@skein/core";
+import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
+import { openStore } from "./open-store.ts";
+
+export interface MovedAll extends Moved {
+  memories: number;
+}
+
+/** How many memories are written at once. */
+const BATCH = 200;
+
+/** Everything that lives at one address to another one: sessions, what is kept beside them, and memories. */
+export async function move(fromUrl: string, toUrl: string, progress?: (moved: Moved) => void): Promise<MovedAll> {
+  const clock: MovingClock = { at: null };
+  const from = await openStore(fromUrl);
+  try {
+    const to = await openStore(toUrl, { now: () => clock.at ?? Date.now() });
+    try {
+      const owner = `move:${process.pid}`;
+      const moved = await moveStore({ from, to, clock, owner, now: Date.now, ...(progress && { progress }) });
+      return { ...moved, memories: await moveMemories(fromUrl, toUrl) };
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+/** Saying a memory again changes nothing, so all of them are said. */
+async function moveMemories(fromUrl: string, toUrl: string): Promise<number> {
+  const file = memoryFileOf(fromUrl);
+  if (file !== undefined && !existsSync(file)) return 0;
+  const from = await fullTextMemory(fromUrl);
+  const to = await fullTextMemory(toUrl);
+  try {
+    let count = 0;
+    for await (const rows of batches(from.all())) {
+      await to.keep(rows);
+      count += rows.length;
+    }
+    return count;
+  } finally {
+    await Promise.all([from.close(), to.close()]);
+  }
+}
+
+async function* batches<Item>(items: AsyncIterable<Item>): AsyncIterable<readonly Item[]> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
