@@ -201,11 +201,17 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
     frames: [],
   },
   "memory.saved": {
-    actions: [{ action: "memory_before_compact", data: same("memory_store_type", "details") }],
+    actions: [
+      { action: "memory_before_compact", data: same("memory_store_type", "details") },
+      failure(["failed", true]),
+    ],
     frames: [],
   },
   "memory.restored": {
-    actions: [{ action: "memory_after_compact", data: same("memory_store_type", "details") }],
+    actions: [
+      { action: "memory_after_compact", data: same("memory_store_type", "details") },
+      failure(["failed", true]),
+    ],
     frames: [],
   },
   "compaction.checked": {

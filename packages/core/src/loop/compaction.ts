@@ -2,6 +2,7 @@ import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf 
 import { estimateTokens } from "../estimate-tokens.ts";
 import type { MemoryStore } from "../ports.ts";
 import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { attempt } from "./ask-memory.ts";
 import { hasResults } from "./doctor.ts";
 
 type Turn = Omit<Message, "id">;
@@ -82,10 +83,11 @@ async function withHooks(
   if (!memory || !applied) return [compaction];
   const hook = async (event_type: "memory.saved" | "memory.restored", call: typeof memory.beforeCompaction) => {
     const started = now();
-    const details = await call(state).catch((error: unknown) => ({ error: (error as Error).message }));
+    const [details, failed] = await attempt({}, () => call(state));
     const duration_ms = Math.max(0, now() - started);
     const inStep = { run_id: current.runId, step: current.step };
-    return { event_type, data: { ...inStep, memory_store_type: memory.type, duration_ms, details } } satisfies Fact;
+    const data = { ...inStep, memory_store_type: memory.type, duration_ms, details, ...failed };
+    return { event_type, data } satisfies Fact;
   };
   const saved = await hook("memory.saved", (before) => memory.beforeCompaction(before));
   return [saved, compaction, await hook("memory.restored", (after) => memory.afterCompaction(after))];

@@ -1,9 +1,10 @@
-import { type Fact, type Failure, type Ids, textOf } from "@skein/protocol";
+import { type Fact, type Ids, textOf } from "@skein/protocol";
 import type { Live } from "../live.ts";
 import type { Model } from "../model.ts";
 import { type FileStore, LONGEST_SLEEP, type MemoryStore, type Subagents, type Timers } from "../ports.ts";
 import type { RunState, SessionState } from "../state.ts";
 import type { Tool } from "../tool.ts";
+import { attempt } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
@@ -128,18 +129,6 @@ export async function perform(
 }
 
 type Remembered = Awaited<ReturnType<MemoryStore["retrieve"]>>;
-
-/** A memory that fails is said to have, and the run goes on without it. */
-async function attempt<T>(
-  otherwise: T,
-  call: () => Promise<T> | undefined,
-): Promise<readonly [T, { failed?: true; error?: Failure }]> {
-  try {
-    return [(await call()) ?? otherwise, {}];
-  } catch (error) {
-    return [otherwise, { failed: true, error: { code: "memory_error", message: problemOf(error) } }];
-  }
-}
 
 /** A check that cannot be made does not pass: nobody has seen that the answer is right. */
 async function problemWith(

@@ -7,6 +7,7 @@ const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
 /** A memory that failed: the run went on without it. */
 const failing = { failed: z.literal(true).optional(), error: Failure.optional() };
+const hook = { ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject, ...failing };
 const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };
 
 /** What the model is shown besides the transcript: memory, compaction, files. */
@@ -28,8 +29,8 @@ export const contextFacts = {
     duration_ms: Count,
     ...failing,
   }),
-  "memory.saved": z.object({ ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject }),
-  "memory.restored": z.object({ ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject }),
+  "memory.saved": z.object(hook),
+  "memory.restored": z.object(hook),
   /** Each check leaves its reason; an applied one also what stands for the older messages from then on. */
   "compaction.checked": z.object({
     ...inStep,

@@ -126,6 +126,32 @@ test("a memory that fails leaves its error in the log, and the run goes on witho
   ]);
 });
 
+test("a hook that fails, however it does, leaves its error in the log, and the compaction is done", async () => {
+  const thrown = (): never => {
+    throw new Error("The library burned down.");
+  };
+  const { agent } = await simulatedAgent({
+    compactor_type: "sliding_window",
+    compaction_threshold: 100,
+    memory: {
+      type: "full_text",
+      retrieve: () => Promise.resolve({ found: 0, memories: [] }),
+      update: () => Promise.resolve(0),
+      beforeCompaction: thrown,
+      afterCompaction: () => Promise.reject(new Error("The library burned down.")),
+    },
+  });
+  const { sessionId } = await agent.run(scripted("First", [{ text: "Long. ".repeat(100) }]));
+  await agent.run(scripted("Second", [{ text: "Long. ".repeat(100) }]), { sessionId });
+  const result = await agent.run(scripted("Third", [{ text: "Short." }]), { sessionId });
+  expect(result).toMatchObject({ finalAnswer: "Short.", error: null });
+  expect(rows(result, "compaction")[0]?.actionData).toMatchObject({ compaction_applied: true });
+  expect(rows(result, "error").map(({ actionData }) => actionData["error"])).toEqual([
+    { code: "memory_error", message: "The library burned down." },
+    { code: "memory_error", message: "The library burned down." },
+  ]);
+});
+
 test("a driver of one's own is named in the agent's data, and memories outlive the process on disk", async () => {
   const place = folder();
   const simulator = await createSimulator();
