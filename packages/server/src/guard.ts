@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ApiError } from "./api-error.ts";
 
 export interface GuardOptions {
@@ -27,6 +27,16 @@ export function checkCaller(
   if (origin === `http://${host}` || origin === `https://${host}`) return null;
   if (allowedOrigins.includes(origin)) return origin;
   throw new ApiError("forbidden", "This server does not answer pages of that Origin.");
+}
+
+/** Refuses requests that what stands before this server may have understood differently. */
+export function checkForm({ url = "", headers }: IncomingMessage): void {
+  // A whole address instead of a path names the host a second time.
+  if (!url.startsWith("/") && url !== "*" && URL.parse(url)?.host !== headers.host)
+    throw new ApiError("malformed", "Expected one Host.");
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    throw new ApiError("malformed", "Transfer-Encoding: Expected chunked and nothing else.");
 }
 
 /** The protocol of `/v1/ws`, and what stands before a key that is offered as a second one. */

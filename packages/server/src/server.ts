@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
@@ -14,7 +15,7 @@ import { ApiError, errorAnswer, problemOf } from "./api-error.ts";
 import { type Shared, createViews } from "./call.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
-import { checkCaller, keyIn } from "./guard.ts";
+import { checkCaller, checkForm, keyIn } from "./guard.ts";
 import { handlers } from "./handlers/index.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { readJson } from "./json-body.ts";
@@ -153,6 +154,7 @@ function acceptOnlyJson(app: FastifyInstance): void {
   app.decorateRequest("bodyDigest", undefined);
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: Readable) => {
     const { headers, routeOptions } = request;
+    if (!isPlainUtf8(headers)) throw new ApiError("unsupported_media_type", "Expected JSON in UTF-8, not compressed.");
     const { value, digest } = await readJson(payload, {
       limit: routeOptions.bodyLimit ?? app.initialConfig.bodyLimit ?? 0,
       shape: routeOptions.config.route === "importSession" ? LOG_SHAPE : BODY_SHAPE,
@@ -162,6 +164,14 @@ function acceptOnlyJson(app: FastifyInstance): void {
     request.bodyDigest = digest;
     return value;
   });
+}
+
+function isPlainUtf8({
+  "content-type": type = "",
+  "content-encoding": coding = "identity",
+}: IncomingHttpHeaders): boolean {
+  const charset = /;\s*charset="?([^";\s]*)/i.exec(type)?.[1] ?? "utf-8";
+  return coding.toLowerCase() === "identity" && /^(utf-?8|us-ascii)$/i.test(charset);
 }
 
 function addErrors(
@@ -210,6 +220,7 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
   app.addHook("onRequest", (request, reply, done) => {
     try {
       reply.headers(HEADERS).header("x-request-id", request.id);
+      checkForm(request.raw);
       const origin = checkCaller(request.headers, guard);
       if (origin !== null) reply.headers(corsHeaders(origin));
       if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();

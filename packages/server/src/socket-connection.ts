@@ -1,5 +1,6 @@
 import type { WebSocket } from "@fastify/websocket";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiError } from "./api-error.ts";
 import type { Caller, Shared } from "./call.ts";
 
 /** What a socket is for: takes what the client says, one message at a time. */
@@ -22,7 +23,12 @@ export function acceptSockets(
   shared: Shared,
   { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller) => Connection },
 ): void {
-  app.get(path, { websocket: true }, (socket, request) => {
+  const handler = (): never => {
+    throw new ApiError("malformed", "This address speaks WebSocket: expected an upgrade.", {
+      headers: { upgrade: "websocket" },
+    });
+  };
+  const wsHandler = (socket: WebSocket, request: FastifyRequest): void => {
     const { principal } = request;
     if (!principal) return socket.close(REVOKED);
     let giveBack: () => void;
@@ -54,7 +60,8 @@ export function acceptSockets(
       giveBack();
       connection.end();
     });
-  });
+  };
+  app.route({ method: "GET", url: path, handler, wsHandler });
 }
 
 /** Stops hearing a client while its answers wait for it, or for us: they, or what it says, would pile up here. */

@@ -81,12 +81,32 @@ test.each([
       `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Content-Length: 99999999999")}{`,
     413,
   ],
+  [
+    "a coding beside chunks",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Transfer-Encoding: gzip, chunked")}2\r\n{}\r\n0\r\n\r\n`,
+    400,
+  ],
+  [
+    "a body that says that it is compressed",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Content-Encoding: gzip", "Content-Length: 12")}{"name":"A"}`,
+    415,
+  ],
+  [
+    "a body that says that it is not UTF-8",
+    (key: string) =>
+      `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json; charset=utf-16", "Content-Length: 12")}{"name":"A"}`,
+    415,
+  ],
+  ["an address of another host", (key: string) => `GET http://evil.example/v1/agents HTTP/1.1\r\n${head(key)}`, 400],
+  ["no upgrade where there are sockets", (key: string) => `GET /v1/ws HTTP/1.1\r\n${head(key)}`, 400],
   ["a method that there is not", (key: string) => `BREW /health HTTP/1.1\r\n${head(key)}`, 400],
   ["a header with a NUL", (key: string) => `GET /health HTTP/1.1\r\n${head(key, "X: a\0b")}`, 400],
   ["a folded header", (key: string) => `GET /health HTTP/1.1\r\n${head(key, "X: a\r\n b")}`, 400],
 ])("%s: refused, and the server goes on", async (_, text, status) => {
   const server = await testServer();
-  expect(await raw(server, text(server.key)).answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(await raw(server, text(server.key)).answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"request_id":`, "s"));
   await expectAlive(server);
 });
 
