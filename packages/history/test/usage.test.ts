@@ -177,6 +177,32 @@ describe("counting", () => {
   });
 });
 
+describe("broken lines", () => {
+  const talk = conversation();
+  const [one, two, three] = [talk.answer("1"), talk.answer("2"), talk.answer("3")].map((line) => JSON.stringify(line));
+  const searched = JSON.stringify(talk.user("results", { toolUseResult: { searchCount: 3 } }));
+  const state = JSON.stringify({ type: "cost-state", sessionId: sessionId(1), totalCostUSD: 7 });
+  const moved = JSON.stringify({ type: "relocated", sessionId: sessionId(1), relocatedCwd: "/work/moved" });
+  // Up to its content: what it cost is not in it.
+  const piece = one?.slice(0, one.indexOf('"content"'));
+
+  test.each([
+    ["nothing but one line", [`${one}${two}`], [one, two]],
+    ["searches and a total behind an answer", [`${one}${searched}`, `${two}${state}`], [one, searched, two, state]],
+    ["a new place behind an answer", [one, `${two}${moved}`], [one, two, moved]],
+    ["an answer behind a piece of one that is known", [one, `${piece}${three}`], [one, three]],
+    ["an answer behind bytes that were never written", [`\0\0${one}`], [one]],
+  ])("are counted like the records in them: %s", async (_, damaged, mended) => {
+    const report = async (lines: readonly (string | undefined)[]): Promise<object> => {
+      const data = createDataDirectory();
+      data.write(`projects/-work-app/${sessionId(1)}.jsonl`, `${lines.join("\n")}\n`);
+      const { totals, byModel, byProject, bySession } = await getUsage(data.config);
+      return { totals, byModel, byProject, bySession };
+    };
+    expect(await report(damaged)).toEqual(await report(mended));
+  });
+});
+
 describe("grouping", () => {
   test("days follow the time zone, and every grouping adds up to the totals", async () => {
     const data = createDataDirectory();

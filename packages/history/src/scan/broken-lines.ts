@@ -34,6 +34,11 @@ export function* brokenLines(region: Region, search: ByteSearch): Generator<Brok
   }
 }
 
+/** Whether a line in the memory of `search` has a sign of being broken. One that has none may still be cut. */
+export function mayBeBroken(search: ByteSearch, start: number, end: number): boolean {
+  return search.buffer()[start] === 0 || signsIn(search)(start + 1, end) >= 0;
+}
+
 const LINE_FEED = 0x0a;
 
 /** What is whole in a line that is broken; undefined if it is not, or if nothing in it is. */

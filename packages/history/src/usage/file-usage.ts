@@ -6,7 +6,9 @@
  */
 import type { Facet } from "../facets/facet.ts";
 import type { Region } from "../format/line-splitter.ts";
+import { parseLine } from "../format/parse-line.ts";
 import { newPeek, peekLine } from "../format/peek-line.ts";
+import { mayBeBroken } from "../scan/broken-lines.ts";
 import type { ByteSearch, Needle } from "../scan/byte-search.ts";
 import { readAnyAnswer } from "./any-answer.ts";
 import { readPlainAnswer } from "./plain-answer.ts";
@@ -28,7 +30,7 @@ export interface FileUsage {
 
 export const usageFacet: Facet<FileUsage> = {
   name: "usage",
-  version: 2,
+  version: 3,
   start: () => ({
     table: newTable(),
     searches: new Map(),
@@ -44,7 +46,9 @@ export const usageFacet: Facet<FileUsage> = {
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
       // More than one in a line: a tool was called with something of that name, and only a full walk tells which is which.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
-      if (!isOnly || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
+      // Behind a piece of another record, which may end anywhere, this one begins with its usual key.
+      const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;
+      if (!isOnly || !isOne || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
       }
     });
@@ -95,6 +99,7 @@ const call = newCall();
 
 interface Needles {
   readonly usage: Needle;
+  readonly record: Needle;
   readonly searchCount: Needle;
   readonly state: Needle;
   readonly relocated: Needle;
@@ -107,6 +112,7 @@ function needlesOf(search: ByteSearch): Needles {
   if (known) return known;
   const needles = {
     usage: search.needle(Buffer.from('"usage":')),
+    record: search.needle(Buffer.from('{"parentUuid":')),
     searchCount: search.needle(Buffer.from('"searchCount":')),
     // `cost-state` and `worktree-state` with one look.
     state: search.needle(Buffer.from('-state"')),
@@ -138,43 +144,41 @@ function notePlace(state: FileUsage, region: Region): void {
   for (let start = region.start; start < region.end;) {
     let end = bytes.indexOf(0x0a, start);
     if (end < 0 || end > region.end) end = region.end;
-    if (peekLine(bytes, start, end, peek) && peek.cwdStart >= 0) {
-      const { cwd, sessionId } = parse(bytes, start, end) ?? {};
+    // What does not look like a record may have one in it.
+    const mayTell = !peekLine(bytes, start, end, peek) || peek.cwdStart >= 0;
+    for (const { cwd, sessionId } of mayTell ? recordsIn(bytes, start, end) : []) {
       if (typeof sessionId === "string") state.sessionId = sessionId;
-      if (typeof cwd === "string") {
-        state.cwds.push(cwd);
-        return;
-      }
+      if (typeof cwd !== "string") continue;
+      state.cwds.push(cwd);
+      return;
     }
     start = end + 1;
   }
 }
 
 function readSearchCount(state: FileUsage, bytes: Buffer, start: number, end: number): void {
-  const line = parse(bytes, start, end);
-  const result = line?.["toolUseResult"] as { searchCount?: unknown } | undefined;
-  const { uuid, timestamp } = line ?? {};
-  if (typeof result?.searchCount !== "number" || typeof uuid !== "string") return;
-  const time = typeof timestamp === "string" ? Date.parse(timestamp) || 0 : 0;
-  state.searches.set(uuid, { time, count: result.searchCount });
+  for (const { toolUseResult, uuid, timestamp } of recordsIn(bytes, start, end)) {
+    const result = toolUseResult as { searchCount?: unknown } | null | undefined;
+    if (typeof result?.searchCount !== "number" || typeof uuid !== "string") continue;
+    const time = typeof timestamp === "string" ? Date.parse(timestamp) || 0 : 0;
+    state.searches.set(uuid, { time, count: result.searchCount });
+  }
 }
 
 function readMetadata(state: FileUsage, bytes: Buffer, start: number, end: number): void {
-  const line = parse(bytes, start, end);
-  if (line?.["type"] === "cost-state" && typeof line["totalCostUSD"] === "number") {
-    state.costStateUsd = Math.max(state.costStateUsd ?? 0, line["totalCostUSD"]);
-  } else if (line?.["type"] === "relocated" && typeof line["relocatedCwd"] === "string") {
-    state.relocatedCwd = line["relocatedCwd"];
-  } else if (line?.["type"] === "worktree-state") {
-    const session = line["worktreeSession"] as { readonly originalCwd?: unknown } | null | undefined;
-    state.worktreeOriginalCwd = typeof session?.originalCwd === "string" ? session.originalCwd : null;
+  for (const line of recordsIn(bytes, start, end)) {
+    if (line["type"] === "cost-state" && typeof line["totalCostUSD"] === "number") {
+      state.costStateUsd = Math.max(state.costStateUsd ?? 0, line["totalCostUSD"]);
+    } else if (line["type"] === "relocated" && typeof line["relocatedCwd"] === "string") {
+      state.relocatedCwd = line["relocatedCwd"];
+    } else if (line["type"] === "worktree-state") {
+      const session = line["worktreeSession"] as { readonly originalCwd?: unknown } | null | undefined;
+      state.worktreeOriginalCwd = typeof session?.originalCwd === "string" ? session.originalCwd : null;
+    }
   }
 }
 
-function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {
-  try {
-    return JSON.parse(bytes.toString("utf8", start, end)) as Readonly<Record<string, unknown>>;
-  } catch {
-    return undefined;
-  }
+/** What is whole in a line: one record, or more where they were glued together. */
+function recordsIn(bytes: Buffer, start: number, end: number): readonly Readonly<Record<string, unknown>>[] {
+  return parseLine(bytes.subarray(start, end), { line: 1, offset: start }, () => {}).map(({ value }) => value);
 }
