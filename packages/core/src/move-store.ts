@@ -8,11 +8,16 @@ export interface MovingClock {
   at: number | null;
 }
 
-export interface MoveStoreDeps {
-  readonly from: Store;
-  /** Opened with a clock that asks `clock`: a store alone says when something was written. */
+/** The new store, opened with a clock that asks this one: a store alone says when something was written. */
+export interface MoveTarget {
   readonly to: Store;
   readonly clock: MovingClock;
+}
+
+export interface MoveStoreDeps {
+  readonly from: Store;
+  /** One or several openings of the same store. Each writes one session at a time, because a clock says one time at a time. */
+  readonly targets: readonly MoveTarget[];
   /** Who holds the leases that a move takes. */
   readonly owner: string;
   readonly now: () => number;
@@ -42,21 +47,30 @@ const MOST_PER_APPEND = 500;
  * store stays whole. A move can be repeated, and then brings what is new, so that most of it can be done while the old
  * store is still at work.
  */
-export async function moveStore(deps: MoveStoreDeps): Promise<Moved> {
+export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
   const moved: Moved = { sessions: 0, events: 0, records: 0, runs: 0, busy: [], apart: [] };
+  const [target] = targets;
+  if (!target) throw new Error("A move needs a place to move to.");
   for await (const record of deps.from.records.scan()) {
-    if (await moveRecord(deps, record)) moved.records += 1;
+    if (await moveRecord(target, record)) moved.records += 1;
     deps.progress?.(moved);
   }
-  for await (const log of sessionsOf(deps.from)) {
-    await moveSession(deps, log, moved);
-    moved.sessions += 1;
-    deps.progress?.(moved);
-  }
+  const logs = sessionsOf(deps.from)[Symbol.asyncIterator]();
+  await Promise.all(
+    targets.map(async (each) => {
+      for (let log = await logs.next(); log.done !== true; log = await logs.next()) {
+        await moveSession({ ...deps, ...each }, log.value, moved);
+        moved.sessions += 1;
+        deps.progress?.(moved);
+      }
+    }),
+  );
   return moved;
 }
 
-async function* sessionsOf(store: Store): AsyncIterable<readonly Event[]> {
+type MoveDeps = Omit<MoveStoreDeps, "targets"> & MoveTarget;
+
+async function* sessionsOf(store: Store): AsyncGenerator<readonly Event[]> {
   let log: Event[] = [];
   for await (const event of store.scan()) {
     if (event.sequence === 1 && log.length > 0) {
@@ -69,7 +83,7 @@ async function* sessionsOf(store: Store): AsyncIterable<readonly Event[]> {
 }
 
 /** Whichever of two is newer stays. */
-async function moveRecord({ to, clock }: MoveStoreDeps, record: StoredRecord): Promise<boolean> {
+async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Promise<boolean> {
   const { tenant, kind, id, value, fields, createdAt, updatedAt } = record;
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
@@ -85,7 +99,7 @@ async function moveRecord({ to, clock }: MoveStoreDeps, record: StoredRecord): P
   return true;
 }
 
-async function moveSession(deps: MoveStoreDeps, seen: readonly Event[], moved: Moved): Promise<void> {
+async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved): Promise<void> {
   const { from, to, owner, now } = deps;
   const sessionId = seen[0]?.session_id ?? "";
   const claim = isUnderWay(sessionId, seen) ? await from.claim({ sessionId, owner, leaseMs: LEASE_MS }) : undefined;
@@ -127,11 +141,7 @@ function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
  * or that all of it is there already and perhaps more, that somebody else is about to write it, or that what is there is
  * something else.
  */
-async function bring(
-  deps: MoveStoreDeps,
-  log: readonly Event[],
-  moved: Moved,
-): Promise<Lease | "there" | "busy" | "apart"> {
+async function bring(deps: MoveDeps, log: readonly Event[], moved: Moved): Promise<Lease | "there" | "busy" | "apart"> {
   const { to, clock, owner } = deps;
   const sessionId = log[0]?.session_id ?? "";
   const [newest, ...more] = await orNothing(to.read(sessionId, { after: log.length - 1, limit: 2 }));

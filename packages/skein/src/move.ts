@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { type Moved, type MovingClock, moveStore } from "@skein/core";
+import { type MoveTarget, type Moved, type MovingClock, moveStore } from "@skein/core";
 import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
-import { openStore } from "./open-store.ts";
+import { openStore, placeOf } from "./open-store.ts";
 
 export interface MovedAll extends Moved {
   memories: number;
@@ -10,22 +10,26 @@ export interface MovedAll extends Moved {
 /** How many memories are written at once. */
 const BATCH = 200;
 
+/** How many sessions are written at once where a store can be opened several times, and gains by it. */
+const AT_ONCE = { postgres: 4, postgresql: 4 } as Readonly<Record<string, number>>;
+
 /** Everything that lives at one address to another one: sessions, what is kept beside them, and memories. */
 export async function move(fromUrl: string, toUrl: string, progress?: (moved: Moved) => void): Promise<MovedAll> {
-  const clock: MovingClock = { at: null };
   const from = await openStore(fromUrl);
+  const targets: MoveTarget[] = [];
   try {
-    const to = await openStore(toUrl, { now: () => clock.at ?? Date.now() });
-    try {
-      const owner = `move:${process.pid}`;
-      const moved = await moveStore({ from, to, clock, owner, now: Date.now, ...(progress && { progress }) });
-      return { ...moved, memories: await moveMemories(fromUrl, toUrl) };
-    } finally {
-      await to.close();
-    }
+    for (let i = 0; i < (AT_ONCE[placeOf(toUrl).scheme] ?? 1); i++) targets.push(await openTarget(toUrl));
+    const owner = `move:${process.pid}`;
+    const moved = await moveStore({ from, targets, owner, now: Date.now, ...(progress && { progress }) });
+    return { ...moved, memories: await moveMemories(fromUrl, toUrl) };
   } finally {
-    await from.close();
+    await Promise.all([from, ...targets.map(({ to }) => to)].map((store) => store.close()));
   }
+}
+
+async function openTarget(url: string): Promise<MoveTarget> {
+  const clock: MovingClock = { at: null };
+  return { clock, to: await openStore(url, { now: () => clock.at ?? Date.now() }) };
 }
 
 /** Saying a memory again changes nothing, so all of them are said. */

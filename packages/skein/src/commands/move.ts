@@ -5,7 +5,8 @@ import { placeOf } from "../open-store.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/session-command.ts";
-import { visible } from "../terminal/visible.ts";
+
+const NAMED = 20;
 
 /** `skein move`. */
 export const move = defineCommand({
@@ -34,13 +35,21 @@ export const move = defineCommand({
     const { busy, apart } = moved;
     if (values.json) screen.json(moved);
     else screen.out(`${sentence(moved)}\n`);
-    for (const id of values.json ? [] : busy)
-      screen.note(visible(`${id} is being driven. Stop its server and move again.\n`));
-    for (const id of values.json ? [] : apart)
-      screen.note(visible(`${id} went on in both stores, each in its own way. It was left as it is.\n`));
+    if (!values.json) {
+      screen.note(named(busy, "being driven: stop the server and move again"));
+      screen.note(named(apart, "gone on with in both stores, each in its own way, and left as it is"));
+    }
     return busy.length + apart.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });
+
+/** The sessions that something is so of. */
+function named(ids: readonly string[], what: string): string {
+  if (ids.length === 0) return "";
+  const shown = ids.slice(0, NAMED).join("\n  ");
+  const more = ids.length > NAMED ? `\n  and ${ids.length - NAMED} more, which --json names` : "";
+  return `${ids.length === 1 ? "One session is" : `${ids.length} sessions are`} ${what}:\n  ${shown}${more}\n`;
+}
 
 function sentence({ sessions, events, records, memories, runs }: MovedAll): string {
   const of = (count: number, one: string, many = `${one}s`): string =>
