@@ -1,9 +1,9 @@
-import type { Event, EventType } from "@skein/protocol";
+import type { Event } from "@skein/protocol";
 import { expect, test } from "vitest";
 import type { LiveFrame } from "../src/live.ts";
 import { createLiveOrder } from "../src/live-order.ts";
 
-const fact = (event_type: EventType, data: object): Event => ({ event_type, data }) as Event;
+const fact = (event_type: Event["event_type"], data: object): Event => ({ event_type, data }) as Event;
 const began = fact("session.started", { run_id: "r" });
 const started = (step: number, attempt = 1): Event => fact("step.started", { run_id: "r", step, attempt });
 const generated = (step: number, results: string | null = null): Event =>

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
-import { StringDecoder } from "node:string_decoder";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
 import { type Shape, createShapeCheck } from "./json-shape.ts";
@@ -34,7 +33,7 @@ export async function readJson(payload: Readable, options: JsonBodyOptions): Pro
   // Many clients name the type of a body with every request, also where they send none.
   const value = text === "" ? undefined : parsedJson(text);
   if (text.length > LARGE) await nextTurn();
-  checkKeys(value);
+  checkParts(value);
   return { value, digest };
 }
 
@@ -44,30 +43,43 @@ function readText(
 ): Promise<{ readonly text: string; readonly digest: string | undefined }> {
   return new Promise((resolve, reject) => {
     if (announced > limit) return reject(tooLarge());
-    const decoder = new StringDecoder("utf8");
+    // Bytes that are no UTF-8 would otherwise become other characters, and nobody would know.
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const check = createShapeCheck(shape);
     const hash = digested ? createHash("sha256") : undefined;
     let text = "";
     let length = 0;
-    let problem: string | undefined;
+    let refusal: ApiError | undefined;
 
+    const take = (chunk?: Buffer): void => {
+      const problem = chunk && check(chunk);
+      if (problem !== undefined) throw new ApiError("invalid", problem);
+      text += decoder.decode(chunk, { stream: chunk !== undefined });
+    };
+    /** A body that will be refused is read to its end and not kept: a caller that is still sending would not hear the answer. */
+    const tryToTake = (chunk?: Buffer): void => {
+      if (refusal) return;
+      try {
+        take(chunk);
+      } catch (error) {
+        refusal = error instanceof ApiError ? error : malformed();
+        text = "";
+      }
+    };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
       if (length > limit) return over(tooLarge());
       hash?.update(chunk);
-      problem ??= check(chunk);
-      // A body that will be refused is read to its end and not kept: a caller that is still sending would not hear the answer.
-      text = problem === undefined ? text + decoder.write(chunk) : "";
+      tryToTake(chunk);
     };
     const over = (error?: Error): void => {
       payload.off("data", onData).off("end", onEnd).off("error", onError);
       if (error) reject(error);
-      else resolve({ text: text + decoder.end(), digest: hash?.digest("hex") });
+      else resolve({ text, digest: hash?.digest("hex") });
     };
     const onEnd = (): void => {
-      if (problem !== undefined) over(new ApiError("invalid", problem));
-      else if (announced >= 0 && announced !== length) over(malformed());
-      else over();
+      tryToTake();
+      over(refusal ?? (announced >= 0 && announced !== length ? malformed() : undefined));
     };
     const onError = (): void => over(malformed());
     payload.on("data", onData).on("end", onEnd).on("error", onError);
@@ -80,7 +92,7 @@ export function jsonOf(bytes: Buffer, shape: Shape): unknown {
   const problem = createShapeCheck(shape)(bytes);
   if (problem !== undefined) throw new ApiError("invalid", problem);
   const value = parsedJson(bytes.toString());
-  checkKeys(value);
+  checkParts(value);
   return value;
 }
 
@@ -92,14 +104,16 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Refuses keys that some code takes for the prototype of an object. */
-function checkKeys(value: unknown): void {
+/** Refuses keys that some code takes for the prototype of an object, and numbers that would come back as null. */
+function checkParts(value: unknown): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw new ApiError("invalid", "The body has a number that is too large to be kept.");
   if (typeof value !== "object" || value === null) return;
   if (Object.hasOwn(value, "__proto__")) throw malformed();
   const { constructor } = value as { constructor: unknown };
   if (typeof constructor === "object" && constructor !== null && Object.hasOwn(constructor, "prototype"))
     throw malformed();
-  for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) checkKeys(part);
+  for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) checkParts(part);
 }
 
 function malformed(): ApiError {

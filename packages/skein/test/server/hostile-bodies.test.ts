@@ -15,6 +15,8 @@ test.each([
   expect(changed.status).toBe(422);
 });
 
+const around = (content: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from('{"role":"user","content":'), Buffer.from(content), Buffer.from("}")]);
 const zeros = (count: number): string => Array.from({ length: count }, () => "0").join(",");
 
 test.each([
@@ -32,6 +34,9 @@ test.each([
     "The body has more than 200000 values.",
   ],
   ["100,000 levels", "[".repeat(100_000), 422, "The body is nested deeper than 200 levels."],
+  ["a number beyond all numbers", `{"text":1e400}`, 422, "The body has a number that is too large to be kept."],
+  ["bytes that are no UTF-8", Buffer.from('{"text":"\xff"}', "latin1"), 400, /cannot be read/],
+  ["a character that breaks off", Buffer.from('{"text":"\xc3', "latin1"), 400, /cannot be read/],
   ["half a value", `{"text":"x`, 400, "What was sent cannot be read: expected JSON."],
   ["9 million letters", `{"text":"${"x".repeat(9_000_000)}"}`, 413, /characters/],
 ])(
@@ -39,7 +44,7 @@ test.each([
   async (_, content, status, sentence) => {
     const { call } = await testServer();
     const { path } = await session(call);
-    const refused = await call("POST", `${path}/messages`, `{"role":"user","content":${content}}`);
+    const refused = await call("POST", `${path}/messages`, around(content));
     expect([refused.status, refused.body.error.message]).toEqual([status, expect.stringMatching(sentence)]);
     expect((await say(call, path, "Hello.")).status).toBe(202);
   },

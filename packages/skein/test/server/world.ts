@@ -46,7 +46,9 @@ export function caller(url: string, key: string | undefined): Caller {
         ...(body !== undefined && { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+      }),
     });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json") ?? false;
