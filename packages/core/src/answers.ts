@@ -86,18 +86,24 @@ async function dispositionOf(
   if (open?.kind === "subagent") return say("refused", `The call ${toolUseId} is answered by its subagent.`);
   // An open await belongs to the run that is under way, so only that part of the log says whether it has its answer.
   const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
-  const events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
-  const opened = events.findLastIndex((event) => opens(event, toolUseId));
+  let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
+  let opened = events.findLastIndex((event) => opens(event, toolUseId));
+  // That run may be over by now, and another one under way.
+  if (opened === -1 && run) {
+    events = await store.read(sessionId, { tenant });
+    opened = events.findLastIndex((event) => opens(event, toolUseId));
+  }
   if (opened === -1) return say("refused", `Session ${sessionId} never waited for an answer to ${toolUseId}.`);
   const since = events.slice(opened + 1);
   if (since.some((event) => event.event_type === "await.answered" && event.data.tool_use_id === toolUseId))
     return say("duplicate", `The call ${toolUseId} already has its answer.`);
   const isLate = open?.expires_at != null && Date.parse(open.expires_at) <= now();
-  if (open && !isLate)
-    return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const resolved = since.find(
     (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
   ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
+  // The log is what counts: it may have gone on since the row was read.
+  if (open && !isLate && !resolved)
+    return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const why = isLate || resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";
   return say("stale", `Session ${sessionId} no longer waits for an answer to ${toolUseId}: ${why}.`);
 }

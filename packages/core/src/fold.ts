@@ -89,6 +89,7 @@ function apply(state: SessionState, event: Event): void {
         run.cancelRequested = true;
         run.cancelReason = reason;
       }
+      for (const prompt of state.queue) if (prompt.run_id === run_id) delete state.pending[prompt.message_id];
       state.queue = state.queue.filter((prompt) => prompt.run_id !== run_id);
       return;
     }
@@ -102,6 +103,8 @@ function apply(state: SessionState, event: Event): void {
     case "session.completed":
     case "session.failed":
       if (run && event.event_type === "session.failed") leaveOut(state, run, event.data.error);
+      // One that was cancelled before its prompt was read.
+      if (run) delete state.pending[run.prompt.message_id];
       state.outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
       state.run = null;
       return;

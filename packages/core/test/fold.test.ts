@@ -463,7 +463,12 @@ describe("what follows from several facts", () => {
     const cancel: Fact = { event_type: "cancel.requested", data: { run_id: later, reason: null } };
     const state = after(...running, prompt(reply, later), cancel);
     expect(state.queue).toEqual([]);
+    expect(state.pending).not.toHaveProperty(reply);
     expect(state.run?.cancelRequested).toBe(false);
+  });
+
+  test("a run that is over before its prompt was read leaves nothing behind", () => {
+    expect(after(...running, completed).pending).toEqual({});
   });
 
   test("a cancel of a run that is over means nothing", () => {

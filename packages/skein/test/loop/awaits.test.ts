@@ -260,6 +260,30 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
+test.each([
+  ["was cancelled", false],
+  ["was cancelled and another one is under way", true],
+])("an answer is stale when its run %s just then", async (_, another) => {
+  const store = await openStore("memory:");
+  const { agent } = await simulatedAgent({ tools: [pick], store });
+  const call = (id: string) => [{ tools: [{ ...colours, id }] }, { text: "Done." }];
+  const { sessionId } = await agent.run(scripted("just then", call("toolu_pick")));
+  /** What happens between the two looks at the store that an answer takes. */
+  const meanwhile = async (): Promise<void> => {
+    await (await agent.sessions()).cancel(sessionId);
+    await agent.resume(sessionId);
+    if (another) await agent.run(scripted("another", call("toolu_other")), { sessionId });
+  };
+  const awaits: typeof store.awaits = async (...which) => {
+    const open = await store.awaits(...which);
+    await meanwhile();
+    return open;
+  };
+  const sessions = createSessions({ store: { ...store, awaits } });
+  expect(await sessions.answer(sessionId, "toolu_pick", { content: "red" })).toMatchObject({ disposition: "stale" });
+  expect(await eventsOf(agent, sessionId, "await.answered")).toEqual([]);
+});
+
 test("an unanswered run does not keep others from being answered", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const waiting = await agent.run(scripted("first", [{ tools: [colours] }]));
