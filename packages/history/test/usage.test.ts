@@ -155,6 +155,17 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(0);
   });
 
+  test("subagents of a session whose own file is empty have the project that their lines name", async () => {
+    const data = createDataDirectory();
+    data.write(`projects/-work-app/${sessionId(1)}.jsonl`, "");
+    const side = conversation(undefined, { sessionId: sessionId(1), isSidechain: true });
+    data.write("projects/-work-app/agent-a1.jsonl", jsonLines([side.answer("old layout")]));
+    data.write(`projects/-work-app/${sessionId(1)}/subagents/agent-a2.jsonl`, jsonLines([side.answer("new layout")]));
+    const { byProject, bySession } = await getUsage(data.config);
+    expect(byProject).toMatchObject([{ projectPath: "/work/app", calls: 2 }]);
+    expect(bySession).toMatchObject([{ sessionId: sessionId(1), projectPath: "/work/app", calls: 2 }]);
+  });
+
   test("a session's own total stands beside ours", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [

@@ -49,7 +49,7 @@ export function headOf(path: string): FileHead {
 }
 
 function firstText(text: string, key: string): string | null {
-  const value = new RegExp(`"${key}":("(?:[^"\\\\]|\\\\.)+")`).exec(text)?.[1];
+  const value = new RegExp(`"${key}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)+")`).exec(text)?.[1];
   try {
     return value === undefined ? null : (JSON.parse(value) as string);
   } catch {
@@ -58,7 +58,7 @@ function firstText(text: string, key: string): string | null {
 }
 
 /** Raised when what is kept of a file changes. */
-const VERSION = 3;
+const VERSION = 4;
 
 export interface FactsCache {
   get(path: string): FileFacts | undefined;

@@ -67,8 +67,25 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
+  test("projects are the same for lines with spaces, and for subagents of a session whose own file is empty", async () => {
+    const root = folder();
+    const usage = { input_tokens: 10, output_tokens: 5 };
+    const spaced = JSON.stringify(answer("a1", { id: "msg_1", usage })).replaceAll(/":(?=["{])/g, '": ');
+    write(root, `projects/p/${SESSION}.jsonl`, `${spaced}\n`);
+    write(root, "projects/q/11111111-8d87-49a7-9100-7f0e83f29a10.jsonl", "");
+    write(root, "projects/q/agent-a1.jsonl", [
+      answer("b1", { id: "msg_2", usage }, { sessionId: "11111111-8d87-49a7-9100-7f0e83f29a10", isSidechain: true }),
+    ]);
+    await expectSameUsage(root);
+    const sql = await open(root);
+    expect(await ask(sql, "SELECT DISTINCT project_path AS path FROM claude.responses")).toEqual([
+      { path: "/home/dev/app" },
+    ]);
+  });
+
   async function expectSameUsage(root: string): Promise<void> {
-    const { totals, byDay } = await getUsage({ dataPath: root, cacheFolder: null, timeZone: "UTC" });
+    const usage = await getUsage({ dataPath: root, cacheFolder: null, timeZone: "UTC" });
+    const { totals, byDay } = usage;
     const sql = await open(root);
     const sums = `sum(input_tokens) AS "inputTokens", sum(output_tokens) AS "outputTokens",
       sum(cache_creation_input_tokens) AS "cacheCreationInputTokens",
@@ -85,6 +102,13 @@ describe("usage", () => {
         "SELECT timestamp::DATE AS date, sum(calls) AS calls FROM claude.responses GROUP BY ALL ORDER BY ALL",
       ),
     ).toEqual(byDay.map(({ date, calls }) => ({ date, calls })));
+    for (const [column, groups] of [
+      ["project_path", usage.byProject.map(({ projectPath, calls }) => ({ of: projectPath, calls }))],
+      ["session_id", usage.bySession.map(({ sessionId, calls }) => ({ of: sessionId, calls }))],
+    ] as const)
+      expect(
+        await ask(sql, `SELECT ${column} AS of, sum(calls) AS calls FROM claude.responses GROUP BY 1 ORDER BY 1`),
+      ).toEqual(groups.toSorted((a, b) => (a.of < b.of ? -1 : 1)));
   }
 });
 

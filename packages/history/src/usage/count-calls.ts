@@ -24,7 +24,8 @@ export interface CallCounter {
 interface CountedFile extends RowRange {
   readonly file: DataFile;
   readonly since: number;
-  readonly projectPath: string;
+  /** Undefined where no line says it. */
+  readonly projectPath: string | undefined;
   readonly sessionId: string;
   readonly costStateUsd: number | null;
   readonly searches: FileUsage["searches"] | undefined;
@@ -36,12 +37,13 @@ export function createCallCounter(): CallCounter {
   return {
     add(file, usage) {
       const first = columns.add(usage.table, files.length);
+      const { projectPath, projectPathSource } = projectPathOf(usage, file.encodedPath);
       files.push({
         file,
         first,
         end: first + usage.table.ids.length,
         since: earliest(usage),
-        projectPath: projectPathOf(usage, file.encodedPath).projectPath,
+        projectPath: projectPathSource === "folder" ? undefined : projectPath,
         sessionId: file.sessionId ?? usage.sessionId,
         costStateUsd: usage.costStateUsd,
         searches: usage.searches.size === 0 ? undefined : usage.searches,
@@ -73,16 +75,23 @@ export function createCallCounter(): CallCounter {
 }
 
 function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner> {
-  const bySession = new Map<string, Owner>();
-  const keyOf = (file: DataFile, sessionId: string): string => `${file.root}\0${file.encodedPath}\0${sessionId}`;
-  for (const { file, sessionId, projectPath, costStateUsd } of ordered) {
-    if (file.kind !== "session" || file.sessionId === undefined) continue;
-    bySession.set(keyOf(file, sessionId), { sessionId, projectPath, costStateUsd });
+  const keyOf = ({ file, sessionId }: CountedFile): string => `${file.root}\0${file.encodedPath}\0${sessionId}`;
+  const isOwn = ({ file }: CountedFile): boolean => file.kind === "session" && file.sessionId !== undefined;
+  const projects = new Map<string, string>();
+  const states = new Map<string, number | null>();
+  // The session's own lines come first: those of its subagents count where it has none.
+  for (const counted of ordered.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))) {
+    const key = keyOf(counted);
+    if (counted.projectPath !== undefined && !projects.has(key)) projects.set(key, counted.projectPath);
+    if (isOwn(counted)) states.set(key, counted.costStateUsd);
   }
+  const bySession = new Map<string, Owner>();
   const owners = new Map<DataFile, Owner>();
-  for (const { file, sessionId, projectPath } of ordered) {
-    const key = keyOf(file, sessionId);
-    const owner = bySession.get(key) ?? { sessionId, projectPath, costStateUsd: null };
+  for (const counted of ordered) {
+    const key = keyOf(counted);
+    const { sessionId, file } = counted;
+    const projectPath = projects.get(key) ?? file.encodedPath;
+    const owner = bySession.get(key) ?? { sessionId, projectPath, costStateUsd: states.get(key) ?? null };
     bySession.set(key, owner);
     owners.set(file, owner);
   }

@@ -17,7 +17,7 @@ export interface CopyPlace {
 }
 
 /** Raised when the copy changes in a way that its tables do not show. */
-const VERSION = 5;
+const VERSION = 6;
 
 /** The roots as `discover` answers them: real paths. */
 export function copyPlace(folder: string, roots: readonly string[]): CopyPlace {
