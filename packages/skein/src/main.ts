@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Group, runGroup } from "./terminal/group.ts";
+import { createScreen } from "./terminal/screen.ts";
 
 /**
  * Every command, in the order of the help. One file each in `commands/`, loaded only when it is called, so that
@@ -83,7 +84,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   // Who was listening to what is said beside the answer may have gone: there is nobody left to tell.
   process.stderr.on("error", () => {});
   if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, argv);
-  process.stdout.write(`${version()}\n`);
+  createScreen().out(`${version()}\n`);
   return 0;
 }
 

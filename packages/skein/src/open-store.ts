@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type Store, createMemoryStore } from "@skein/core";
-import { KnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 
 /** Opens a store by its address. Drivers are loaded only when they are asked for. `now` says when something is written. */
 export async function openStore(url: string, { now = Date.now }: { now?: () => number } = {}): Promise<Store> {
@@ -10,11 +10,11 @@ export async function openStore(url: string, { now = Date.now }: { now?: () => n
       return createMemoryStore({ now });
     case "sqlite": {
       const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
-      return createSqliteStore({ file: pathIn(url, place), now });
+      return named(pathIn(url, place), (file) => createSqliteStore({ file, now }));
     }
     case "file": {
       const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
-      return createFilesystemStore({ folder: pathIn(url, place), now });
+      return named(pathIn(url, place), (folder) => createFilesystemStore({ folder, now }));
     }
     case "postgres":
     case "postgresql": {
@@ -28,6 +28,16 @@ export async function openStore(url: string, { now = Date.now }: { now?: () => n
         "invalid",
         `"${url}" is no store. Expected memory:, sqlite:FILE, file:FOLDER or postgres://USER@HOST/DATABASE.`,
       );
+  }
+}
+
+/** A driver knows what is wrong with a file, and whoever reads the sentence wants to know with which. */
+async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
+  try {
+    return await open(path);
+  } catch (error) {
+    if (!isKnownError(error) || error.message.includes(path)) throw error;
+    throw new KnownError(error.code, `${path}: ${error.message}`, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@ import { isDataNotFoundError, isSessionNotFoundError } from "@skein/history";
 import { adopt as adoptSession } from "../adopt/adopt.ts";
 import { readClaudeSession } from "../adopt/claude-session.ts";
 import { EXIT, MissingError } from "../terminal/exit-codes.ts";
-import { JSON_OPTION, sessionCommand, withStore } from "../terminal/session-command.ts";
+import { JSON_OPTION, sessionCommand, withNewStore } from "../terminal/session-command.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 /** `skein adopt`. */
@@ -17,7 +17,7 @@ export const adopt = sessionCommand({
   },
   examples: ["skein adopt 0", "skein adopt 3f2a91c4", "skein adopt 0 --root ./backup/.claude --json"],
   run: (call) =>
-    withStore(call, async ({ store }) => {
+    withNewStore(call, async ({ store }) => {
       const { values, screen, words } = call;
       const [word = ""] = words;
       const done = screen.progress("Reading the session");

@@ -45,6 +45,11 @@ export const chat = sessionCommand({
 
 async function converse(call: Call<typeof OPTIONS & typeof STORE_OPTION>): Promise<number> {
   const agent = await loadAgent(call, { asks: true });
+  // A store that cannot be used is said before anybody has typed something.
+  await agent.sessions().catch(async (error: unknown) => {
+    await agent.close();
+    throw error;
+  });
   const input = createInterface({ input: process.stdin, output: process.stderr, terminal: call.screen.isWatched });
   // Whoever typed may have left (Ctrl-D, the end of a pipe) while a run was still under way.
   let left = false;

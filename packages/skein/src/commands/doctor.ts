@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
-import { isKnownError } from "@skein/protocol";
 import { createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "../config.ts";
@@ -12,6 +11,8 @@ import { checkModel } from "../serve/model-check.ts";
 import { type ServeFlags, type ServeSettings, serveSettings } from "../serve/settings.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
+import { failureOf } from "../terminal/failure.ts";
+import { wrapped } from "../terminal/help.ts";
 import { JSON_OPTION } from "../terminal/session-command.ts";
 import { visible } from "../terminal/visible.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
@@ -34,8 +35,12 @@ export const doctor = defineCommand({
     const findings = await findingsOf(values, config);
     for (const finding of findings) {
       const { what, state, says } = finding;
+      const head = `${state.padEnd(5)}  ${what.padEnd(8)}  `;
       if (values.json) screen.json(finding);
-      else screen.out(`${state.padEnd(5)}  ${what.padEnd(8)}  ${visible(says)}\n`);
+      else
+        screen.out(
+          `${head}${wrapped(visible(says), screen.helpColumns - head.length).join(`\n${" ".repeat(head.length)}`)}\n`,
+        );
     }
     return findings.some(({ state }) => state === "wrong") ? EXIT.failed : EXIT.completed;
   },
@@ -195,6 +200,5 @@ async function claude({ claudeCode }: ServeSettings): Promise<Finding> {
 }
 
 function sentence(error: unknown): string {
-  if (isKnownError(error)) return error.message;
-  return error instanceof Error ? error.message : String(error);
+  return failureOf(error)?.message ?? (error instanceof Error ? error.message : String(error));
 }

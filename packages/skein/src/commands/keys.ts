@@ -4,6 +4,7 @@ import { openStore } from "../open-store.ts";
 import { hookSecret } from "../serve/hook-secret.ts";
 import { serveSettings } from "../serve/settings.ts";
 import { type Call, defineCommand } from "../terminal/command.ts";
+import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import type { Group } from "../terminal/group.ts";
 import type { Kind } from "../terminal/kinds.ts";
@@ -26,7 +27,9 @@ const list = defineCommand({
   examples: ["skein keys list", "skein keys list --json"],
   run: (call) =>
     withStore(call, async ({ records }) => {
-      for (const key of await createKeys({ records }).list()) say(call, line(key), key);
+      const all = await createKeys({ records }).list();
+      for (const key of all) say(call, line(key), key);
+      if (all.length === 0 && !call.values.json) call.screen.note("There is no key.\n");
     }),
 });
 
@@ -41,7 +44,7 @@ const make = defineCommand({
   },
   examples: ["skein keys make dashboard --scope read", "skein keys make analyst --scope run,sql --tenant acme"],
   run: (call) =>
-    withStore(call, async ({ records }) => {
+    withNewStore(call, async ({ records }) => {
       const [name = ""] = call.words;
       const all = createKeys({ records });
       const scopes = scopesIn(call.values.scope ?? "run");
@@ -76,7 +79,7 @@ const secret = defineCommand({
   },
   examples: ["skein keys hook-secret", "skein keys hook-secret --tenant acme"],
   run: (call) =>
-    withStore(call, async ({ records }) => {
+    withNewStore(call, async ({ records }) => {
       const owner = call.values.tenant ?? DEFAULT_TENANT;
       const signedWith = await hookSecret(records, owner);
       say(call, signedWith, { tenant: owner, hook_secret: signedWith });
@@ -92,8 +95,21 @@ export const keys: Group = {
 
 type KeysCall = Call<typeof OPTIONS>;
 
-async function withStore({ values, config }: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
-  const store = await openStore(serveSettings({ store: values.store, data: values.data }, config).storeUrl);
+/** Looks at the keys that there are. */
+async function withStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
+  return withOpened(await openExisting(call.values.store ?? call.config.storeUrl, urlFor(call)), use);
+}
+
+/** The same for what makes something. */
+async function withNewStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
+  return withOpened(await openStore(urlFor(call)), use);
+}
+
+function urlFor({ values: { store, data }, config }: KeysCall): string {
+  return serveSettings({ store, data }, config).storeUrl;
+}
+
+async function withOpened(store: Store, use: (store: Store) => Promise<void>): Promise<number> {
   try {
     await use(store);
     return EXIT.completed;

@@ -5,6 +5,7 @@ import { isDataNotFoundError } from "@skein/history/discover";
 import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { nearest } from "../terminal/nearest.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
@@ -169,6 +170,8 @@ function statementOf(file: string | undefined, words: readonly string[]): string
     if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists them.`);
     return example.sql;
   }
+  const near = /^\w+$/.test(word) ? nearest(word, [...COMMANDS]) : undefined;
+  if (near !== undefined) throw new UsageError(`"${word}" is no statement. Did you mean "skein sql ${near}"?`);
   if (name !== undefined || rest.length > 0)
     throw new UsageError("Put the statement into quotes: a shell splits it at its spaces.");
   return word;

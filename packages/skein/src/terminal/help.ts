@@ -73,7 +73,7 @@ function table(rows: Rows, columns: number): readonly string[] {
 }
 
 /** The same text in lines that fit. */
-function wrapped(text: string, columns: number): readonly string[] {
+export function wrapped(text: string, columns: number): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const lines: string[] = [];
     let current = "";

@@ -1,8 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Sessions, type Store, createSessions } from "@skein/core";
+import type { Config } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
+import { openExisting } from "./existing-store.ts";
 import { sessionIdOf } from "./find-session.ts";
 import { wholeNumber } from "./kinds.ts";
 
@@ -51,7 +53,11 @@ export function storeUrlFor({ values, config }: StoreCall): string {
   const given = values.store ?? config.storeUrl;
   if (given !== undefined) return given;
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  return `sqlite:${join(config.dataDir, "skein.db")}`;
+  return usualStore(config);
+}
+
+function usualStore({ dataDir }: Config): string {
+  return `sqlite:${join(dataDir, "skein.db")}`;
 }
 
 interface Opened {
@@ -60,9 +66,22 @@ interface Opened {
 }
 
 /** Looks into a store without driving anything in it. */
-export async function withStore<Result>(call: StoreCall, use: (opened: Opened) => Promise<Result>): Promise<Result> {
-  const done = call.screen.progress("Opening the store");
-  const store = await openStore(storeUrlFor(call)).finally(done);
+export function withStore<Result>(call: StoreCall, use: (opened: Opened) => Promise<Result>): Promise<Result> {
+  const { values, config } = call;
+  return withOpened(call, openExisting(values.store ?? config.storeUrl, usualStore(config)), use);
+}
+
+/** The same for what brings something into it, and makes it if it is not there. */
+export async function withNewStore<Result>(call: StoreCall, use: (opened: Opened) => Promise<Result>): Promise<Result> {
+  return withOpened(call, openStore(storeUrlFor(call)), use);
+}
+
+async function withOpened<Result>(
+  { screen }: StoreCall,
+  opening: Promise<Store>,
+  use: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const store = await opening.finally(screen.progress("Opening the store"));
   try {
     return await use({ sessions: createSessions({ store }), store });
   } finally {
@@ -70,7 +89,7 @@ export async function withStore<Result>(call: StoreCall, use: (opened: Opened) =
   }
 }
 
-/** The same for the session that the first word names. */
+/** Looks into a store for the session that the first word names. */
 export function withSession<Result>(
   call: StoreCall,
   use: (opened: Opened & { readonly id: string }) => Promise<Result>,

@@ -147,7 +147,8 @@ describe("with a session of two runs", () => {
     ["sessions answer of nobody", ["sessions", "answer", nobody, "toolu_1", "x"], 3],
     ["sessions frobnicate", ["sessions", "frobnicate"], 2],
     ["runs logs of nobody", ["runs", "logs", nobody], 3],
-    ["a store in a folder that is not there", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 4],
+    ["a store in a folder that is not there", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 3],
+    ["a store that cannot be made", ["sessions", "import", "-", "--store", "sqlite:/dev/null/skein.db"], 4],
   ])("%s is a sentence and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });

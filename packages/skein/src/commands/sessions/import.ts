@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { JSON_OPTION, sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { JSON_OPTION, sessionCommand, withNewStore } from "../../terminal/session-command.ts";
 
 export const importCommand = sessionCommand({
   name: "sessions import",
@@ -11,7 +11,7 @@ export const importCommand = sessionCommand({
   options: { json: JSON_OPTION },
   examples: ["skein sessions import session.jsonl", "skein sessions export 0199c8f1 | skein sessions import -"],
   run: (call) =>
-    withStore(call, async ({ sessions }) => {
+    withNewStore(call, async ({ sessions }) => {
       const [file = ""] = call.words;
       const done = call.screen.progress("Reading the events");
       const imported = await exportedEvents(file)

@@ -1,4 +1,4 @@
-import type { SessionQuery } from "@skein/core";
+import type { SessionQuery, Sessions } from "@skein/core";
 import type { Session } from "@skein/protocol";
 import { cost, minute } from "../../terminal/amounts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
@@ -46,18 +46,28 @@ export const list = sessionCommand({
       const items = await first(values.limit ?? LIMIT, sessionsOf(sessions, query));
       if (values.json) for (const session of items) screen.json(session);
       else if (items.length === 0) screen.note("There is no session.\n");
-      else printTable(screen, ["ID", "STATUS", "RUNS", "COST", "UPDATED", "TITLE"], items.map(row));
+      else {
+        const rows: (readonly string[])[] = [];
+        for (const session of items) rows.push(row(session, session.title ?? (await lastPrompt(sessions, session.id))));
+        printTable(screen, ["ID", "STATUS", "RUNS", "COST", "UPDATED", "TITLE"], rows);
+      }
       return EXIT.completed;
     }),
 });
 
-function row(session: Session): readonly string[] {
+/** What a session without a title is known by. */
+async function lastPrompt(sessions: Sessions, id: string): Promise<string> {
+  const { items } = await sessions.runs(id, { limit: 1 });
+  return items[0]?.user_message ?? "";
+}
+
+function row(session: Session, title: string): readonly string[] {
   return [
     session.id,
     session.status === "idle" ? (session.outcome ?? "idle") : session.status,
     String(session.total_runs),
     cost(session.cost_micros, session.unpriced_calls),
     minute(session.updated_at),
-    brief(session.title ?? "", 60),
+    brief(title, 60),
   ];
 }

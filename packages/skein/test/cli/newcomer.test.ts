@@ -1,0 +1,84 @@
+/** What somebody meets who has never called `skein` before: no store yet, a wrong one, a reader that leaves, a narrow window. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { script } from "@skein/simulator";
+import { expect, test } from "vitest";
+import { dataFolder, skein, start } from "./skein.ts";
+
+const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+
+test.each([
+  [["sessions", "list"], 0, "There is no session.\n"],
+  [["sessions", "list", "--json"], 0, ""],
+  [["sessions", "show", "0199c8f1"], 3, "There is no session whose id begins with 0199c8f1.\n"],
+  [["runs", "logs", "0199c8f1"], 3, "There is no run whose id begins with 0199c8f1.\n"],
+  [["keys", "list"], 0, "There is no key.\n"],
+])("%j on a machine without a store says so and makes none", async (args, code, err) => {
+  const folder = dataFolder();
+  expect(await skein(folder, ...args)).toEqual({ code, out: "", err });
+  expect(existsSync(join(folder, "data"))).toBe(false);
+});
+
+test.each([
+  ["sessions", "list"],
+  ["sessions", "show", "0199c8f1"],
+  ["runs", "list", "0199c8f1"],
+  ["keys", "list"],
+])("%s %s of a store that is not there is refused: the name may be a slip", async (...args) => {
+  const folder = dataFolder();
+  const file = join(folder, "slip.db");
+  const { code, err } = await skein(folder, ...args, "--store", `sqlite:${file}`);
+  expect({ code, err }).toEqual({
+    code: 3,
+    err: `There is no store at ${file}. Looking makes none: name one that is there.\n`,
+  });
+  expect(existsSync(file)).toBe(false);
+});
+
+test.each([["sessions", "list"], ["run", "Hello"], ["chat"], ["keys", "make", "x"], ["serve", "--port", "0"]])(
+  "a file that is no database is named by skein %s",
+  async (...args) => {
+    const folder = dataFolder();
+    const file = join(folder, "notes.db");
+    writeFileSync(file, "These are notes, and no database, whatever the name says. ".repeat(50));
+    const { ended } = start(folder, [...args, "--store", `sqlite:${file}`]);
+    const { code, err } = await ended;
+    expect(code).toBe(4);
+    expect(err).toContain(`${file}: The file is not a sqlite database.\n`);
+  },
+);
+
+test("a session without a title is known by its last prompt", async () => {
+  const folder = dataFolder();
+  await skein(folder, "run", `What is \u001B[2Ja skein? ${script([{ text: "Yarn." }])}`);
+  expect((await skein(folder, "sessions", "list")).out).toMatch(/What is \\x1b\[2Ja skein\?/);
+});
+
+test.each(["--version", "--help", "sessions --help", "run --help"])(
+  "skein %s into a pipe that nobody reads is no error",
+  (line) => {
+    const { stderr } = spawnSync("sh", ["-c", `'${process.execPath}' '${bin}' ${line} | true`], { encoding: "utf8" });
+    expect(stderr).toBe("");
+  },
+);
+
+test("a word that is nearly one of sql's own is not taken for a statement", async () => {
+  expect(await skein(dataFolder(), "sql", "exampels")).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^"exampels" is no statement\. Did you mean "skein sql examples"\?/),
+  });
+});
+
+test("doctor says in words what is wrong with a store", async () => {
+  const folder = dataFolder();
+  await skein(folder, "run", "Hello");
+  const beside = join(folder, "data", "skein.db.wake");
+  rmSync(beside, { force: true });
+  mkdirSync(beside);
+  const { code, out } = await skein(folder, "doctor", "--port", "0");
+  expect(code).toBe(1);
+  expect(out).toContain(`wrong  store     ${beside} is a folder. Expected a file.\n`);
+  expect(out).not.toMatch(/E[A-Z]{4,}:/);
+});
