@@ -152,7 +152,7 @@ describe("with a session of two runs", () => {
   ])("%s is a sentence and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });
-    expect(ended.err).toMatch(/^[-A-Zs"].*[.!]$/m);
+    expect(ended.err).toMatch(/^[-/A-Zs"].*[.!]$/m);
     expect(ended.err).not.toMatch(/^\s+at /m);
   });
 
