@@ -17,10 +17,13 @@ import { type Connection, acceptSockets, createSender, say } from "./socket-conn
 
 /** Sessions that one connection may follow. */
 const SUBSCRIPTIONS = 100;
+/** How long a client may take to say goodbye as well. */
+const GOODBYE_MS = 1000;
 
 export function socketOptions({ bodyBytes }: Limits) {
   return {
     maxPayload: bodyBytes,
+    closeTimeout: GOODBYE_MS,
     perMessageDeflate: false,
     handleProtocols: (offered: Set<string>) => (offered.has(SOCKET_PROTOCOL) ? SOCKET_PROTOCOL : false),
   } as const;

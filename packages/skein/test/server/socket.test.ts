@@ -226,3 +226,11 @@ test("a server that stops says so", async () => {
   await until(({ type }) => type === "closing");
   expect((await closed)[0]).toBe(1001);
 });
+
+test("a client that does not say goodbye does not keep a server from stopping", async () => {
+  const server = await testServer();
+  const { ws } = await socket(server);
+  ws.pause();
+  const late = new Promise((resolve) => setTimeout(resolve, 10_000, "late").unref());
+  expect(await Promise.race([server.close(), late])).toBeUndefined();
+}, 60_000);
