@@ -219,7 +219,15 @@ describe("grouping", () => {
     const data = createDataDirectory();
     writeCorpus({ folder: data.root, files: 12, bytes: 1_500_000, seed: 3 });
     const report = await getUsage({ ...data.config, timeZone: "Pacific/Auckland" });
-    const groups = [report.byDay, report.byModel, report.byProject, report.bySession, report.blocks];
+    const groups = [
+      report.byDay,
+      report.byWeek,
+      report.byMonth,
+      report.byModel,
+      report.byProject,
+      report.bySession,
+      report.blocks,
+    ];
     for (const field of ["inputTokens", "outputTokens", "cacheReadInputTokens", "costMicros", "calls"] as const) {
       for (const group of groups) {
         expect(
@@ -233,6 +241,24 @@ describe("grouping", () => {
     zone.session(sessionId(1), [talk.answer("x")]);
     expect((await getUsage({ ...zone.config, timeZone: "UTC" })).byDay[0]?.date).toBe("2026-11-01");
     expect((await getUsage({ ...zone.config, timeZone: "Asia/Kathmandu" })).byDay[0]?.date).toBe("2026-11-02");
+  });
+
+  test("a week begins on its Monday, and a month has the days that the time zone gives it", async () => {
+    const data = createDataDirectory();
+    const times = ["2026-10-31T22:30", "2026-11-01T23:30", "2026-11-02T10:00", "2026-11-08T10:00", "2027-01-01T10:00"];
+    data.session(
+      sessionId(1),
+      times.map((time) => conversation(`${time}:00.000Z`).answer("x")),
+    );
+    for (const [timeZone, weeks, months] of [
+      ["UTC", ["2026-10-26 2", "2026-11-02 2", "2026-12-28 1"], ["2026-10 1", "2026-11 3", "2027-01 1"]],
+      ["Europe/Berlin", ["2026-10-26 1", "2026-11-02 3", "2026-12-28 1"], ["2026-10 1", "2026-11 3", "2027-01 1"]],
+      ["Asia/Tokyo", ["2026-10-26 1", "2026-11-02 3", "2026-12-28 1"], ["2026-11 4", "2027-01 1"]],
+    ] as const) {
+      const { byWeek, byMonth } = await getUsage({ ...data.config, timeZone });
+      expect(byWeek.map(({ week, calls }) => `${week} ${calls}`)).toEqual(weeks);
+      expect(byMonth.map(({ month, calls }) => `${month} ${calls}`)).toEqual(months);
+    }
   });
 
   test("five-hour blocks start at the full hour, are split by gaps, and say that they are an estimate", async () => {

@@ -7,7 +7,7 @@ import { isSamePath } from "../list/project-path.ts";
 import { withStore } from "../list/sessions.ts";
 import { createCallLog, toBlocks } from "./blocks.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
-import { createDayOf, localTimeZone } from "./day-of.ts";
+import { createDayOf, createMondayOf, localTimeZone } from "./day-of.ts";
 import { usageFacet, type FileUsage } from "./file-usage.ts";
 import type { UsageOptions } from "./get-usage.ts";
 import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
@@ -39,8 +39,11 @@ type Options = UsageOptions & { readonly timeZone: string };
 function report(counter: CallCounter, options: Options): Omit<UsageReport, "unreadable"> {
   const { timeZone } = options;
   const dayOf = createDayOf(timeZone);
+  const mondayOf = createMondayOf();
   const totals = createTally();
   const days = createTallies<string>();
+  const weeks = createTallies<string>();
+  const months = createTallies<string>();
   const models = createTallies<string>();
   const sessions = createTallies<Owner>();
   const projects = createTallies<string>();
@@ -54,7 +57,10 @@ function report(counter: CallCounter, options: Options): Omit<UsageReport, "unre
     chosen.add(call);
     count += 1;
     totals.add(call);
-    days.for(dayOf(call.time)).add(call);
+    const day = dayOf(call.time);
+    days.for(day).add(call);
+    weeks.for(mondayOf(day)).add(call);
+    months.for(day.slice(0, 7)).add(call);
     models.for(call.model).add(call);
     projects.for(owner.projectPath).add(call);
     sessions.for(owner).add(call);
@@ -68,10 +74,9 @@ function report(counter: CallCounter, options: Options): Omit<UsageReport, "unre
   });
   return {
     totals: totals.totals(),
-    byDay: days
-      .entries()
-      .map(([date, sum]) => ({ date, ...sum }))
-      .sort((a, b) => (a.date < b.date ? -1 : 1)),
+    byDay: inOrder(days.entries()).map(([date, sum]) => ({ date, ...sum })),
+    byWeek: inOrder(weeks.entries()).map(([week, sum]) => ({ week, ...sum })),
+    byMonth: inOrder(months.entries()).map(([month, sum]) => ({ month, ...sum })),
     byModel: models
       .entries()
       .map(([model, sum]) => ({ model, isPriced: !unpriced.has(model), ...sum }))
@@ -109,6 +114,10 @@ function noteSpan(spans: Map<Owner, { first: number; last: number }>, owner: Own
   }
   if (time < span.first) span.first = time;
   if (time > span.last) span.last = time;
+}
+
+function inOrder<Sum>(entries: readonly [string, Sum][]): readonly [string, Sum][] {
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function byCost(

@@ -14,6 +14,22 @@ export function createDayOf(timeZone: string): (time: number) => string {
   };
 }
 
+/** The Monday of the week that a day is in. */
+export function createMondayOf(): (day: string) => string {
+  const known = new Map<string, string>();
+  return (day) => {
+    const monday = known.get(day) ?? mondayOf(day);
+    known.set(day, monday);
+    return monday;
+  };
+}
+
+function mondayOf(day: string): string {
+  const date = new Date(`${day}T00:00:00Z`);
+  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
+  return date.toISOString().slice(0, 10);
+}
+
 export function localTimeZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

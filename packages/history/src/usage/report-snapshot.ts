@@ -6,7 +6,7 @@ import type { FacetStore } from "../facets/facet.ts";
 import { usageFacet } from "./file-usage.ts";
 import type { UsageReport } from "./usage-report.ts";
 
-const snapshot = { name: "usage-report", version: 1 };
+const snapshot = { name: "usage-report", version: 2 };
 
 /** Everything that a report without filters depends on. */
 export function fingerprint(files: readonly DataFile[], timeZone: string): string {

@@ -21,6 +21,15 @@ export interface DayUsage extends UsageTotals {
   readonly date: string;
 }
 
+export interface WeekUsage extends UsageTotals {
+  /** The Monday that it begins with. */
+  readonly week: string;
+}
+
+export interface MonthUsage extends UsageTotals {
+  readonly month: string;
+}
+
 export interface ModelUsage extends UsageTotals {
   readonly model: string;
   readonly isPriced: boolean;
@@ -54,6 +63,8 @@ export interface UsageBlock extends UsageTotals {
 export interface UsageReport {
   readonly totals: UsageTotals;
   readonly byDay: readonly DayUsage[];
+  readonly byWeek: readonly WeekUsage[];
+  readonly byMonth: readonly MonthUsage[];
   readonly byModel: readonly ModelUsage[];
   readonly byProject: readonly ProjectUsage[];
   readonly bySession: readonly SessionUsage[];
