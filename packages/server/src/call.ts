@@ -37,8 +37,8 @@ export interface Shared {
   readonly ids: Ids;
   readonly viewOf: (tenant: string) => View;
   readonly now: () => number;
-  /** Whether the server has begun to stop. */
-  readonly isClosing: () => boolean;
+  /** Aborts when the server begins to stop. */
+  readonly stopping: AbortSignal;
 }
 
 /** Who calls, with their own view of the data. */

@@ -53,6 +53,11 @@ export function registerRoutes(
 
 const UNKNOWN_KEY = "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.";
 
+/** Whether a route is for everybody, whoever they are. */
+export function isOpen(name: RouteName | undefined): boolean {
+  return name !== undefined && ROUTES[name].scope === "open";
+}
+
 /** Refuses callers without the scope of a route. Runs before the body is read. */
 export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sentKey: boolean): void {
   const scope = name === undefined ? "read" : ROUTES[name].scope;

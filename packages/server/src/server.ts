@@ -23,7 +23,7 @@ import { BODY_SHAPE, LOG_SHAPE } from "./json-shape.ts";
 import { type Principal, createKeys } from "./keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
 import { createMetrics } from "./metrics.ts";
-import { checkScope, registerRoutes } from "./register.ts";
+import { checkScope, isOpen, registerRoutes } from "./register.ts";
 import { createStreams } from "./streams.ts";
 import { acceptSockets } from "./socket-connection.ts";
 import { registerSocket, socketOptions } from "./socket.ts";
@@ -54,6 +54,8 @@ const HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
+/** How long a request may still take when the server stops. */
+const ANSWER_MS = 1000;
 /** How often it is looked for what is no longer kept. */
 const SWEEP_MS = 3600 * 1000;
 
@@ -69,7 +71,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const report = (error: unknown): void => log({ level: "error", message: withoutSecrets(String(error)) });
   const streams = createStreams(keys, report);
   const ids = createIds({ now });
-  let closing = false;
+  const stopping = new AbortController();
   const webhooks = createWebhooks({
     store: deps.store,
     sender: deps.webhookSender ?? NO_SENDER,
@@ -91,7 +93,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     viewOf: createViews({ store: deps.store, ids, now }),
     ids,
     now,
-    isClosing: () => closing,
+    stopping: stopping.signal,
   };
   const app = fastify({
     logger: false,
@@ -101,7 +103,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
-    forceCloseConnections: true,
+    // What is being answered is answered; `close` cuts what takes longer.
+    forceCloseConnections: "idle",
     // Our own answer, in our own form, while the server stops.
     return503OnClosing: false,
     frameworkErrors: answerBadAddress,
@@ -124,7 +127,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   });
   await app.ready();
   const sweep = (): void =>
-    void Promise.all([idempotency.sweep(), webhooks.sweep()]).catch((error: unknown) => closing || report(error));
+    void Promise.all([idempotency.sweep(), webhooks.sweep()]).catch(
+      (error: unknown) => stopping.signal.aborted || report(error),
+    );
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   sweep();
 
@@ -138,13 +143,15 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     routes,
     openStreams: () => streams.size,
     async close() {
-      closing = true;
+      stopping.abort();
       clearInterval(sweeping);
       streams.stop();
       webhooks.stop();
       tracing.stop();
       streams.closeAll();
+      const late = setTimeout(() => app.server.closeAllConnections(), ANSWER_MS);
       await app.close();
+      clearTimeout(late);
     },
   };
 }
@@ -213,7 +220,7 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
   const admit = (request: FastifyRequest, principal: Principal | undefined, sentKey: boolean): void => {
     request.principal = principal;
     checkScope(request.routeOptions.config.route, principal, sentKey);
-    if (shared.isClosing()) throw new ApiError("closed", "The server is stopping. Try again later.");
+    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);
   };
   // With `done` and without a promise where nothing has to be waited for: this runs for every request.
@@ -228,7 +235,10 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
       const sentKey = key !== undefined && key !== "";
       const principal = sentKey ? keys.recognise(key, request.raw.socket) : undefined;
       // A promise is waited for instead of `done`.
-      if (principal instanceof Promise) return principal.then((found) => admit(request, found, sentKey));
+      if (principal instanceof Promise)
+        return principal
+          .catch((error: unknown) => nobodyIfOpen(request, error))
+          .then((found) => admit(request, found, sentKey));
       admit(request, principal, sentKey);
     } catch (error) {
       return done(error as Error);
@@ -242,6 +252,11 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
     if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
     done();
   });
+}
+
+/** A store that is away says nothing about keys: what is for everybody, such as how the server does, is still answered. */
+function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
+  if (!isOpen(routeOptions.config.route)) throw error;
 }
 
 function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): Record<string, unknown> {

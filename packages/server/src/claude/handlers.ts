@@ -168,7 +168,6 @@ async function rewind(
 
 async function health(call: Call) {
   const { version } = call.shared.deps.description;
-  if (call.principal.scopes.length === 0) return { status: "ok" as const, version, dependencies: {} };
   const store = await storeHealth(call);
   const [bus] = await busHealth(call);
   const began = performance.now();
@@ -191,7 +190,7 @@ async function health(call: Call) {
   };
   const isWhole = problem === undefined && (!bus || bus.status === "ok");
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
-  return { status, version, dependencies };
+  return { status, version, dependencies: call.principal.scopes.length > 0 ? dependencies : {} };
 }
 
 /** The seed's answer for a session that has nothing under way: for the caller there is no such run. */

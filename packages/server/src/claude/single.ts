@@ -17,20 +17,20 @@ export async function wholeRun(
   const late = AbortSignal.timeout(shared.limits.answerMs);
   const frames: StreamEvent[] = [];
   const sink = {
-    signal: AbortSignal.any([gone.signal, late]),
+    signal: AbortSignal.any([gone.signal, late, shared.stopping]),
     frame: (frame: StreamEvent) => frames.push(frame) > 0 && frame.event !== "question",
     partial: () => {},
   };
-  await sendRun({ sessions, live: shared.deps.live, run: { ...run, partials: false } }, sink);
+  const isOver = await sendRun({ sessions, live: shared.deps.live, run: { ...run, partials: false } }, sink);
   if (gone.signal.aborted && stopOnDisconnect) await stopRun(call, run);
+  const goesOn = `and the run goes on. Follow it at /api/v1/sessions/${run.sessionId}/stream.`;
+  const details = { session_id: run.sessionId, run_id: run.runId };
   if (late.aborted)
-    throw new ApiError(
-      "REQUEST_TIMEOUT",
-      `The run is not over after ${shared.limits.answerMs / 1000} s, and goes on. Follow it at /api/v1/sessions/${run.sessionId}/stream.`,
-      {
-        details: { session_id: run.sessionId, run_id: run.runId },
-      },
-    );
+    throw new ApiError("REQUEST_TIMEOUT", `It is not over after ${shared.limits.answerMs / 1000} s, ${goesOn}`, {
+      details,
+    });
+  if (shared.stopping.aborted && !isOver)
+    throw new ApiError("closed", `The server is stopping, ${goesOn}`, { details });
   return responseOf(frames, run.sessionId, (await sessions.get(run.sessionId)).model);
 }
 

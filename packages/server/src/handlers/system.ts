@@ -7,13 +7,12 @@ import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../pag
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    if (call.principal.scopes.length === 0) return { status: "ok" as const, version };
     const dependencies = [await storeHealth(call), ...(await busHealth(call))];
     const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
-    return { status, version, dependencies };
+    return { status, version, ...(call.principal.scopes.length > 0 && { dependencies }) };
   },
   async ready(_, { shared }) {
-    if (shared.isClosing()) throw new ApiError("closed", "The server is stopping.");
+    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping.");
     return { status: "ready" as const };
   },
   async home(_, { shared }) {

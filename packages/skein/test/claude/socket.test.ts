@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein";
-import { folder, scripted, session, testServer } from "../server/world.ts";
+import { folder, scripted, session, settled, testServer } from "../server/world.ts";
 import { open, talk } from "./world.ts";
 
 /** Who may speak over `/api/v1/query/ws`, and what becomes of connections. */
@@ -58,7 +58,7 @@ test("what is said over the socket is heard in its order: an interrupt is for th
   socket.close();
 });
 
-test("a server that stops tells its sockets and ends its streams without an end of the run", async () => {
+test("a server that stops tells its sockets and whoever waits, and ends its streams without an end of the run", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
   const socket = await talk(server);
@@ -66,7 +66,12 @@ test("a server that stops tells its sockets and ends its streams without an end 
   await socket.until(({ event }) => event === "init");
   const stream = await open(server, `/api/v1/sessions/${id}/stream`);
   await stream.until(({ event }) => event === "init");
+  const other = await session(server.call);
+  const asked = { prompt: scripted("Hang as well.", [{ hang: true }]), session_id: other.id };
+  const single = server.call("POST", "/api/v1/query/single", asked);
+  await settled(server.call, other.path, "activity", ["running"]);
   await server.close();
+  expect(await single).toMatchObject({ status: 503, body: { error: { details: { session_id: other.id } } } });
   expect(await socket.until(({ type }) => type === "closing")).toMatchObject({ reason: "shutdown" });
   const frames = await stream.end();
   expect(frames.some(({ event }) => event === "done")).toBe(false);
