@@ -54,9 +54,12 @@ async function converse(call: Call<typeof OPTIONS & typeof STORE_OPTION>): Promi
   // Whoever typed may have left (Ctrl-D, the end of a pipe) while a run was still under way.
   let left = false;
   input.once("close", () => (left = true));
-  const conversation = createConversation(call.screen, agent, (line) => {
+  const conversation = createConversation(call.screen, agent, (text) => {
     if (left) return;
-    input.setPrompt(line);
+    // Only the last line belongs to the prompt: it is drawn anew, and would take with it what was said in between.
+    const start = text.lastIndexOf("\n") + 1;
+    call.screen.note(text.slice(0, start));
+    input.setPrompt(text.slice(start));
     input.prompt(true);
   });
   input.on("SIGINT", () => {
@@ -188,6 +191,7 @@ function createConversation(screen: Screen, agent: Agent, showPrompt: (line: str
   }
 
   async function cancelWait(): Promise<void> {
+    say("");
     await (await sessions()).cancel(sessionId ?? "");
     waits = [];
     watch((signal) => agent.follow(sessionId ?? "", { signal }));

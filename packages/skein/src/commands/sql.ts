@@ -13,7 +13,6 @@ import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { createOutput } from "./sql/output.ts";
 import { printSchema } from "./sql/print-schema.ts";
-import { openStoreToAsk } from "./sql/store-to-ask.ts";
 
 const OPTIONS = {
   file: { takes: "FILE", short: "f", about: "Read the statements from a file; - is standard input" },
@@ -107,7 +106,8 @@ async function run(call: SqlCall): Promise<number> {
   let store: Store | undefined;
   const database = await createSql({
     ...(values.root === undefined ? {} : { roots: values.root }),
-    store: async () => (store = await openStoreToAsk(values.store)),
+    // Loaded when a question is about a store: most are not, and start sooner.
+    store: async () => (store = await (await import("./sql/store-to-ask.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
   let isFollowing = false;

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { cost, seconds, tokens } from "./amounts.ts";
 import type { Values } from "./command.ts";
 import type { AGENT_OPTIONS } from "./load-agent.ts";
+import { questionIn } from "./questions.ts";
 import type { Screen } from "./screen.ts";
 import type { STORE_OPTION } from "./session-command.ts";
 import { brief, createVisible, visible, visibleLine } from "./visible.ts";
@@ -186,17 +187,18 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
   const { note: paint } = screen.paint;
   return waits
     .map(({ session_id, tool_use_id, kind, name, input, expires_at }) => {
+      const asked = kind === "question" ? questionIn(input) : undefined;
       const until = expires_at === null ? "" : ` until ${expires_at}`;
       const what = {
         approval: `Waits${until} for your approval of`,
-        question: `Waits${until} for your answer to`,
+        question: `Waits${until} for your answer${asked === undefined ? " to" : ":"}`,
         frontend_tool: `Waits${until} for the result of`,
         subagent: "Waits for",
       }[kind];
       const answer = kind === "approval" ? "yes" : '"your answer"';
       const at = store === undefined ? "" : ` --store ${store}`;
       const deny = kind === "approval" ? `\n  skein sessions answer ${session_id} ${tool_use_id} no --deny${at}` : "";
-      return `${paint.yellow(`${what} ${callLine({ name, input })}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
+      return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : brief(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
     })
     .join("");
 }

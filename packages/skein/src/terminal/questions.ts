@@ -37,7 +37,18 @@ export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
     ];
   const structured = Questions.safeParse(wait.input);
   if (structured.success) return structured.data.questions.map((question) => asked(screen, question));
-  return [{ text: `${paint.yellow(plainQuestion(wait.input) ?? call)}\n`, read: notEmpty }];
+  return [{ text: `${paint.yellow(visible(plainQuestion(wait.input) ?? call))}\n`, read: notEmpty }];
+}
+
+/** What is asked, in one line, if the input of a call says so in a known way. */
+export function questionIn(input: unknown): string | undefined {
+  const structured = Questions.safeParse(input);
+  if (!structured.success) return plainQuestion(input);
+  return structured.data.questions
+    .map(({ question, options }) =>
+      options.length === 0 ? question : `${question} (${options.map(({ label }) => label).join(", ")})`,
+    )
+    .join(" ");
 }
 
 /** The answers to an await's questions as what the model is told: Claude Code's shape for AskUserQuestion, else the text. */
@@ -94,5 +105,5 @@ function notEmpty(line: string): { content: string } | undefined {
 function plainQuestion(input: unknown): string | undefined {
   const { question, prompt, message, text } = (input ?? {}) as Record<string, unknown>;
   const found = [question, prompt, message, text].find((value) => typeof value === "string");
-  return typeof found === "string" ? visible(found) : undefined;
+  return typeof found === "string" ? found : undefined;
 }

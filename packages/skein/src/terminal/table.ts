@@ -5,7 +5,7 @@ import { widthOf } from "./width.ts";
 /** The least that is left of the last column beside the others; below that it gets a line of its own. */
 const LEAST = 16;
 /** Columns that do not fit beside the others stand below them, so far in. */
-const INDENT = 2;
+export const INDENT = 2;
 
 /**
  * Prints rows under titles, each column as wide as its widest cell; what comes from outside is made visible.
@@ -20,7 +20,7 @@ export function printTable(screen: Screen, titles: readonly string[], rows: read
   const cells = isNarrow ? whole.map((row) => row.map(shortId)) : whole;
   const widths = widthsOf(titles, cells);
   const gap = isNarrow ? " " : "  ";
-  const lines = linesOf(widths, space, gap.length);
+  const lines = linesOf(widths, { space, gap: gap.length, least: LEAST });
   const text = (row: readonly string[]): string =>
     lines
       .map((columns, at) => {
@@ -40,12 +40,15 @@ export function printTable(screen: Screen, titles: readonly string[], rows: read
   for (const row of cells) screen.out(`${text(row)}\n`);
 }
 
-/** Which columns stand beside each other: as many as fit, of the last one at least a part. */
-function linesOf(widths: readonly number[], space: number, gap: number): readonly (readonly number[])[] {
+/** Which columns stand beside each other: as many as fit, of the last one at least so much. */
+export function linesOf(
+  widths: readonly number[],
+  { space, gap, least }: { readonly space: number; readonly gap: number; readonly least: number },
+): readonly (readonly number[])[] {
   const lines: number[][] = [];
-  let room = -1;
+  let room = 0;
   for (const [column, width] of widths.entries()) {
-    const wanted = column === widths.length - 1 ? Math.min(width, LEAST) : width;
+    const wanted = column === widths.length - 1 ? Math.min(width, least) : width;
     if (lines.length === 0 || wanted > room) {
       room = space - (lines.length === 0 ? 0 : INDENT);
       lines.push([]);

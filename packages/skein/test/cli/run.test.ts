@@ -196,6 +196,7 @@ describe("skein run", () => {
     const proposed = /such as "([^"]+)"/.exec((await skein(folder, "run", "Hello.")).out)?.[1] ?? "";
     const asked = await skein(folder, "run", proposed);
     expect(asked.code).toBe(5);
+    expect(asked.err).toMatch(/^Waits for your answer: use the AskUserQuestion tool \(simulated label, /m);
     const [, session = "", call = ""] = /skein sessions answer (\S+) (\S+)/.exec(asked.err) ?? [];
     expect((await skein(folder, "sessions", "answer", session, call, "Blue, please.")).code).toBe(0);
     const done = await skein(folder, "run", "--session", session);

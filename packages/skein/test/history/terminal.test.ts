@@ -84,6 +84,15 @@ test("tables align by columns that are seen, and text is cut and wrapped by them
       ],
     ).map(({ text }) => text),
   ).toEqual(["A    N", "中   1", "b   10"]);
+  const narrow = table(
+    [{ title: "NAME" }, { title: "N", align: "right" }, { title: "TITLE" }],
+    [
+      ["aaaa", "10", ""],
+      ["b", "1", "cc"],
+    ],
+    12,
+  );
+  expect(narrow.map(({ text }) => text)).toEqual(["NAME   N", "  TITLE", "aaaa  10", "b      1", "  cc"]);
   expect(widthOf("中é")).toBe(3);
   expect(shorten("one two three", 8)).toBe("one two…");
   expect(wrap("- one two three", 9)).toEqual(["- one two", "  three"]);

@@ -65,7 +65,11 @@ async function listFiles(history: FileHistory, screen: Screen, isJson: boolean):
         : t`${path} ${screen.paint.dim("(copies are gone)")}`,
     ]);
     await screen.print(
-      ...table([{ title: "VERSIONS", align: "right" }, { title: "LAST COPY" }, { title: "FILE" }], rows),
+      ...table(
+        [{ title: "VERSIONS", align: "right" }, { title: "LAST COPY" }, { title: "FILE" }],
+        rows,
+        screen.columns,
+      ),
     );
   }
   return EXIT.completed;

@@ -51,7 +51,7 @@ export const list = historyCommand({
       { title: "PROJECT" },
       { title: "TITLE" },
     ];
-    await screen.print(...table(columns, rows));
+    await screen.print(...table(columns, rows, screen.columns));
     const { offset, total, hasMore } = pagination;
     if (hasMore) {
       const next = offset + data.length;

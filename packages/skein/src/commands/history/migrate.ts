@@ -64,7 +64,7 @@ export const migrate = historyCommand({
       else await screen.print(...planLines(plan, { mode, destination }, screen));
       if (isDry || plan.successCount === 0) return codeOf(plan);
     }
-    if (!values.yes && !(await isConfirmed(screen, mode))) return EXIT.usage;
+    if (!values.yes && !(await isConfirmed(screen, mode))) return EXIT.cancelled;
     const result = await run(false);
     screen.progress(undefined);
     if (values.json) await printJson(screen, result);
@@ -83,13 +83,14 @@ function codeOf({ successCount, failedCount }: MigrateResult): number {
 }
 
 async function isConfirmed(screen: Screen, mode: "copy" | "move"): Promise<boolean> {
-  if (!isatty(0) || !screen.isTerminal) {
-    screen.note(t`Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`);
-    return false;
-  }
+  if (!isatty(0) || !screen.isTerminal)
+    throw new UsageError(`Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`);
   const questions = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return /^y(es)?$/i.test((await questions.question(`${mode === "move" ? "Move" : "Copy"} them? [y/N] `)).trim());
+    const answer = await questions.question(`${mode === "move" ? "Move" : "Copy"} them? [y/N] `);
+    const isYes = /^y(es)?$/i.test(answer.trim());
+    if (!isYes) screen.note(t`Nothing was changed.`);
+    return isYes;
   } finally {
     questions.close();
   }

@@ -43,7 +43,11 @@ export const plans = historyCommand({
         shorten(plan.title ?? "", 80),
       ]);
       await screen.print(
-        ...table([{ title: "CHANGED" }, { title: "DONE" }, { title: "NAME" }, { title: "TITLE" }], rows),
+        ...table(
+          [{ title: "CHANGED" }, { title: "DONE" }, { title: "NAME" }, { title: "TITLE" }],
+          rows,
+          screen.columns,
+        ),
       );
       if (page.pagination.hasMore)
         await screen.print(screen.paint.dim(t`${counted(all.length, "plan")} in all; --limit all shows them`));

@@ -44,6 +44,7 @@ export const undo = historyCommand({
               { title: "ID" },
             ],
             rows,
+            screen.columns,
           ),
         );
       }

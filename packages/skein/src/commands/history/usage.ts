@@ -69,7 +69,7 @@ function viewLines(view: View, report: UsageReport, screen: Screen, limit: numbe
   ];
   const cells = rows.map(([name, totals]) => [name, ...numbers(totals)]);
   const total = [paint.bold("Total"), ...numbers(report.totals).map((text) => paint.bold(text))];
-  return table(columns, [...cells, total]);
+  return table(columns, [...cells, total], screen.columns);
 }
 
 function rowsOf(
