@@ -80,6 +80,15 @@ describe("queries", () => {
     }
   });
 
+  test("a capital letter in a pattern is one, unless the flag says that case does not matter", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation().user("ENOENT: no such file\nsays the experiment")]);
+    expect(await found(data, "/E[A-Z]{4,}/")).toEqual(["prompt:ENOENT"]);
+    expect(await found(data, "/E[A-Z]{4,}/i")).toEqual(["prompt:ENOENT", "prompt:experiment"]);
+    expect(await found(data, "/e[a-z]{4,}/")).toEqual(["prompt:ENOENT", "prompt:experiment"]);
+    expect(await found(data, String.raw`/\Bnoent\S/`)).toEqual(["prompt:NOENT:"]);
+  });
+
   test("a pattern made to explode ends at once", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user(`${"a".repeat(50_000)}!`)]);

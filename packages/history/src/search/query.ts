@@ -77,9 +77,10 @@ function patternTerm(pattern: string, flags: string): Term {
   if (/[^ims]/.test(flags)) throw new QueryError(`The flags of a pattern can be i, m and s, not ${flags}.`);
   let compiled: RE2JS;
   try {
-    // Case does not matter anywhere else in a search, so it does not here; lines have their own beginnings and ends.
     const dotAll = flags.includes("s") ? RE2JS.DOTALL : 0;
-    compiled = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE | RE2JS.MULTILINE | dotAll);
+    const anyCase = flags.includes("i") || !hasCapital(pattern) ? RE2JS.CASE_INSENSITIVE : 0;
+    // Lines have their own beginnings and ends.
+    compiled = RE2JS.compile(pattern, anyCase | RE2JS.MULTILINE | dotAll);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new QueryError(`The pattern cannot be used: ${reason.slice(0, 200)}`);
@@ -95,6 +96,11 @@ function patternTerm(pattern: string, flags: string): Term {
       return spans;
     },
   };
+}
+
+/** Case does not matter in a search; but whoever writes a capital letter into a pattern, `[A-Z]` too, means it. */
+function hasCapital(pattern: string): boolean {
+  return /\p{Lu}/u.test(pattern.replaceAll(/\\[pP]\{[^}]*\}|\\./g, ""));
 }
 
 /** The longest piece of a word that stands in the bytes as it is: ASCII, and nothing that JSON escapes. */

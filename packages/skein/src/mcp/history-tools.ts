@@ -71,7 +71,13 @@ function sessionsTool(config: () => Promise<LibraryConfig>) {
 
 function searchTool(config: () => Promise<LibraryConfig>) {
   const input = z.object({
-    query: z.string().min(1).max(1000).describe('Words, "phrases" and /patterns/; all must occur in a message'),
+    query: z
+      .string()
+      .min(1)
+      .max(1000)
+      .describe(
+        'Words, "phrases" and /patterns/; all must occur in a message. In either case, but for patterns with capitals',
+      ),
     project: z.string().max(4096).optional().describe("Only sessions of this project path"),
     role: z.enum(["user", "assistant", "human"]).optional().describe("human: only what a person typed"),
     tool: z.string().max(200).optional().describe("Only calls of this tool"),
