@@ -50,20 +50,11 @@ export function applyChanges(tables: SessionTables | undefined, changes: Changes
   const target = tables ?? newTables(changes);
   const session: Session = { ...target.session, ...changes.sessionSet, ...addedTo(target.session, changes) };
   target.session = session;
-  for (const { model, ...run } of changes.runInserts)
+  for (const columns of changes.runInserts)
     target.runs.push({
-      run: {
-        ...run,
-        number: target.runs.length + 1,
-        usage: NO_USAGE,
-        cost: null,
-        cost_micros: 0,
-        unpriced_calls: 0,
-        models: [],
-        generated_files: [],
-      },
+      run: newRun(columns, target.runs.length + 1),
       counters: noRunCounters(),
-      model,
+      model: columns.model,
       longContext: false,
     });
   session.total_runs = target.runs.length;
@@ -82,6 +73,20 @@ export function applyChanges(tables: SessionTables | undefined, changes: Changes
     target.runs.find(({ run }) => run.id === run_id)?.run.generated_files.push({ ...shown, timestamp });
   }
   return target;
+}
+
+/** A run that has used nothing yet. */
+export function newRun({ model: _, ...columns }: Changes["runInserts"][number], number: number): Run {
+  return {
+    ...columns,
+    number,
+    usage: NO_USAGE,
+    cost: null,
+    cost_micros: 0,
+    unpriced_calls: 0,
+    models: [],
+    generated_files: [],
+  };
 }
 
 function applyMessages(target: SessionTables, changes: Changes): void {

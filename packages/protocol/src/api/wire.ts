@@ -218,8 +218,11 @@ export const ApiRun = z.object({
 
 /** One run, with what was said in it. */
 export const ApiRunWithMessages = ApiRun.extend({
-  /** Null while it is queued. */
+  /** Null while it is queued, or if it was cancelled before it began. */
   started_at: Instant.nullable(),
+  /** Null if it never began. */
+  number: ApiRun.shape.number.nullable(),
+  sequence_number: ApiRun.shape.sequence_number.nullable(),
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 

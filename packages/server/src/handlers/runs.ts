@@ -1,14 +1,5 @@
-import { fold, emptyState, requestOf } from "@skein/core";
-import {
-  DIALECTS,
-  type Event,
-  type JsonObject,
-  KnownError,
-  NO_USAGE,
-  type Run,
-  actionData,
-  textOf,
-} from "@skein/protocol";
+import { emptyState, fold, newRun, project, requestOf } from "@skein/core";
+import { DIALECTS, type Event, type JsonObject, KnownError, type Run, actionData, textOf } from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 
@@ -24,7 +15,7 @@ export const runHandlers = {
   },
   async getRun({ params }, call) {
     const run = await startedRun(call, params);
-    if (!run) return queuedRun(call, params);
+    if (!run) return waitingRun(call, params);
     const said = new Set<string>();
     for (const { event_type, data } of await eventsOf(call, run))
       if (event_type === "message.created" && data.run_id === run.id) said.add(data.message_id);
@@ -75,37 +66,43 @@ function noRun({ session_id, run_id }: RunParams): never {
   throw new KnownError("not_found", `Session ${session_id} has no run ${run_id}.`);
 }
 
-/** A prompt that waits for its turn, as the run that it will be. */
-async function queuedRun(call: Call, params: RunParams) {
+/** A prompt that waits for its turn, or was cancelled before it had one, as the run that it would be. */
+async function waitingRun(call: Call, params: RunParams) {
   const { queue, runs } = await call.sessions.state(params.session_id);
-  const place = queue.findIndex(({ run_id }) => run_id === params.run_id);
-  const events = place === -1 ? [] : await call.sessions.events(params.session_id);
+  const events = await call.sessions.events(params.session_id);
   const accepted = events.find(
     (event) => event.event_type === "prompt.accepted" && event.data.run_id === params.run_id,
   );
   if (accepted?.event_type !== "prompt.accepted") return noRun(params);
-  const { session_id, sequence, created_at, data } = accepted;
-  const run: Run = {
-    id: data.run_id,
-    session_id,
-    number: runs + place + 1,
-    started_at: created_at,
-    completed_at: null,
-    outcome: null,
-    stop_reason: null,
-    user_message: textOf(data.content),
-    final_response: null,
-    total_steps: 0,
-    usage: NO_USAGE,
-    cost: null,
-    cost_micros: 0,
-    unpriced_calls: 0,
-    models: [],
-    generated_files: [],
-    first_sequence: sequence,
-    last_sequence: null,
+  const { run_id, message_id, content } = accepted.data;
+  const data = { run_id, message_id, user_message: textOf(content), formatter: "json" as const };
+  const [columns] = project([{ ...accepted, event_type: "session.started", data }]).runInserts;
+  if (!columns) return noRun(params);
+  const place = queue.findIndex((prompt) => prompt.run_id === run_id);
+  const run = { ...wire(newRun(columns, runs + place + 1)), started_at: null, messages: [] };
+  if (place !== -1) return { ...run, status: "queued" as const };
+  const cancel = events.find((event) => event.event_type === "cancel.requested" && event.data.run_id === run_id);
+  if (!cancel) return readByAnother(events, params, message_id);
+  return {
+    ...run,
+    number: null,
+    sequence_number: null,
+    status: "cancelled" as const,
+    outcome: "cancelled" as const,
+    stop_reason: "cancelled" as const,
+    completed_at: cancel.created_at,
+    last_sequence: cancel.sequence,
   };
-  return { ...wire(run), status: "queued" as const, started_at: null, messages: [] };
+}
+
+/** A prompt that steered has no run of its own. */
+function readByAnother(events: readonly Event[], params: RunParams, messageId: string): never {
+  const entered = events.find((event) => event.event_type === "message.created" && event.data.message_id === messageId);
+  if (entered?.event_type !== "message.created") return noRun(params);
+  const { run_id } = entered.data;
+  throw new KnownError("not_found", `Run ${params.run_id} did not begin: run ${run_id} read its prompt.`, {
+    details: { run_id },
+  });
 }
 
 async function startedRun(call: Call, params: RunParams): Promise<Run | undefined> {

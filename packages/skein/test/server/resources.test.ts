@@ -100,7 +100,7 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
   expect((await call("GET", `${path}/runs?limit=1`)).body["next_cursor"]).toEqual(expect.any(String));
 });
 
-test("a run that is still queued is there, and says so", async () => {
+test("a run that is still queued, or was cancelled in the queue, is there and says so", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   const first = await say(
@@ -120,12 +120,25 @@ test("a run that is still queued is there, and says so", async () => {
     user_message: expect.stringContaining("Two."),
     messages: [],
   });
+  const third = await say(call, path, "Three.");
+  await call("POST", `${path}/cancel`, { run_id: third.body["run_id"] });
+  expect(await run(third)).toMatchObject({
+    status: "cancelled",
+    outcome: "cancelled",
+    number: null,
+    started_at: null,
+    completed_at: expect.any(String),
+    user_message: "Three.",
+  });
+  const steering = await say(call, path, "Rather red.", { mode: "steer" });
   await call("POST", `${path}/awaits/call_1`, { content: "blue" });
   expect(await finished(call, path, String(second.body["run_id"]))).toMatchObject({
     status: "completed",
     number: 2,
     started_at: expect.any(String),
   });
+  // Its prompt was read by the first run, and who asks for it is told.
+  expect((await run(steering)).error).toMatchObject({ details: { run_id: first.body["run_id"] } });
 });
 
 test("a tool that the caller runs is an await: listed, answered, answered again, and never asked", async () => {
