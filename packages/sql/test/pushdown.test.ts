@@ -1,23 +1,26 @@
 import { writeCorpus } from "@skein/history/testing";
 import { discover } from "@skein/history";
-import { readFileSync, writeFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSql } from "@skein/sql";
+import { afterAll, expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
 /** The transcripts that a question reads, as the reader is told; those that it need not read stand there as an empty file. */
 const READ = "list_filter(getvariable('skein_files'), lambda f: contains(f, '/projects/')) AS read";
 
-function corpus(): { root: string; sessionId: string; file: string } {
-  const root = folder();
-  writeCorpus({ folder: root, files: 10, bytes: 200_000, subagentEvery: 0 });
-  const [first] = discover({ dataPath: root }).files;
-  if (first)
-    writeFileSync(
-      first.path,
-      readFileSync(first.path, "utf8").replaceAll(/"cwd":"[^"]*"/g, '"cwd":"/home/dev/project-only"'),
-    );
-  return { root, sessionId: first?.sessionId ?? "", file: first?.path ?? "" };
-}
+// Only read, so one does for all questions.
+const root = mkdtempSync(join(tmpdir(), "skein-sql-test-"));
+writeCorpus({ folder: root, files: 10, bytes: 200_000, subagentEvery: 0 });
+const [first] = discover({ dataPath: root }).files;
+const { sessionId = "", path: file = "" } = first ?? {};
+writeFileSync(file, readFileSync(file, "utf8").replaceAll(/"cwd":"[^"]*"/g, '"cwd":"/home/dev/project-only"'));
+const corpus = await createSql({ roots: [root], threads: 2 });
+afterAll(() => {
+  corpus.close();
+  rmSync(root, { recursive: true, force: true });
+});
 
 test.each([
   ["conversations of a session", "claude_conversations", "session_id = 'SESSION'"],
@@ -29,17 +32,15 @@ test.each([
   ["a session of which the beginning is known", "claude.tool_calls", "starts_with(session_id, 'BEGINNING')"],
   ["a session and a project", "claude.messages", "session_id = 'SESSION' AND project_path = '/home/dev/project-only'"],
 ])("%s are looked for in one file only", async (_, table, condition) => {
-  const { root, sessionId, file } = corpus();
   const where = condition
     .replace("SESSION", sessionId)
     .replace("FILE", file)
     .replace("BEGINNING", sessionId.slice(0, 13));
-  const sql = await open(root);
-  const [found] = await ask(sql, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
+  const [found] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
   expect(found?.["read"]).toEqual([file]);
   // The same question in a form that is not understood.
   const loose = where.replaceAll(/\b(session_id|project_path|file)\b/g, "concat($1, '')");
-  const [expected] = await ask(sql, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
+  const [expected] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
   expect({ n: found?.["n"], line: found?.["line"] }).toEqual(expected);
   expect(Number(found?.["n"])).toBeGreaterThan(0);
 });
@@ -58,16 +59,15 @@ test.each([
   ],
   ["the condition is about a time", "SELECT READ FROM claude_conversations WHERE timestamp > '2000-01-01'"],
 ])("all files are read where %s", async (_, question) => {
-  const { root, sessionId } = corpus();
   const statement = question.replace("SESSION", sessionId).replace("READ", READ);
-  const [found] = await ask(await open(root), `${statement} LIMIT 1`);
+  const [found] = await ask(corpus, `${statement} LIMIT 1`);
   expect(found?.["read"]).toHaveLength(10);
 });
 
 test("a session that does not exist has no rows, and a quote in a name does no harm", async () => {
-  const root = folder();
-  write(root, "projects/p/it's.jsonl", [{ type: "user", uuid: "u1", cwd: "/it's" }]);
-  const sql = await open(root);
+  const other = folder();
+  write(other, "projects/p/it's.jsonl", [{ type: "user", uuid: "u1", cwd: "/it's" }]);
+  const sql = await open(other);
   expect(await ask(sql, "SELECT 1 AS n FROM claude_conversations WHERE session_id = 'nobody'")).toEqual([]);
   expect(await ask(sql, "SELECT line FROM claude_conversations WHERE session_id = 'it''s'")).toEqual([{ line: 1 }]);
   expect(await ask(sql, "SELECT line FROM claude_conversations WHERE project_path = '/it''s'")).toEqual([{ line: 1 }]);
