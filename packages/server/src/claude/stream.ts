@@ -1,8 +1,8 @@
 import type { SessionState } from "@skein/core";
 import { type StreamEvent, placeOfFrame } from "@skein/protocol";
 import { ApiError } from "../api-error.ts";
-import { type Call, type Caller, TAKEN_OVER } from "../call.ts";
-import { openSse } from "../sse.ts";
+import type { Call, Caller, TAKEN_OVER } from "../call.ts";
+import { answerWithStream } from "../stream-answer.ts";
 import type { StreamEnd } from "../streams.ts";
 import { claudeSession } from "./accept.ts";
 import { type AskedRun, runAt } from "./asked-run.ts";
@@ -14,41 +14,27 @@ export async function streamRun(
   asked: () => Promise<AskedRun>,
   { stopOnDisconnect = false }: { stopOnDisconnect?: boolean } = {},
 ): Promise<typeof TAKEN_OVER> {
-  const { shared, principal, reply, sessions } = call;
-  // Before anything is begun: a run whose stream is refused would be one that nobody knows of.
-  const giveBack = shared.meter.stream(principal.keyId);
-  const run = await asked().catch((error: unknown) => {
-    giveBack();
-    throw error;
-  });
-  reply.hijack();
-  const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
-  const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
-  let closed = false;
-  const remove = shared.streams.add({
-    keyId: principal.keyId,
-    close(reason) {
-      closed = true;
-      sse.end(closing(reason));
-    },
-  });
-  try {
-    const sink = {
-      signal: sse.signal,
-      frame: (frame: StreamEvent) => sse.send(frameText(frame)),
-      partial: (frame: StreamEvent) => sse.trySend(frameText(frame)),
+  const { shared, sessions } = call;
+  return answerWithStream(call, async () => {
+    const run = await asked();
+    let closed = false;
+    return {
+      async send(sse) {
+        const sink = {
+          signal: sse.signal,
+          frame: (frame: StreamEvent) => sse.send(frameText(frame)),
+          partial: (frame: StreamEvent) => sse.trySend(frameText(frame)),
+        };
+        const isOver = await sendRun({ sessions, live: shared.deps.live, run }, sink);
+        if (!isOver && !closed && stopOnDisconnect) await stopRun(call, run);
+        return ": the end\n\n";
+      },
+      closing(reason) {
+        closed = true;
+        return closing(reason);
+      },
     };
-    const isOver = await sendRun({ sessions, live: shared.deps.live, run }, sink);
-    if (!isOver && !closed && stopOnDisconnect) await stopRun(call, run);
-    sse.end(": the end\n\n");
-  } catch {
-    // The reader comes back with its Last-Event-ID; what is wrong will be said to its next request.
-    reply.raw.destroy();
-  } finally {
-    remove();
-    giveBack();
-  }
-  return TAKEN_OVER;
+  });
 }
 
 /** The run that a reader was following, if it says how far it got; undefined if it begins. */

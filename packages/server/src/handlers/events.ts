@@ -1,7 +1,8 @@
-import { type Draft, type Event, KnownError, type Session } from "@skein/protocol";
-import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
+import { type Draft, type Event, KnownError } from "@skein/protocol";
+import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { streamSession } from "../session-stream.ts";
-import { type Sse, openSse } from "../sse.ts";
+import type { Sse } from "../sse.ts";
+import { answerWithStream } from "../stream-answer.ts";
 import type { StreamEnd } from "../streams.ts";
 
 const PAGE = 100;
@@ -15,8 +16,13 @@ export const eventHandlers = {
       if (query.limit !== undefined) throw new KnownError("invalid", "limit: A stream has none. Ask for JSON.");
       const last = call.request.headers["last-event-id"];
       const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
-      await stream(call, session, after);
-      return TAKEN_OVER;
+      return answerWithStream(call, () => ({
+        async send(sse) {
+          await streamSession({ sessions: call.sessions, live: call.shared.deps.live, session, after }, sinkOf(sse));
+          return closing("deleted");
+        },
+        closing,
+      }));
     }
     const { after = 0, limit = PAGE } = query;
     const events = await call.sessions.events(id, { after, limit: limit + 1 });
@@ -53,25 +59,6 @@ function frameOf(event: Event): string {
 
 function draftFrame({ event_type, data }: Draft): string {
   return `event: ${event_type}\ndata: ${JSON.stringify({ event_type, data })}\n\n`;
-}
-
-async function stream(call: Call, session: Session, after: string): Promise<void> {
-  const { shared, principal, reply, sessions } = call;
-  const giveBack = shared.meter.stream(principal.keyId);
-  reply.hijack();
-  const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
-  const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
-  const remove = shared.streams.add({ keyId: principal.keyId, close: (reason) => sse.end(closing(reason)) });
-  try {
-    await streamSession({ sessions, live: shared.deps.live, session, after }, sinkOf(sse));
-    sse.end(closing("deleted"));
-  } catch {
-    // The reader comes back by itself and goes on where it was; what is wrong will be said to its next request.
-    reply.raw.destroy();
-  } finally {
-    remove();
-    giveBack();
-  }
 }
 
 function sinkOf(sse: Sse) {

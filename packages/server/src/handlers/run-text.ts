@@ -1,7 +1,7 @@
 import { type Live, type LiveFrame, type Sessions, followLive, formatStream, statusOf } from "@skein/core";
 import type { Event, Message } from "@skein/protocol";
-import { type Call, type Handlers, TAKEN_OVER, sessionIn } from "../call.ts";
-import { openSse } from "../sse.ts";
+import { type Call, type Handlers, sessionIn } from "../call.ts";
+import { answerWithStream } from "../stream-answer.ts";
 import { runIn } from "./runs.ts";
 
 /** A run in one of seed 002's text forms, live. */
@@ -10,28 +10,18 @@ export const runTextHandlers = {
     const run = await awaitedRun(call, params);
     const { agent } = await call.sessions.state(run.sessionId);
     const meta = agent?.stream_meta_history_and_tool_results ?? false;
-    const { shared, principal, reply, sessions } = call;
-    const giveBack = shared.meter.stream(principal.keyId);
-    reply.hijack();
-    const headers = Object.fromEntries(
-      Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]),
-    );
-    const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
-    const remove = shared.streams.add({ keyId: principal.keyId, close: () => sse.end() });
-    try {
-      const history: Message[] = [];
-      const items = withHistory({ sessions, live: shared.deps.live, run, history }, sse.signal);
-      const options = { meta, history };
-      for await (const text of formatStream(query.format ?? agent?.formatter ?? "json", items, options))
-        if (!(await sse.send(frameOf(text)))) return TAKEN_OVER;
-      sse.end(": the end\n\n");
-    } catch {
-      reply.raw.destroy();
-    } finally {
-      remove();
-      giveBack();
-    }
-    return TAKEN_OVER;
+    const { shared, sessions } = call;
+    return answerWithStream(call, () => ({
+      async send(sse) {
+        const history: Message[] = [];
+        const items = withHistory({ sessions, live: shared.deps.live, run, history }, sse.signal);
+        const options = { meta, history };
+        for await (const text of formatStream(query.format ?? agent?.formatter ?? "json", items, options))
+          if (!(await sse.send(frameOf(text)))) break;
+        return ": the end\n\n";
+      },
+      closing: () => undefined,
+    }));
   },
 } satisfies Partial<Handlers>;
 
