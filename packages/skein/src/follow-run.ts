@@ -52,8 +52,10 @@ export async function* followRun(
     if (!open || !progress.isAt(open.own)) return false;
     // Whatever nobody answered in its time is about to go on by itself.
     if (open.forSomebody.some(isLate)) return false;
+    if (open.forSomebody.length === 0) return false;
+    // Only what was found: another look that is under way may find nothing any more, and must not take this back.
     awaiting = open.forSomebody;
-    return awaiting.length > 0;
+    return true;
   };
   // A subagent that waits for somebody says so in its own log, not in the one that is followed here.
   const stopListening = host.store.onNews((id, events) => {
