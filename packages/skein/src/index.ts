@@ -37,6 +37,7 @@ export {
   type CostBreakdown,
   type Draft,
   type Event,
+  type Failure,
   KnownError,
   type Message,
   type StopReason,

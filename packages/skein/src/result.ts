@@ -5,6 +5,7 @@ import {
   type CostBreakdown,
   DIALECTS,
   type Event,
+  type Failure,
   type JsonObject,
   type Message,
   NO_USAGE,
@@ -26,7 +27,7 @@ export interface AgentResult {
   readonly conversationHistory: readonly Message[];
   readonly stopReason: StopReason | "awaiting_frontend_tools";
   /** What went wrong, for a run that failed. */
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: Failure | null;
   /** The calls that somebody must answer, for a run that waits. */
   readonly awaiting: readonly Await[];
   readonly model: string;

@@ -14,7 +14,13 @@ import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
 /** What a check says of an answer: nothing or true if it will do, a sentence about what is wrong, or both as a pair. */
-export type Verdict = string | boolean | null | undefined | void | readonly [passed: boolean, reason?: string | null];
+export type Verdict =
+  | string
+  | boolean
+  | null
+  | undefined
+  | void
+  | readonly [passed: boolean, reason?: string | null | undefined];
 
 /** Checks a final answer; what is wrong with it goes back to the model. */
 export type Validate = (answer: string, state: SessionState) => Verdict | Promise<Verdict>;

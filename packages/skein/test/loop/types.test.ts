@@ -3,6 +3,7 @@ import {
   type Content,
   type Draft,
   type Event,
+  type Failure,
   type FileStore,
   type GeneratedFile,
   type McpConnection,
@@ -40,12 +41,26 @@ test("a tool with a JSON Schema takes its input apart like one with zod", async 
   expect(JSON.stringify(conversationHistory[2]?.content)).toMatch(/sunny in Rome.*"Rome"/);
 });
 
+test("a check of answers may be written in each of its forms", () => {
+  const Answer = z.object({ total: z.number() });
+  createAgent({ validate: (answer) => (answer === "" ? "Say something." : undefined) });
+  createAgent({ validate: (answer) => answer !== "" });
+  createAgent({ validate: async (answer, { runs }) => [answer.length > runs, "Say more."] });
+  createAgent({
+    validate(answer) {
+      const { success, error } = Answer.safeParse(answer);
+      return [success, error?.message];
+    },
+  });
+});
+
 test("what an agent gives and takes has names that can be imported from skein", () => {
   const agent = createAgent();
   expectTypeOf(agent.stream).returns.toEqualTypeOf<AsyncIterable<Event | Draft>>();
   expectTypeOf(agent.run).parameter(0).toEqualTypeOf<Content>();
   expectTypeOf(agent.sessions).returns.resolves.toEqualTypeOf<Sessions>();
   type Result = Awaited<ReturnType<typeof agent.run>>;
+  expectTypeOf<Result["error"]>().toEqualTypeOf<Failure | null>();
   expectTypeOf<Result["awaiting"][number]>().toEqualTypeOf<Await>();
   expectTypeOf<Result["generatedFiles"][number]>().toEqualTypeOf<GeneratedFile>();
   expectTypeOf<GeneratedFile["filename"]>().toEqualTypeOf<string>();
