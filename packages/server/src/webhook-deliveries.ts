@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Store } from "@skein/core";
 import { Delivery, type Event, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
 import { z } from "zod";
+import { createLanes } from "./lanes.ts";
 
 /** Sends a message to a URL that somebody else chose; answers the status. Refuses addresses that it must not call. */
 export interface WebhookSender {
@@ -48,12 +49,15 @@ export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
 /** Longer than an attempt takes: after that, another process may try. */
 const CLAIM_MS = 60_000;
+/** Notices of one webhook that are sent at once: a receiver that is slow or gone takes up no more connections than that. */
+const AT_ONCE = 4;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
 export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, report }: DeliveriesDeps): Deliveries {
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;
+  const lanes = createLanes({ width: AT_ONCE, job: (id) => attempt(id).catch(report) });
 
   /** Keeps a delivery; false if somebody else changed it since. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
@@ -76,7 +80,11 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
     if (!(await save(claimed, record?.version))) return;
     const webhook = await records.get(TENANT, "webhook", delivery.webhook_id);
     const after = delivery.event_sequence - 1;
-    const [event] = await store.read(delivery.session_id, { after, limit: 1 }).catch(() => []);
+    const [event] = await store.read(delivery.session_id, { after, limit: 1 }).catch((error: unknown) => {
+      // A store that does not answer now says nothing about the session: it is tried again.
+      if (!isKnownError(error, "not_found")) throw error;
+      return [];
+    });
     if (!webhook || !event) {
       const last_error = "The webhook or the session is gone.";
       await save({ ...delivery, state: "failed", last_error, next_attempt_at: null });
@@ -92,7 +100,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       state: outcome.last_error === null ? "delivered" : isOver ? "failed" : "pending",
       next_attempt_at: isOver ? null : instant(now() + wait),
     });
-    if (!isOver) later(id, wait);
+    if (!isOver) later(delivery, wait);
   }
 
   async function sent({ url, secret }: StoredWebhook, delivery: Delivery, event: Event) {
@@ -107,11 +115,11 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
     }
   }
 
-  function later(id: string, ms: number): void {
+  function later({ id, webhook_id }: Delivery, ms: number): void {
     if (stopped || timers.has(id)) return;
     const timer = setTimeout(() => {
       timers.delete(id);
-      void attempt(id).catch(report);
+      lanes.do(webhook_id, id);
     }, ms).unref();
     timers.set(id, timer);
   }
@@ -132,7 +140,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
         next_attempt_at: at,
         created_at: at,
       };
-      if (await save(delivery, 0)) void attempt(delivery.id).catch(report);
+      if (await save(delivery, 0)) lanes.do(webhook.id, delivery.id);
     },
     async list(webhookId, page) {
       const field = { name: "webhook", value: webhookId };
@@ -143,9 +151,9 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       const query = { tenant: TENANT, kind: "delivery", field: { name: "state", value: "pending" }, limit: 200 };
       for (let cursor: string | null | undefined; cursor !== null;) {
         const page = await records.list({ ...query, ...(cursor !== undefined && { cursor }) });
-        for (const { id, value } of page.items) {
-          const { next_attempt_at, created_at } = Delivery.parse(value);
-          later(id, Math.max(0, Date.parse(next_attempt_at ?? created_at) - now()));
+        for (const { value } of page.items) {
+          const delivery = Delivery.parse(value);
+          later(delivery, Math.max(0, Date.parse(delivery.next_attempt_at ?? delivery.created_at) - now()));
         }
         cursor = page.cursor;
       }
@@ -162,6 +170,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
     stop() {
       stopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
+      lanes.clear();
     },
   };
 }
