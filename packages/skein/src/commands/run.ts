@@ -50,6 +50,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   const { values, screen, config } = call;
   const { "max-cost": maxCostMicros, format } = values;
   const prompt = await promptOf(call);
+  if (format !== undefined && values.json) throw new UsageError("--json and --format at once: choose one.");
   if (format !== undefined && prompt === undefined) throw new UsageError("--format needs a prompt.");
   const agent = await loadAgent(call);
   const stop = new AbortController();

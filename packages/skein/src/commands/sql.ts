@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
@@ -6,13 +5,14 @@ import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
 import { nearest } from "../terminal/nearest.ts";
+import { readInput } from "../terminal/read-input.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
 import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { createOutput } from "./sql/output.ts";
-import { printSchema } from "./sql/print-schema.ts";
+import { printSchema, tablesNamed } from "./sql/print-schema.ts";
 
 const OPTIONS = {
   file: { takes: "FILE", short: "f", about: "Read the statements from a file; - is standard input" },
@@ -98,11 +98,12 @@ async function run(call: SqlCall): Promise<number> {
   if (word === "examples" && name === undefined) {
     const known = examples();
     const width = Math.max(...known.map((example) => example.name.length));
-    for (const { name: each, question } of known) screen.out(`${each.padEnd(width)}  ${question}\n`);
+    if (values.json) screen.json(known);
+    else for (const { name: each, question } of known) screen.out(`${each.padEnd(width)}  ${question}\n`);
     return EXIT.completed;
   }
   const format = formatOf(values);
-  const statement = isBare || values.schema || word === "export" ? undefined : statementOf(values.file, words);
+  const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
   const database = await createSql({
     ...(values.root === undefined ? {} : { roots: values.root }),
@@ -118,7 +119,10 @@ async function run(call: SqlCall): Promise<number> {
   };
   try {
     if (values.schema) {
-      return printSchema(await database.tables(), screen, word) ? EXIT.completed : EXIT.notFound;
+      const tables = tablesNamed(await database.tables(), word);
+      if (values.json) screen.json(tables);
+      else printSchema(tables, screen);
+      return EXIT.completed;
     }
     if (word === "export") return await exported(database, name, screen);
     if (statement === undefined) {
@@ -162,8 +166,8 @@ async function parquet(database: Sql, statement: string, file: string, screen: S
   return code;
 }
 
-function statementOf(file: string | undefined, words: readonly string[]): string {
-  if (file !== undefined) return textOf(file);
+async function statementOf(file: string | undefined, words: readonly string[]): Promise<string> {
+  if (file !== undefined) return readInput(file);
   const [word = "", name, ...rest] = words;
   if (word === "examples") {
     const example = examples().find((known) => known.name === name);
@@ -175,12 +179,6 @@ function statementOf(file: string | undefined, words: readonly string[]): string
   if (name !== undefined || rest.length > 0)
     throw new UsageError("Put the statement into quotes: a shell splits it at its spaces.");
   return word;
-}
-
-function textOf(file: string): string {
-  if (file !== "-" && statSync(file).isDirectory())
-    throw new UsageError(`${file} is a folder. Name a file with statements.`);
-  return readFileSync(file === "-" ? 0 : file, "utf8");
 }
 
 /** The words that are no statements. */

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Tool } from "@skein/core";
@@ -40,6 +40,7 @@ export async function loadAgent(call: AgentCall, { asks = false }: { readonly as
 async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly Tool[]> {
   const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
   const folder = values.tools;
+  if (folder !== undefined && !isFolder(folder)) throw new UsageError(`There is no folder ${folder}.`);
   const standard = folder === undefined ? [] : createStandardTools({ folder: resolve(folder) });
   const guarded = standard.map((tool) =>
     asks && CHANGING.has(tool.name) ? { ...tool, needsApproval: () => true } : tool,
@@ -60,6 +61,7 @@ function changed(call: AgentCall, options: AgentOptions): AgentOptions {
 
 async function exported(file: string): Promise<object> {
   if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
+  if (isFolder(file)) throw new UsageError(`${file} is a folder. Name a file.`);
   let module: { readonly default?: unknown; readonly agent?: unknown };
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
@@ -72,6 +74,10 @@ async function exported(file: string): Promise<object> {
   throw new UsageError(
     `${file} exports no agent. Expected a default export, or one named "agent", made by createAgent.`,
   );
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Where in a file something went wrong, as `:LINE`, if the stack says so. */

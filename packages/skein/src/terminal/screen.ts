@@ -61,8 +61,8 @@ export function createScreen(
     json: (value) => void out.write(`${visibleJson(value)}\n`),
     paint: { out: createPaint(colours(out)), note: createPaint(colours(err)) },
     isWatched,
-    columns: out.columns ?? 100,
-    tableColumns: out.isTTY ? out.columns : undefined,
+    columns: out.columns || 100,
+    tableColumns: out.isTTY && out.columns > 0 ? out.columns : undefined,
     helpColumns: out.isTTY && out.columns > 0 ? Math.min(120, out.columns) : Number.POSITIVE_INFINITY,
     progress,
   };

@@ -2,9 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { script } from "@skein/simulator";
 import { expect, test } from "vitest";
+import { createScreen } from "../../src/terminal/screen.ts";
 import { dataFolder, skein, start } from "./skein.ts";
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
@@ -81,4 +83,54 @@ test("doctor says in words what is wrong with a store", async () => {
   expect(code).toBe(1);
   expect(out).toContain(`wrong  store     ${beside} is a folder. Expected a file.\n`);
   expect(out).not.toMatch(/E[A-Z]{4,}:/);
+});
+
+test.each([
+  [["run", "Hello", "--tools", "FOLDER/slip"], "There is no folder FOLDER/slip."],
+  [["run", "Hello", "--agent", "FOLDER"], "FOLDER is a folder. Name a file."],
+  [["run", "Hello", "--json", "--format", "raw"], "--json and --format at once: choose one."],
+  [["sessions", "import", "FOLDER"], "FOLDER is a folder. Name a file."],
+  [["sql", "-f", "FOLDER"], "FOLDER is a folder. Name a file."],
+])("%j is refused before anything is made", async (args, sentence) => {
+  const folder = dataFolder();
+  const { code, out, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(sentence.replaceAll("FOLDER", folder));
+  expect(existsSync(join(folder, "slip"))).toBe(false);
+});
+
+test.each([
+  [["run", "--session", "0199c8f1"], "NOT_FOUND"],
+  [["run", "Hello", "--frobnicate"], "USAGE_ERROR"],
+  [["sessions", "show", "0199c8f1"], "NOT_FOUND"],
+  [["sessions", "shwo"], "USAGE_ERROR"],
+  [["runs", "list"], "USAGE_ERROR"],
+  [["keys", "revoke", "nobody"], "NOT_FOUND"],
+  [["adopt", "0"], "NOT_FOUND"],
+  [["history", "list"], "NOT_FOUND"],
+  [["sql", "SELEC 1"], "FAILED"],
+  [["sessions", "import", "/dev/null/x"], "IO_ERROR"],
+])("%j --json says what is wrong as JSON, on stderr alone", async (args, expected) => {
+  const { out, err } = await skein(dataFolder(), ...args, "--json");
+  expect(out).toBe("");
+  const [line = ""] = err.split("\n").filter((text) => text.startsWith("{"));
+  expect(JSON.parse(line)).toEqual({ error: { code: expected, message: expect.any(String) } });
+});
+
+test("sql's lists are JSON where JSON is asked for", async () => {
+  const folder = dataFolder();
+  const json = async (...args: readonly string[]): Promise<unknown> =>
+    JSON.parse((await skein(folder, "sql", ...args, "--json")).out);
+  expect(await json("examples")).toContainEqual(
+    expect.objectContaining({ name: "failing-tools", sql: expect.any(String) }),
+  );
+  expect(await json("--schema", "claude.damage")).toMatchObject([
+    { name: "claude.damage", columns: expect.arrayContaining([expect.objectContaining({ name: "file" })]) },
+  ]);
+});
+
+test("a terminal that does not know its size is as wide as it needs to be", () => {
+  const out = Object.assign(new PassThrough(), { isTTY: true, columns: 0 }) as unknown as NodeJS.WriteStream;
+  const screen = createScreen({ out, err: out, env: {} });
+  expect(screen).toMatchObject({ columns: 100, tableColumns: undefined, helpColumns: Number.POSITIVE_INFINITY });
 });

@@ -177,8 +177,7 @@ test("follow shows what another process does, as it happens, and cancel reaches 
   ]);
   const id = /"session_id":"([0-9a-f-]{36})"/.exec(await running.says("step.generating"))?.[1] ?? "";
   const follower = start(folder, ["sessions", "follow", id, "--json"]);
-  // It is there when it has read where the log ends; nothing says so, so the cancel is what it must see.
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await follower.says("Following.");
   expect(await skein(folder, "sessions", "cancel", id, "--reason", "Enough.")).toMatchObject({ code: 0 });
   await follower.says("session.failed");
   follower.child.kill("SIGINT");

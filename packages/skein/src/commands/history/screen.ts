@@ -32,7 +32,7 @@ export function createScreen({ env, usesPager }: ScreenOptions): Screen {
   const { stdout, stderr } = process;
   const isTerminal = isatty(1);
   const hasColour = isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
-  const columns = isTerminal ? Math.max(40, stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+  const columns = isTerminal ? Math.max(40, stdout.columns || 80) : Number.POSITIVE_INFINITY;
   const pager = usesPager && isTerminal && env["PAGER"] !== "" && env["PAGER"] !== "cat";
   let child: ChildProcess | undefined;
   let isClosed = false;

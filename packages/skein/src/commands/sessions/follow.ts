@@ -24,6 +24,7 @@ export const follow = sessionCommand({
       process.once("SIGINT", () => stop.abort());
       process.once("SIGTERM", () => stop.abort());
       const events = sessions.follow(id, { after: values.from ?? sequence }, stop.signal);
+      screen.note(screen.paint.note.dim("Following. Ctrl-C stops.\n"));
       await (values.json ? printJson(screen, events) : print(screen, events));
       return EXIT.completed;
     }),

@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { text as textOf } from "node:stream/consumers";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { readInput } from "../../terminal/read-input.ts";
 import { JSON_OPTION, sessionCommand, withNewStore } from "../../terminal/session-command.ts";
 
 export const importCommand = sessionCommand({
@@ -10,23 +9,21 @@ export const importCommand = sessionCommand({
     "Make a new session from an exported one: what `sessions export` wrote, or what the server's export answers.",
   options: { json: JSON_OPTION },
   examples: ["skein sessions import session.jsonl", "skein sessions export 0199c8f1 | skein sessions import -"],
-  run: (call) =>
-    withNewStore(call, async ({ sessions }) => {
-      const [file = ""] = call.words;
-      const done = call.screen.progress("Reading the events");
-      const imported = await exportedEvents(file)
-        .then((events) => sessions.import(events))
-        .finally(done);
+  async run(call) {
+    const [file = ""] = call.words;
+    const events = await exportedEvents(file).finally(call.screen.progress("Reading the events"));
+    return withNewStore(call, async ({ sessions }) => {
+      const imported = await sessions.import(events).finally(call.screen.progress("Writing the events"));
       if (call.values.json) call.screen.json(imported);
       else call.screen.out(`${imported.id}\n`);
       return EXIT.completed;
-    }),
+    });
+  },
 });
 
 /** The events of a file (`-` is stdin): a line each, or all of them in the document of the server's export. */
 async function exportedEvents(file: string): Promise<readonly unknown[]> {
-  const written = await (file === "-" ? textOf(process.stdin) : readFile(file, "utf8"));
-  const values = written
+  const values = (await readInput(file))
     .split("\n")
     .flatMap((line, index) => (line.trim() === "" ? [] : [jsonLine(line, `line ${index + 1} of ${file}`)]));
   const [first] = values;

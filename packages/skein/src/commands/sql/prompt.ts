@@ -2,14 +2,14 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { type Sql, SqlError, examples, splitStatements } from "@skein/sql";
-import { UsageError } from "../../terminal/exit-codes.ts";
+import { MissingError, UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visible } from "../../terminal/visible.ts";
 import { failureText, writeAnswer } from "./answer.ts";
 import { completions } from "./complete.ts";
 import { FORMATS, type Format } from "./formats.ts";
 import { type Output, createOutput } from "./output.ts";
-import { printSchema } from "./print-schema.ts";
+import { printSchema, tablesNamed } from "./print-schema.ts";
 
 const HELP = `A statement ends with a semicolon and may have several lines. Tab completes tables and columns.
 
@@ -113,6 +113,15 @@ export async function ask(deps: PromptDeps): Promise<void> {
     }
   }
 
+  async function showSchema(name: string | undefined): Promise<void> {
+    try {
+      printSchema(tablesNamed(await database.tables(), name), screen);
+    } catch (error) {
+      if (!(error instanceof MissingError)) throw error;
+      screen.note(`${visible(error.message)}\n`);
+    }
+  }
+
   /** A line that begins with a dot is for the prompt itself. */
   async function obey(line: string): Promise<"leave" | void> {
     const [word, name] = line.trim().split(/\s+/);
@@ -126,8 +135,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
         for (const { name: table, about } of await database.tables()) screen.out(`${table.padEnd(28)}  ${about}\n`);
         return;
       case ".schema":
-        printSchema(await database.tables(), screen, name);
-        return;
+        return showSchema(name);
       case ".mode": {
         const known = FORMATS.find((each) => each === name);
         if (known) format = known;
