@@ -50,7 +50,7 @@ export function createIdempotency({ records, now }: { records: Records; now: () 
       if (entry.fingerprint !== fingerprint)
         throw new ApiError("key_reused", "This Idempotency-Key came before with another request.");
       if (entry.answer) return entry.answer;
-      const lost = entry.owner === owner ? !running.has(id) : now() - entry.since > LOST_MS;
+      const lost = entry.owner === owner ? !running.has(id) : Math.abs(now() - entry.since) > LOST_MS;
       if (!lost) throw busy();
     }
     try {

@@ -62,7 +62,7 @@ export function allows(principal: Principal, scope: KeyScope): boolean {
 }
 
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
-  const known = new Map<string, { readonly principal: Principal | undefined; readonly until: number }>();
+  const known = new Map<string, { readonly principal: Principal | undefined; readonly at: number }>();
 
   /** The key that a connection sent last, with its hash: it sends the same one again, and need not be told apart from others. */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
@@ -77,7 +77,8 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
 
   function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
-    return remembered && remembered.until > now() ? remembered.principal : lookUp(keyId);
+    // Both ways: a clock that goes back would otherwise keep a revoked key alive.
+    return remembered && Math.abs(now() - remembered.at) < REMEMBER_MS ? remembered.principal : lookUp(keyId);
   }
 
   async function lookUp(keyId: string): Promise<Principal | undefined> {
@@ -85,7 +86,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
     const principal = record && principalOf(record, keyId);
     // Bounded, because anybody can send keys that nobody knows.
     if (known.size >= REMEMBERED) known.clear();
-    known.set(keyId, { principal, until: now() + REMEMBER_MS });
+    known.set(keyId, { principal, at: now() });
     return principal;
   }
 

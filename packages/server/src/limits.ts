@@ -79,7 +79,8 @@ export function createMeter(limits: Limits, now: () => number): Meter {
   function take(buckets: Map<string, Bucket>, keyId: string, { rate, size }: { rate: number; size: number }): void {
     const at = now();
     const bucket = buckets.get(keyId) ?? { tokens: size, at };
-    bucket.tokens = Math.min(size, bucket.tokens + ((at - bucket.at) / 1000) * rate);
+    // A clock may go back; what was there stays there.
+    bucket.tokens = Math.min(size, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * rate);
     bucket.at = at;
     if (buckets.size > BUCKETS) buckets.clear();
     buckets.set(keyId, bucket);

@@ -103,9 +103,9 @@ function isBehind(socket: WebSocket, { limits }: Shared): boolean {
 /** Waits for a client that is behind, for a while, and cuts it then. False once the connection is over. */
 async function caughtUp(socket: WebSocket, shared: Shared, signal?: AbortSignal): Promise<boolean> {
   const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
-  const end = Date.now() + shared.limits.backlogMs;
+  const end = performance.now() + shared.limits.backlogMs;
   while (isBehind(socket, shared) && !isOver()) {
-    if (Date.now() > end) {
+    if (performance.now() > end) {
       shared.metrics.cut();
       socket.terminate();
       return false;

@@ -1,0 +1,44 @@
+import { createMemoryStore } from "@skein/core";
+import { expect, test } from "vitest";
+import { createIdempotency } from "../src/idempotency.ts";
+import { createKeys } from "../src/keys.ts";
+import { DEFAULT_LIMITS, createMeter } from "../src/limits.ts";
+
+/** The clock of a machine that woke up, or was set: it may go back. */
+function clock() {
+  let time = Date.parse("2026-11-15T12:00:00Z");
+  return { now: (): number => time, jump: (ms: number): void => void (time += ms) };
+}
+
+const HOUR = 3600 * 1000;
+
+test("a clock that goes back locks no key out", () => {
+  const { now, jump } = clock();
+  const meter = createMeter(DEFAULT_LIMITS, now);
+  meter.request("key");
+  jump(-HOUR);
+  meter.request("key");
+  expect(() => meter.session("key")).not.toThrow();
+});
+
+test("a clock that goes back keeps no revoked key alive", async () => {
+  const { now, jump } = clock();
+  const { records } = createMemoryStore();
+  const keys = createKeys({ records, now });
+  const key = await keys.make({ name: "guest", scopes: ["read"], tenant: "default" });
+  expect(await keys.recognise(key)).toMatchObject({ name: "guest" });
+  jump(-HOUR);
+  await createKeys({ records, now }).revoke("guest");
+  expect(await keys.recognise(key)).toBeUndefined();
+});
+
+test("a clock that goes back leaves no request under way for ever that another process lost", async () => {
+  const { now, jump } = clock();
+  const { records } = createMemoryStore();
+  const id = { id: "key", fingerprint: "request" };
+  void createIdempotency({ records, now }).run(id, () => new Promise(() => {}));
+  await expect.poll(() => records.get("$idempotency", "answer", "key")).toBeDefined();
+  jump(-HOUR);
+  const answer = { status: 201, body: {} };
+  expect(await createIdempotency({ records, now }).run(id, async () => answer)).toMatchObject(answer);
+});
