@@ -147,6 +147,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       // A prompt that steers is read by a run that began earlier.
       after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
       shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
+      stopsBehind: mode === "steer",
       signal,
       onEvent,
     };

@@ -117,8 +117,8 @@ async function driveSession(
   try {
     for (;;) {
       const base = state.sequence;
-      const batch: NewEvent[] = [...outcomes];
-      foldAhead(state, outcomes, deps.now());
+      const batch: NewEvent[] = outcomes.filter((outcome) => isWanted(outcome, state));
+      foldAhead(state, batch, deps.now());
       const mustStop = signal.aborted;
       const decision = mustStop
         ? stopped(running.busy() && deps.now() < graceUntil ? null : { dueAt: deps.now() })
@@ -220,6 +220,11 @@ function viewOf({ fence }: Lease, code: AgentCode, startedHere: string | null, p
     remembers: code.memory !== undefined,
     ...(problem !== undefined && { problem }),
   };
+}
+
+/** A title that somebody gave meanwhile is not written over. */
+function isWanted({ event_type }: NewEvent, { title }: SessionState): boolean {
+  return event_type !== "title.generated" || title === null;
 }
 
 /** Asked to stop: what has happened is still written down, and nothing is begun. */

@@ -2,7 +2,7 @@ import { defineTool } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { STORES, collected, eventsOf, expectUsable, storeUrl, until } from "./world.ts";
+import { STORES, collected, eventsOf, expectUsable, pick, storeUrl, until } from "./world.ts";
 
 /** A tool that waits for the test. */
 function gate() {
@@ -116,6 +116,17 @@ describe.each(STORES)("on the %s store", (kind) => {
 async function onlySession(agent: Awaited<ReturnType<typeof simulatedAgent>>["agent"]): Promise<string> {
   return (await (await agent.sessions()).list()).items[0]?.id ?? "";
 }
+
+test("a prompt that steers a run which waits for somebody comes back with what it waits for, and is read after that", async () => {
+  const { agent } = await simulatedAgent({ tools: [pick] });
+  const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
+  const waiting = await agent.run(scripted("waits", [{ tools: [call] }, { text: "Never." }]));
+  const { sessionId, runId } = waiting;
+  const steering = await agent.run(scripted("steers", [{ text: "Steered." }]), { sessionId, mode: "steer" });
+  expect(steering).toMatchObject({ stopReason: "awaiting_frontend_tools", runId, awaiting: waiting.awaiting });
+  const end = await agent.answer(sessionId, [{ toolUseId: "toolu_1", content: "red" }]);
+  expect(end).toMatchObject({ runId, finalAnswer: "Steered.", stopReason: "end_turn" });
+});
 
 test("a run that takes the place of another reads what was to steer that one, and says so in its result", async () => {
   const { tool, started } = gate();

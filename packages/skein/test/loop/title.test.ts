@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAgent } from "skein";
+import { createSessions } from "@skein/core";
+import { createAgent, openStore } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { scripted, simulatedAgent } from "./simulated.ts";
 
@@ -34,6 +35,20 @@ test("a session that has a title keeps it", async () => {
   await agent.run(scripted("Two", [{ text: "2" }]), { sessionId });
   expect((await sessions.get(sessionId)).title).toBe("My own");
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(3);
+});
+
+test("a title that somebody gives while the model writes one is kept", async () => {
+  const store = await openStore("memory:");
+  const append: typeof store.append = async (sessionId, events, options) => {
+    // The last moment before the model's is stored.
+    if (events.some(({ event_type }) => event_type === "title.generated"))
+      await createSessions({ store }).edit(sessionId, { title: "My own" });
+    return store.append(sessionId, events, options);
+  };
+  const { agent } = await simulatedAgent({ generate_title: true, store: { ...store, append } });
+  const { sessionId, error } = await agent.run(scripted("Sort a list", [{ text: "sorted(list)" }]));
+  expect(error).toBeNull();
+  expect((await (await agent.sessions()).get(sessionId)).title).toBe("My own");
 });
 
 test.each([
