@@ -106,7 +106,7 @@ const sentBefore = new WeakMap<readonly Turn[], Sent>();
 function conversation(state: SessionState): readonly Turn[] {
   const { recalled } = state;
   const context = contextOf(state);
-  const wire = (message: Turn): Turn => withMemories(message, recalled);
+  const wire = (message: Turn): Turn => unmarked(withMemories(message, recalled));
   if (brokenPairs(context).length > 0)
     return repaired(context.map(wire)).messages.flatMap((message) => withoutNothing(message) ?? []);
   const memories = Object.keys(recalled).length;
@@ -134,6 +134,25 @@ function withMemories(
   if (!memories) return { role, content };
   const text = `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
   return { role, content: [{ type: "text", text }, ...blocksOf(content)] };
+}
+
+/** Where the cache breaks is for the loop to say: marks of others would soon be more than the API takes. */
+function unmarked(turn: Turn): Turn {
+  if (typeof turn.content === "string" || !turn.content.some(isMarked)) return turn;
+  return { role: turn.role, content: turn.content.map(unmarkedBlock) };
+}
+
+function isMarked(block: ContentBlock): boolean {
+  return "cache_control" in block || innerBlocks(block).some((inner) => "cache_control" in inner);
+}
+
+function unmarkedBlock({ cache_control: _, ...block }: ContentBlock): ContentBlock {
+  const inner = innerBlocks(block);
+  return inner.length === 0 ? block : { ...block, content: inner.map(unmarkedBlock) };
+}
+
+function innerBlocks({ type, content }: ContentBlock): readonly ContentBlock[] {
+  return type === "tool_result" && Array.isArray(content) ? (content as ContentBlock[]) : [];
 }
 
 /** A model may answer with nothing but spaces, but does not take them back: such blocks and messages are not sent. */

@@ -124,3 +124,15 @@ test("a turn that the model paused after a space goes on", async () => {
   const result = await agent.run(scripted("pause", [{ text: "One ", stop: "pause_turn" }, { text: "two." }]));
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });
 });
+
+test("marks for the cache in prompts and results are the loop's: those of others are never too many", async () => {
+  const cache_control = { type: "ephemeral" };
+  const marked = { type: "text", text: "Marked.", cache_control };
+  const read = defineTool({ name: "read", description: "Reads.", input: z.object({}), run: () => [marked, marked] });
+  const { agent } = await simulatedAgent({ system_prompt: "Be brief.", tools: [read] });
+  const steps = [{ tools: [{ name: "read" }] }, { text: "Done." }];
+  const prompt = [marked, marked, { type: "text", text: scripted("marks", steps), cache_control }];
+  const first = await agent.run(prompt);
+  expect(first).toMatchObject({ finalAnswer: "Done.", error: null });
+  await expectUsable(agent, first.sessionId);
+});
