@@ -1,6 +1,7 @@
 import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
 import { ContentBlock, Usage } from "@skein/protocol";
+import { z } from "zod";
 import { createEventReader } from "./server-sent-events.ts";
 
 export interface AnthropicModelOptions {
@@ -263,9 +264,17 @@ function createReply() {
   };
 }
 
+/** A call as the API takes it back. */
+const Call = z.looseObject({
+  id: z.string().regex(/^[a-zA-Z0-9_-]+$/),
+  name: z.string().min(1).max(200),
+  input: z.record(z.string(), z.unknown()),
+});
+
 /** What a model says is an edge: blocks and numbers that make no sense never become facts. */
 function checkReply(content: readonly ContentBlock[], usage: Usage): void {
-  const problems = [...content.map((block) => ContentBlock.safeParse(block)), Usage.safeParse(usage)];
+  const blocks = content.map((block) => (block.type === "tool_use" ? Call : ContentBlock).safeParse(block));
+  const problems = [...blocks, Usage.safeParse(usage)];
   const issue = problems.find(({ error }) => error)?.error?.issues[0];
   if (!issue) return;
   const place = issue.path.join(".");

@@ -11,6 +11,7 @@ const CANCELLED = "The run was cancelled before this call finished.";
 const NO_ANSWER = "No result returned for this tool call.";
 const CUT_OFF =
   "This call was not run: the answer reached max_tokens, so its input may not be whole. Ask again with a shorter one.";
+const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
 /** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
@@ -83,16 +84,13 @@ export function cancelledCall(current: RunState, call: CallState, now: number): 
   return [resolved(current, call, "cancelled", 0), closed(current, call, { outcome: "failed", content: CANCELLED })];
 }
 
-/** Calls that must not run: the last one of an answer that was cut off, and those of a summary, which has no tools. */
+/** Calls that must not run: the last one of an answer that was cut off, those of a refusal, and of a summary, which has no tools. */
 function refusals(current: RunState): readonly Fact[] {
-  const asked = ({ phase }: CallState): boolean => phase === "asked";
-  if (current.lastPurpose === "summary")
-    return current.calls.filter(asked).map((call) => closed(current, call, { outcome: "failed", content: TOO_LATE }));
-  if (current.stopReason !== "max_tokens") return [];
-  return current.calls
-    .slice(-1)
-    .filter(asked)
-    .map((call) => closed(current, call, { outcome: "failed", content: CUT_OFF }));
+  const refuse = (calls: readonly CallState[], content: string): readonly Fact[] =>
+    calls.filter(({ phase }) => phase === "asked").map((call) => closed(current, call, { outcome: "failed", content }));
+  if (current.lastPurpose === "summary") return refuse(current.calls, TOO_LATE);
+  if (current.stopReason === "refusal") return refuse(current.calls, REFUSED);
+  return current.stopReason === "max_tokens" ? refuse(current.calls.slice(-1), CUT_OFF) : [];
 }
 
 /** What has come of a call that waits: an answer, or the end of the time it had. */

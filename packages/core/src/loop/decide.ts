@@ -80,8 +80,9 @@ function isCancelled(state: SessionState, current: RunState): boolean {
 function hasReplied(state: SessionState, current: RunState): boolean {
   if (!current.stepDone || current.step === 0) return false;
   const last = state.transcript.at(-1);
-  // A summary that asked for tools all the same got its refusals; nobody reads them.
-  return last?.role === "assistant" || (current.lastPurpose === "summary" && last !== undefined && hasResults(last));
+  // A summary or a refusal that asked for tools all the same got its results; nobody reads them.
+  const isLast = current.lastPurpose === "summary" || current.stopReason === "refusal";
+  return last?.role === "assistant" || (isLast && last !== undefined && hasResults(last));
 }
 
 /** The model has answered and asked for nothing: is that the end? */

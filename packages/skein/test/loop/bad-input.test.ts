@@ -202,6 +202,9 @@ const garbage: [string, RequestListener][] = [
   ["a block that is none", events([start, block(null), ...stop])],
   ["a block without a type", events([start, block({ text: "x" }), ...stop])],
   ["a call without an id", events([start, block({ type: "tool_use", name: "count", input: {} }), ...stop])],
+  ["a call with an odd id", events([start, block({ type: "tool_use", id: "a b", name: "count", input: {} }), ...stop])],
+  ["a call of nothing", events([start, block({ type: "tool_use", id: "a", name: "", input: {} }), ...stop])],
+  ["a call with a list", events([start, block({ type: "tool_use", id: "a", name: "count", input: [] }), ...stop])],
   [
     "a usage that is no number",
     events([{ ...start, message: { model: "m", usage: { input_tokens: "many" } } }, ...stop]),

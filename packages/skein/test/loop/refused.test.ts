@@ -3,7 +3,7 @@ import { type Content, defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { eventsOf, expectUsable, pick } from "./world.ts";
+import { counting, eventsOf, expectUsable, pick } from "./world.ts";
 
 // What a model's API refuses is refused again in every later call: a session must not carry it along.
 
@@ -135,4 +135,14 @@ test("marks for the cache in prompts and results are the loop's: those of others
   const first = await agent.run(prompt);
   expect(first).toMatchObject({ finalAnswer: "Done.", error: null });
   await expectUsable(agent, first.sessionId);
+});
+
+test("calls of an answer that the model refused to finish are not run, and the run ends", async () => {
+  const { tool, calls } = counting();
+  const { agent, simulator } = await simulatedAgent({ tools: [tool] });
+  const result = await agent.run(scripted("no", [{ tools: [{ name: "count" }], stop: "refusal" }]));
+  expect(result).toMatchObject({ stopReason: "refusal", totalSteps: 1, error: null });
+  expect(calls).toEqual([]);
+  expect(simulator.ledger.calls()).toHaveLength(1);
+  await expectUsable(agent, result.sessionId);
 });
