@@ -1,9 +1,9 @@
-import { isDataNotFoundError, isSessionNotFoundError } from "@skein/history";
 import { adopt as adoptSession } from "../adopt/adopt.ts";
 import { readClaudeSession } from "../adopt/claude-session.ts";
-import { EXIT, MissingError } from "../terminal/exit-codes.ts";
+import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION, sessionCommand, withNewStore } from "../terminal/session-command.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { inOurWords } from "./history/errors.ts";
 
 /** `skein adopt`. */
 export const adopt = sessionCommand({
@@ -25,8 +25,7 @@ export const adopt = sessionCommand({
         ...(values.root !== undefined && { dataPath: values.root }),
       })
         .catch((error: unknown) => {
-          if (!isSessionNotFoundError(error) && !isDataNotFoundError(error)) throw error;
-          throw new MissingError(error.message);
+          throw inOurWords(error);
         })
         .finally(done);
       const adopted = await adoptSession(session, { store, tenant: "default" });

@@ -3,7 +3,7 @@ import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
 import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
 import { type Call, defineCommand } from "../terminal/command.ts";
-import { CommandError, EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { readInput } from "../terminal/read-input.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -66,7 +66,7 @@ function inOurWords(error: Error): Error {
   if (error instanceof SqlError && isStopped(error)) return new CommandError(EXIT.cancelled, "Stopped.");
   if (error instanceof SqlError || isOfDuckDb(error))
     return new CommandError(CANNOT_WRITE.test(error.message) ? EXIT.io : EXIT.failed, failureText(error));
-  return isDataNotFoundError(error) ? new MissingError(error.message) : error;
+  return isDataNotFoundError(error) ? dataMissing(error) : error;
 }
 
 /** What DuckDB says of a disk. */

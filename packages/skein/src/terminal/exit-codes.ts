@@ -41,3 +41,8 @@ export class MissingError extends CommandError {
     super(EXIT.notFound, message);
   }
 }
+
+/** Claude Code has no files where they were looked for. */
+export function dataMissing({ message }: Error): MissingError {
+  return new MissingError(`${message}. --root DIR names another one.`);
+}

@@ -52,6 +52,18 @@ test.each([["sessions", "list"], ["run", "Hello"], ["chat"], ["keys", "make", "x
   },
 );
 
+test.each([
+  ["history", "list"],
+  ["adopt", "0"],
+  ["sql", "SELECT 1", "--root", "FOLDER/.claude"],
+])("skein %s %s without Claude Code's files says how others are named", async (...args) => {
+  const folder = dataFolder();
+  const { code, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
+  const place = join(folder, ".claude");
+  const sentence = `There is no Claude Code data directory at ${place}. --root DIR names another one.\n`;
+  expect({ code, err }).toEqual({ code: 3, err: sentence });
+});
+
 test("a session without a title is known by its last prompt", async () => {
   const folder = dataFolder();
   await skein(folder, "run", `What is \u001B[2Ja skein? ${script([{ text: "Yarn." }])}`);

@@ -6,7 +6,7 @@ import {
   isSessionNotFoundError,
   isWorkspaceNotFoundError,
 } from "@skein/history";
-import { CommandError, EXIT, MissingError, UsageError } from "../../terminal/exit-codes.ts";
+import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
 /** An error of the library as one of the command line; any other as it is. */
 export function inOurWords(error: unknown): unknown {
@@ -14,8 +14,8 @@ export function inOurWords(error: unknown): unknown {
   const { message } = error;
   if (error.name === "AbortError") return new CommandError(EXIT.cancelled, "Stopped.");
   if (isQueryError(error) || error instanceof RangeError) return new UsageError(message);
-  if (isSessionNotFoundError(error) || isWorkspaceNotFoundError(error) || isDataNotFoundError(error))
-    return new MissingError(message);
+  if (isDataNotFoundError(error)) return dataMissing(error);
+  if (isSessionNotFoundError(error) || isWorkspaceNotFoundError(error)) return new MissingError(message);
   return isMigrateRefusedError(error) ? new CommandError(exitCodeOf(error.code), message) : error;
 }
 
