@@ -16,6 +16,7 @@ export type { ForkOptions } from "./fork.ts";
 export * from "./formatters/index.ts";
 export * from "./live.ts";
 export * from "./follow-live.ts";
+export * from "./live-items.ts";
 export * from "./loop/decide.ts";
 export * from "./loop/decision.ts";
 export * from "./loop/drive.ts";

@@ -36,19 +36,14 @@ export async function streamSession(options: SessionStreamOptions, sink: FrameSi
 async function send(options: SessionStreamOptions, sink: FrameSink): Promise<void> {
   const { sessions, live, session } = options;
   const after = await startOf(options, sink);
-  const followed = followLive(
+  await followLive(
     {
       live,
       sessionId: session.id,
-      facts: (signal, joined) =>
-        sessions.follow(session.id, { after, onCaughtUp: () => joined(session.run_id) }, signal),
+      facts: (joined) => sessions.follow(session.id, { after, onCaughtUp: () => joined(session.run_id) }, sink.signal),
     },
-    sink.signal,
+    { fact: sink.event, frames: (frames) => sendDraft(frames, sink) },
   );
-  for await (const item of followed) {
-    if (!("event_type" in item)) sendDraft(item, sink);
-    else if (!(await sink.event(item))) return;
-  }
 }
 
 /** Where to begin: where the reader stopped, or at the start if that is no place in this log. */

@@ -1,4 +1,4 @@
-import { type LiveFrame, draftOf, followLive } from "@skein/core";
+import { type LiveFrame, draftOf, liveItems } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
@@ -18,11 +18,11 @@ export async function* streamFrames(watched: Watched): AsyncGenerator<Event | Li
     signal.addEventListener("abort", () => stop.abort(), { once: true });
     return followRun(watched, stop);
   };
-  for await (const item of followLive({ live: host.live, sessionId, facts })) {
-    if (!("event_type" in item)) yield* item;
-    else if (item.sequence > shownAfter) {
+  for await (const item of liveItems({ live: host.live, sessionId, facts })) {
+    if ("event_type" in item) {
+      if (item.sequence <= shownAfter) continue;
       onEvent?.(item);
-      yield item;
     }
+    yield item;
   }
 }

@@ -1,5 +1,5 @@
-import { type Live, type LiveFrame, type Sessions, followLive } from "@skein/core";
-import { type Content, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
+import { type Live, type LiveFrame, type Sessions, liveItems } from "@skein/core";
+import { type Content, type Event, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
 import type { AskedRun } from "./asked-run.ts";
 
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
@@ -25,19 +25,12 @@ export interface RunFrames {
 export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean> {
   const { sessionId, runId, from, after, partials } = run;
   const framing = createFraming(await contextOf(sessions, run));
-  const followed = followLive(
-    {
-      live,
-      sessionId,
-      facts: (signal) => sessions.follow(sessionId, { after: from }, signal),
-      isWanted: ({ run_id }) => partials && run_id === runId,
-    },
-    sink.signal,
-  );
+  const facts = (stop: AbortSignal): AsyncIterable<Event> => sessions.follow(sessionId, { after: from }, stop);
+  const isWanted = ({ run_id }: LiveFrame): boolean => partials && run_id === runId;
   let started = false;
-  for await (const item of followed) {
+  for await (const item of liveItems({ live, sessionId, facts, isWanted }, sink.signal)) {
     if (!("event_type" in item)) {
-      sendPartials(item, sink);
+      sendPartial(item, sink);
       continue;
     }
     const { run_id } = item.data as { run_id?: unknown };
@@ -59,11 +52,9 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
   return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
 }
 
-function sendPartials(pieces: readonly LiveFrame[], sink: RunSink): void {
-  for (const { event, message_id } of pieces) {
-    const frame = partialFrame(event, message_id);
-    if (frame) sink.partial(frame);
-  }
+function sendPartial({ event, message_id }: LiveFrame, sink: RunSink): void {
+  const frame = partialFrame(event, message_id);
+  if (frame) sink.partial(frame);
 }
 
 async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun) {

@@ -1,4 +1,4 @@
-import { type Live, type LiveFrame, type Sessions, followLive, formatStream, statusOf } from "@skein/core";
+import { type Live, type LiveFrame, type Sessions, formatStream, liveItems, statusOf } from "@skein/core";
 import type { Event, Message } from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { answerWithStream } from "../stream-answer.ts";
@@ -76,13 +76,10 @@ async function* withHistory(
 }
 
 /** The facts of a run, and what its steps say while they are made, until it is over or waits for somebody. */
-async function* runItems({ sessions, live, run }: RunItems, signal: AbortSignal): AsyncGenerator<Event | LiveFrame> {
-  const { sessionId } = run;
+function runItems({ sessions, live, run }: RunItems, signal: AbortSignal): AsyncGenerator<Event | LiveFrame> {
   const facts = (stop: AbortSignal): AsyncIterable<Event> => runFacts(sessions, run, stop);
   const isWanted = ({ run_id }: LiveFrame): boolean => run_id === run.id;
-  for await (const item of followLive({ live, sessionId, facts, isWanted }, signal))
-    if ("event_type" in item) yield item;
-    else yield* item;
+  return liveItems({ live, sessionId: run.sessionId, facts, isWanted }, signal);
 }
 
 async function* runFacts(sessions: Sessions, run: AwaitedRun, signal: AbortSignal): AsyncGenerator<Event> {
