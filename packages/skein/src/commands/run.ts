@@ -55,6 +55,12 @@ async function runPrompt(call: RunCall): Promise<number> {
   const agent = await loadAgent(call);
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
+  let isUnread = false;
+  // Left as it is, the run would be gone on with by whoever drives this store next.
+  screen.onUnread(() => {
+    isUnread = true;
+    stop.abort();
+  });
   // The run below is told, and ends the command; a tool that does not listen must not keep it from doing so.
   const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();
   const endSoon = (): void => void agent.close().finally(end);
@@ -75,7 +81,8 @@ async function runPrompt(call: RunCall): Promise<number> {
             prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
-    return await conclude(call, agent, shown ?? sessionId ?? "");
+    const code = await conclude(call, agent, shown ?? sessionId ?? "");
+    return isUnread ? EXIT.completed : code;
   } catch (error) {
     const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
     if (typeof left !== "string") throw error;

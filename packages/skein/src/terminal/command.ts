@@ -114,7 +114,8 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
   if (Object.hasOwn(options, turnedOff) && options[turnedOff]?.isOn) return { name: turnedOff, value: false };
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
   if (!option) {
-    const near = nearest(name, Object.keys(options));
+    const names = Object.entries(options).map(([known, { isOn }]) => (isOn ? `no-${known}` : known));
+    const near = nearest(name, names);
     throw new UsageError(
       `skein ${command.name} has no option ${rawName}.${near === undefined ? "" : ` Did you mean --${near}?`}`,
     );

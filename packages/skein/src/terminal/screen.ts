@@ -16,6 +16,8 @@ export interface Screen {
   readonly tableColumns?: number | undefined;
   /** How wide a help may be: a person's terminal, and no more than a person likes to read. */
   readonly helpColumns: number;
+  /** What to do when whoever reads `out` has gone; without it the process ends. */
+  onUnread(stop: () => void): void;
   /** Shows what is going on, once it has taken a second. Answers how to end it. */
   progress(what: string | (() => string)): () => void;
 }
@@ -64,6 +66,10 @@ export function createScreen(
     columns: out.columns || 100,
     tableColumns: out.isTTY && out.columns > 0 ? out.columns : undefined,
     helpColumns: out.isTTY && out.columns > 0 ? Math.min(120, out.columns) : Number.POSITIVE_INFINITY,
+    onUnread(stop) {
+      out.off("error", endUnread);
+      out.on("error", (error: NodeJS.ErrnoException) => (error.code === "EPIPE" ? stop() : endUnread(error)));
+    },
     progress,
   };
 }

@@ -42,6 +42,7 @@ test.each([
   [["x", "--frobnicate"], "skein weave has no option --frobnicate."],
   [["x", "-z"], "skein weave has no option -z."],
   [["x", "--no-fast"], "skein weave has no option --no-fast."],
+  [["x", "--no-inedx"], "skein weave has no option --no-inedx. Did you mean --no-index?"],
   [["x", "--constructor"], "skein weave has no option --constructor."],
   [["x", "--limit"], "--limit needs a value: --limit N."],
   [

@@ -111,6 +111,17 @@ describe("skein run", () => {
     expect(await skein(folder, "run", script([{ text: "Here." }]), "--session", session)).toMatchObject({ code: 0 });
   });
 
+  test("a reader that leaves early ends the run too: nobody goes on paying for it", async () => {
+    const folder = dataFolder();
+    const text = `One line.\n${"And more. ".repeat(300)}`;
+    const started = start(folder, ["run", script([{ text, chunk: 10, chunkDelayMs: 100 }])]);
+    await started.says("One line.");
+    started.child.stdout?.destroy();
+    expect((await started.ended).code).toBe(0);
+    const [session] = lines((await skein(folder, "sessions", "list", "--json")).out);
+    expect(session).toMatchObject({ status: "idle", outcome: "cancelled" });
+  });
+
   test("a second Ctrl-C ends the process at once", async () => {
     const started = start(dataFolder(), ["run", script([{ tools: [{ name: "stubborn" }] }]), "--agent", agentFile]);
     await started.says("→ stubborn");
