@@ -48,4 +48,10 @@ function checkTool(tool: unknown, where: string): void {
   if (tool.input_schema.type !== "object") {
     throw invalid(`${where}.custom.input_schema.type`, "Input should be 'object'");
   }
+  if (["oneOf", "allOf", "anyOf"].some((key) => key in (tool.input_schema as object))) {
+    throw invalid(
+      `${where}.custom.input_schema`,
+      "input_schema does not support oneOf, allOf, or anyOf at the top level",
+    );
+  }
 }

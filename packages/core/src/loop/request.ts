@@ -13,6 +13,7 @@ import type { ModelRequest } from "../model.ts";
 import { type SessionState, contextOf } from "../state.ts";
 import { brokenPairs, repaired } from "./doctor.ts";
 import { encodedRequest } from "./encoded-request.ts";
+import { flatSchema } from "./flat-schema.ts";
 
 type Turn = Omit<Message, "id">;
 type Purpose = "step" | "summary" | "title" | "compaction";
@@ -32,7 +33,8 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   if (purpose === "title") return titleRequest(state, model);
   const turns = conversation(state);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
-  const tools = [...agent.tool_schemas, ...agent.server_tools];
+  const schemas = agent.tool_schemas.map((tool) => ({ ...tool, input_schema: flatSchema(tool.input_schema) }));
+  const tools = [...schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
   const said =
     closing === undefined ? goingOn(turns) : repaired([...turns, { role: "user", content: closing }]).messages;

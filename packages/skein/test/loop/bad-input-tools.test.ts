@@ -134,3 +134,28 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(ends).not.toEqual(ends.toSorted((a, b) => a - b));
   });
 });
+
+test("a schema with alternatives at its top, which the API does not take, fails no call, and is still checked", async () => {
+  const text = { type: "string" };
+  const attach = defineTool({
+    name: "attach",
+    description: "Attaches a file or a page.",
+    input: {
+      type: "object",
+      anyOf: [
+        { type: "object", properties: { file: text }, required: ["file"] },
+        { type: "object", properties: { url: text }, required: ["url"] },
+      ],
+    },
+    run: ({ file, url }) => `attached ${String(file ?? url)}`,
+  });
+  const { agent } = await simulatedAgent({ tools: [attach] });
+  const tools = [
+    { name: "attach", id: "toolu_1", input: { file: "a.txt" } },
+    { name: "attach", id: "toolu_2", input: {} },
+  ];
+  const { sessionId, error } = await agent.run(scripted("attach", [{ tools }, { text: "Done." }]));
+  expect(error).toBeNull();
+  expect(await resultOf(agent, sessionId, "toolu_1")).toMatchObject({ content: "attached a.txt", is_error: false });
+  expect(await resultOf(agent, sessionId, "toolu_2")).toMatchObject({ is_error: true });
+});

@@ -1,0 +1,60 @@
+import type { JsonObject } from "@skein/protocol";
+
+/**
+ * A tool's schema without alternatives at its top, which the API does not take: one such tool would fail every call.
+ *
+ * Its fields are those of all alternatives together, and required is what each of them requires. The model is told a
+ * little less than the schema says; whoever runs the tool still checks the input against all of it.
+ */
+export function flatSchema(schema: JsonObject): JsonObject {
+  const { anyOf, oneOf, allOf, ...rest } = schema;
+  if (anyOf === undefined && oneOf === undefined && allOf === undefined) return schema;
+  const read = (list: unknown): readonly JsonObject[] =>
+    Array.isArray(list) ? list.map((part: unknown) => flatSchema(resolved(part, schema))) : [];
+  const whole = [rest, ...read(allOf)];
+  const choices = [read(anyOf), read(oneOf)].filter((list) => list.length > 0);
+  const required = new Set([...whole.flatMap(requiredBy), ...choices.flatMap(requiredByAll)]);
+  const properties = merged([...whole, ...choices.flat()].map(fieldsOf));
+  return { ...rest, type: "object", properties, ...(required.size > 0 && { required: [...required] }) };
+}
+
+/** What a reference inside the schema stands for. */
+function resolved(part: unknown, schema: JsonObject): JsonObject {
+  const ref = isObject(part) ? part["$ref"] : undefined;
+  if (typeof ref !== "string" || !ref.startsWith("#/")) return isObject(part) ? part : {};
+  const steps = ref.slice(2).split("/");
+  const found = steps.reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), schema);
+  return isObject(found) && found["$ref"] === undefined ? found : {};
+}
+
+function requiredBy({ required }: JsonObject): readonly string[] {
+  return Array.isArray(required) ? (required as string[]) : [];
+}
+
+function requiredByAll([first, ...others]: readonly JsonObject[]): readonly string[] {
+  return requiredBy(first ?? {}).filter((name) => others.every((other) => requiredBy(other).includes(name)));
+}
+
+function fieldsOf({ properties }: JsonObject): JsonObject {
+  return isObject(properties) ? properties : {};
+}
+
+/** A field that is said in several ways may be any of them. */
+function merged(all: readonly JsonObject[]): JsonObject {
+  const ways = new Map<string, Map<string, unknown>>();
+  for (const fields of all)
+    for (const [name, field] of Object.entries(fields)) {
+      const known = ways.get(name) ?? new Map<string, unknown>();
+      ways.set(name, known.set(JSON.stringify(field), field));
+    }
+  return Object.fromEntries(
+    [...ways].map(([name, known]) => {
+      const fields = [...known.values()];
+      return [name, fields.length === 1 ? fields[0] : { anyOf: fields }];
+    }),
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
