@@ -59,7 +59,8 @@ function once(value: unknown, random: Random): unknown {
 /** The same over and over, as far as it stays within a few megabytes. */
 function many(item: unknown, count: number): unknown[] {
   const size = (JSON.stringify(item) ?? "").length;
-  return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => item);
+  // Copies: one that is changed again would otherwise be changed in all its places, and be too long for any text.
+  return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => structuredClone(item));
 }
 
 /** Also under `__proto__`, which an assignment would not keep. */

@@ -1,4 +1,4 @@
-import type { SingleResponse, StreamEvent } from "@skein/protocol";
+import { type SingleResponse, type StreamEvent, isKnownError } from "@skein/protocol";
 import { ApiError } from "../api-error.ts";
 import type { Call } from "../call.ts";
 import type { AskedRun } from "./asked-run.ts";
@@ -31,7 +31,11 @@ export async function wholeRun(
     });
   if (shared.stopping.aborted && !isOver)
     throw new ApiError("closed", `The server is stopping, ${goesOn}`, { details });
-  return responseOf(frames, run.sessionId, (await sessions.get(run.sessionId)).model);
+  const session = await sessions.get(run.sessionId).catch((error: unknown) => {
+    if (!isKnownError(error, "not_found")) throw error;
+    throw new ApiError("SESSION_NOT_FOUND", `Session ${run.sessionId} was deleted.`);
+  });
+  return responseOf(frames, run.sessionId, session.model);
 }
 
 function responseOf(frames: readonly StreamEvent[], sessionId: string, fallback: string): SingleResponse {
