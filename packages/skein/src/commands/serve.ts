@@ -4,6 +4,7 @@ import { type RunningServer, startServer } from "../serve/server.ts";
 import { type ServeSettings, serveSettings } from "../serve/settings.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT } from "../terminal/exit-codes.ts";
+import { quoted } from "../terminal/quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** Between the pieces of a simulated answer, so that people see it being written. */
@@ -64,7 +65,7 @@ function stopSignal(): Promise<void> {
 }
 
 function greeting({ url, key, model }: RunningServer, settings: ServeSettings): string {
-  const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${key.file})`;
+  const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${quoted(key.file)})`;
   const login = key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
   return `Skein listens on ${url}
 

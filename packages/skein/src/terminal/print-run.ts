@@ -4,6 +4,7 @@ import { cost, seconds, tokens } from "./amounts.ts";
 import type { Values } from "./command.ts";
 import type { AGENT_OPTIONS } from "./load-agent.ts";
 import { questionIn } from "./questions.ts";
+import { quoted } from "./quoted.ts";
 import type { Screen } from "./screen.ts";
 import type { STORE_OPTION } from "./session-command.ts";
 import { brief, createVisible, visible, visibleLine } from "./visible.ts";
@@ -196,7 +197,7 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
         subagent: "Waits for",
       }[kind];
       const answer = kind === "approval" ? "yes" : '"your answer"';
-      const at = store === undefined ? "" : ` --store ${store}`;
+      const at = store === undefined ? "" : ` --store ${quoted(store)}`;
       const deny = kind === "approval" ? `\n  skein sessions answer ${session_id} ${tool_use_id} no --deny${at}` : "";
       return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : brief(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
     })
@@ -213,7 +214,7 @@ export function commandToGoOn(
 ): string {
   const { agent, tools, store } = values;
   const given = Object.entries({ agent, tools, store }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${value}`],
+    value === undefined ? [] : [`--${name} ${quoted(value)}`],
   );
   return [`skein ${command} --session ${sessionId}`, ...given].join(" ");
 }

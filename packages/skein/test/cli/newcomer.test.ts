@@ -70,6 +70,22 @@ test("a session without a title is known by its last prompt", async () => {
   expect((await skein(folder, "sessions", "list")).out).toMatch(/What is \\x1b\[2Ja skein\?/);
 });
 
+test("the commands that it proposes can be pasted into a shell", async () => {
+  const folder = dataFolder();
+  const work = join(folder, "it's my work");
+  mkdirSync(work);
+  const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
+  const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Thanks." }]);
+  const store = `sqlite:${join(work, "x.db")}`;
+  const { err } = await skein(folder, "run", prompt, "--tools", work, "--store", store);
+  const pasted = [...err.matchAll(/skein ((?:sessions answer|run --session).+)/g)].map(([, line = ""]) => line);
+  const env = { PATH: process.env["PATH"], HOME: folder };
+  const codes = pasted.map(
+    (line) => spawnSync("sh", ["-c", `'${process.execPath}' '${bin}' ${line}`], { encoding: "utf8", env }).status,
+  );
+  expect([pasted.length, codes]).toEqual([2, [0, 0]]);
+});
+
 test.each(["--version", "--help", "sessions --help", "run --help"])(
   "skein %s into a pipe that nobody reads is no error",
   (line) => {
