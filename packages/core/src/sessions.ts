@@ -30,6 +30,7 @@ import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
 import { type SessionState, emptyState } from "./state.ts";
+import { answerForDeleted } from "./subagents.ts";
 import type { UsageQuery } from "./usage.ts";
 import type { AppendOptions, Appended, Page, PageOptions, SessionFilter, SessionQuery, Store } from "./store.ts";
 
@@ -332,7 +333,10 @@ export function createSessions({
       await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });
       return get(id);
     },
-    delete: (sessionId) => store.delete(sessionId, { tenant }),
+    async delete(sessionId) {
+      await answerForDeleted(store, await get(sessionId), now());
+      await store.delete(sessionId, { tenant });
+    },
     get,
     list: (query = {}) => store.list({ ...query, tenant }),
     count: (filter = {}) => store.count({ ...filter, tenant }),

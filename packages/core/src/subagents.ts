@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Fact, type Ids, type NewEvent, isKnownError } from "@skein/protocol";
+import { type Fact, type Ids, type NewEvent, type Session, isKnownError } from "@skein/protocol";
 import type { Subagents } from "./ports.ts";
 import type { SessionAgent } from "./sessions.ts";
 import type { Store } from "./store.ts";
@@ -60,25 +60,47 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
     },
     async cancel({ state, toolUseId }) {
       const sessionId = derivedId("subagent", state.sessionId, toolUseId);
-      const begun = await store.read(sessionId, { limit: 2 });
-      const prompt = begun.find((fact) => fact.event_type === "prompt.accepted");
-      if (!prompt) return;
-      const data = { run_id: prompt.data.run_id, reason: "The run that asked for this was ended." };
-      const id = derivedId("cancel", state.sessionId, toolUseId);
-      await store.append(sessionId, [event({ event_type: "cancel.requested", data }, id)], { dueAt: now() });
+      await unlessDeleted(async () => {
+        const begun = await store.read(sessionId, { limit: 2 });
+        const prompt = begun.find((fact) => fact.event_type === "prompt.accepted");
+        if (!prompt) return;
+        const data = { run_id: prompt.data.run_id, reason: "The run that asked for this was ended." };
+        const id = derivedId("cancel", state.sessionId, toolUseId);
+        await store.append(sessionId, [event({ event_type: "cancel.requested", data }, id)], { dueAt: now() });
+      });
     },
-    async inform({ session_id, tool_use_id }, { content, isError, costMicros }) {
-      const id = derivedId("answer", session_id, tool_use_id);
-      const data = { tool_use_id, content, is_error: isError, cost_micros: costMicros };
-      const answered = event({ event_type: "await.answered", data }, id);
-      try {
-        await store.append(session_id, [answered], { dueAt: now() });
-      } catch (error) {
-        // The parent was deleted: nobody waits any more.
-        if (!isKnownError(error, "not_found")) throw error;
-      }
-    },
+    inform: (parent, answer) => answerCall(store, parent, answer, now()),
   };
+}
+
+/** Answers the call that a subagent works on, once. */
+async function answerCall(
+  store: Store,
+  { session_id, tool_use_id }: Parameters<Subagents["inform"]>[0],
+  { content, isError, costMicros }: Parameters<Subagents["inform"]>[1],
+  dueAt: number,
+): Promise<void> {
+  const id = derivedId("answer", session_id, tool_use_id);
+  const data = { tool_use_id, content, is_error: isError, cost_micros: costMicros };
+  await unlessDeleted(() => store.append(session_id, [{ id, event_type: "await.answered", data }], { dueAt }));
+}
+
+/** A subagent that is about to be deleted and has not answered: its parent would wait for it for ever. */
+export async function answerForDeleted(store: Store, session: Session, dueAt: number): Promise<void> {
+  const { subagent_of_session_id: session_id, subagent_of_tool_use_id: tool_use_id, total_turns } = session;
+  if (session_id === null || tool_use_id === null || total_turns > 0) return;
+  const content = "The session that worked on this was deleted.";
+  const answer = { content, isError: true, costMicros: session.cost_micros };
+  await answerCall(store, { session_id, tool_use_id }, answer, dueAt);
+}
+
+/** A session that was deleted waits for nothing and works on nothing any more. */
+async function unlessDeleted(tell: () => Promise<unknown>): Promise<void> {
+  try {
+    await tell();
+  } catch (error) {
+    if (!isKnownError(error, "not_found")) throw error;
+  }
 }
 
 /** A UUID (version 8) made from names, so that the same call always leads to the same session. */

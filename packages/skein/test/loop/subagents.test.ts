@@ -160,6 +160,36 @@ test("a child that is begun again after a crash is the same child, with one prom
   expect(await eventsOf(agent, derivedId("subagent", sessionId, "toolu_sub"), "prompt.accepted")).toHaveLength(1);
 });
 
+describe("a child that is deleted while its parent waits for it", () => {
+  const paused = async () => {
+    const { agent } = await simulatedAgent({ subagents: [reader({ tools: [pick] })] });
+    const task = scripted("task", [{ tools: [{ name: "pick", input: { of: [] } }] }, { text: "Never." }]);
+    const result = await agent.run(scripted("parent", [{ tools: [hand(task)] }, { text: "So: $LAST" }]));
+    const childId = result.awaiting[0]?.session_id ?? "";
+    return { agent, sessionId: result.sessionId, childId, sessions: await agent.sessions() };
+  };
+
+  test("is an error result for its parent, and what it has spent is counted", async () => {
+    const { agent, sessionId, childId, sessions } = await paused();
+    const spent = (await sessions.get(childId)).cost_micros;
+    await sessions.delete(childId);
+    const end = await agent.resume(sessionId);
+    expect(end).toMatchObject({ finalAnswer: "So: The session that worked on this was deleted.", error: null });
+    expect((await sessions.state(sessionId)).delegatedMicros).toBe(spent);
+  });
+
+  test("does not keep its parent from being cancelled, whoever deleted it", async () => {
+    const store = createMemoryStore();
+    const { agent } = await simulatedAgent({ store, subagents: [reader({ tools: [pick] })] });
+    const task = scripted("task", [{ tools: [{ name: "pick", input: { of: [] } }] }, { text: "Never." }]);
+    const { sessionId, awaiting } = await agent.run(scripted("parent", [{ tools: [hand(task)] }, { text: "Never." }]));
+    await store.delete(awaiting[0]?.session_id ?? "");
+    await (await agent.sessions()).cancel(sessionId);
+    expect(await agent.resume(sessionId)).toMatchObject({ stopReason: "cancelled" });
+    await expectUsable(agent, sessionId);
+  });
+});
+
 test("a child that has spent its money fails its call", async () => {
   const { agent } = await simulatedAgent({ subagents: [reader({ max_cost_micros: 1 })] });
   const task = scripted("poor", [{ text: "never" }]);
