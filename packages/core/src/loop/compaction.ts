@@ -59,12 +59,15 @@ export function compactedBySummary(
   const prompt = lastPrompt > 0 ? blocksOf(context[lastPrompt]?.content ?? "") : [];
   const messages: Turn[] = [
     ...(first ? [first] : []),
-    { role: "assistant", content: [{ type: "text", text: summary || "(no summary)" }] },
+    { role: "assistant", content: [{ type: "text", text: summary }] },
     ...(fits ? latest : [{ role: "user" as const, content: [...prompt, { type: "text", text: GO_ON }] }]),
   ];
   const shorter = rest.length > 0 && estimateTokens(messages) < estimateTokens(context);
-  const reason = shorter ? "above_threshold" : "nothing_to_remove";
-  return withHooks(state, current, checked(state, { reason, messages: shorter ? messages : null, durationMs }), deps);
+  const said = summary.trim() !== "";
+  // A model that says nothing must not take the place of all that was said.
+  const reason = !said ? "no_summary" : shorter ? "above_threshold" : "nothing_to_remove";
+  const left = said && shorter ? messages : null;
+  return withHooks(state, current, checked(state, { reason, messages: left, durationMs }), deps);
 }
 
 interface HookDeps {

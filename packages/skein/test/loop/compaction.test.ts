@@ -160,3 +160,11 @@ function inputOf(usage: ReturnType<Simulator["ledger"]["calls"]>[number]["usage"
   if (!usage) return 0;
   return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
 }
+
+test("a summary that says nothing does not take the place of what was said", async () => {
+  const { agent, simulator } = await simulatedAgent({ compactor_type: "summarize", compaction_threshold: 300 });
+  const { sessionId } = await agent.run(scripted("First", [{ text: "The herring is in the cellar. ".repeat(60) }]));
+  const silent = await agent.run(scripted("Second", [{ text: "\n", stop: "refusal" }]), { sessionId });
+  expect(checks([silent])[0]?.actionData).toMatchObject({ compaction_applied: false, reason: "no_summary" });
+  expect(JSON.stringify(simulator.ledger.calls().at(-1)?.request)).toContain("The herring is in the cellar.");
+});
