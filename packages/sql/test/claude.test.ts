@@ -373,6 +373,17 @@ test("a call has its result, its error and its time; a subagent its call; a prom
   ]);
 });
 
+test("a question about messages holds nothing that it does not ask for", async () => {
+  const root = folder();
+  writeCorpus({ folder: root, files: 2, bytes: 20_000 });
+  const sql = await open(root);
+  const plan = async (columns: string): Promise<string> =>
+    JSON.stringify(await ask(sql, `EXPLAIN SELECT ${columns} FROM claude.messages`));
+  const held = /string_agg|skein_prompt|CTE/;
+  expect(await plan("text")).toMatch(held);
+  expect(await plan("count(*), min(role), sum(tool_calls), count(model)")).not.toMatch(held);
+});
+
 test("the seed's small tables have what the files have", async () => {
   const root = folder();
   write(root, "plans/keen-juggling-origami.md", "# Plan");

@@ -37,7 +37,11 @@ SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
   skein.is_true(is_sidechain_text) AS is_sidechain
 FROM (SELECT *, blocks[1] AS block FROM (SELECT *, json_transform(message, '${WALKED}').content AS blocks FROM scan.rows))`;
 
-/** A line of Claude Code is one block of an answer: the lines of one answer are one message. */
+/**
+ * A line of Claude Code is one block of an answer: the lines of one answer are one message, every other line is one by itself.
+ * All are grouped in one step, those by a key of their own: a step that is named twice would hold every column of every line,
+ * whatever is asked for.
+ */
 const MESSAGE = `
 WITH spoken AS (
   SELECT * REPLACE (json_transform(message, '${SPOKEN}') AS message), message AS json
@@ -61,15 +65,14 @@ WITH spoken AS (
     skein.is_true(is_meta_text) AS is_meta, cwd, git_branch, version
   FROM spoken
 )
-SELECT place, line, role, message_id, uuid, parent_uuid, timestamp, model, text, thinking, human_prompt,
-  tool_calls, tool_results, stop_reason, line_agent_id, is_sidechain, is_meta, cwd, git_branch, version, 1 AS line_count
-FROM parts WHERE message_id IS NULL
-UNION ALL
-SELECT place, min(line), min(role), message_id, arg_min(uuid, line), arg_min(parent_uuid, line),
-  min(timestamp), min(model), string_agg(text, chr(10) ORDER BY line), string_agg(thinking, chr(10) ORDER BY line), NULL,
-  sum(tool_calls)::INTEGER, sum(tool_results)::INTEGER, arg_max(stop_reason, line), min(line_agent_id),
-  bool_or(is_sidechain), bool_or(is_meta), min(cwd), min(git_branch), min(version), count(*)::INTEGER
-FROM parts WHERE message_id IS NOT NULL GROUP BY place, message_id`;
+SELECT place, min(line) AS line, min(role) AS role, min(message_id) AS message_id, arg_min(uuid, line) AS uuid,
+  arg_min(parent_uuid, line) AS parent_uuid, min(timestamp) AS timestamp, min(model) AS model,
+  string_agg(text, chr(10) ORDER BY line) AS text, string_agg(thinking, chr(10) ORDER BY line) AS thinking,
+  min(human_prompt) AS human_prompt, sum(tool_calls)::INTEGER AS tool_calls, sum(tool_results)::INTEGER AS tool_results,
+  arg_max(stop_reason, line) AS stop_reason, min(line_agent_id) AS line_agent_id, bool_or(is_sidechain) AS is_sidechain,
+  bool_or(is_meta) AS is_meta, min(cwd) AS cwd, min(git_branch) AS git_branch, min(version) AS version,
+  count(*)::INTEGER AS line_count
+FROM (SELECT *, coalesce(message_id, gen_random_uuid()::VARCHAR) AS key FROM parts) GROUP BY place, key`;
 
 /**
  * Copies of a line in the same file (some versions wrote every line twice) are one call. They differ only in where they
