@@ -1,3 +1,5 @@
+import { parseTime } from "./parse-time.ts";
+
 /** How the text of an option becomes a value. */
 export interface Kind<Value> {
   /** Completes the sentence "--limit takes …". */
@@ -31,11 +33,10 @@ export const dollars: Kind<number> = {
   },
 };
 
-/** A moment of any form that JavaScript reads, as an instant. A date alone begins at midnight in UTC. */
-export const instant: Kind<string> = {
-  what: "a time such as 2026-11-15 or 2026-11-15T12:00:00Z",
-  read: (text) => {
-    const time = Date.parse(text);
-    return Number.isNaN(time) ? undefined : new Date(time).toISOString();
-  },
-};
+/** A moment; a date means its whole day in the time of this machine, so that a span begins or ends with it. */
+export function time(edge: "start" | "end"): Kind<Date> {
+  return {
+    what: "a time such as 2026-11-01, 2026-11-01T10:00, 7d or yesterday",
+    read: (text) => parseTime(text, edge),
+  };
+}

@@ -30,6 +30,8 @@ describe("with a session of two runs", () => {
     expect(await json("sessions", "list", "--status", "completed")).toMatchObject([{ id }]);
     expect(await json("sessions", "list", "--status", "failed")).toEqual([]);
     expect(await json("sessions", "list", "--after", "2999-01-01")).toEqual([]);
+    expect(await json("sessions", "list", "--after", "7d")).toMatchObject([{ id }]);
+    expect(await json("sessions", "list", "--before", "yesterday")).toEqual([]);
   });
 
   test("show shows what was said, and nothing raw of it", async () => {

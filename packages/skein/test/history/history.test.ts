@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { lines, start } from "../cli/skein.ts";
 import { bin, createWorld, evil, first, second } from "./world.ts";
 
 /** No control characters but tab and line feed, and nothing that hides or turns text. */
@@ -275,14 +276,21 @@ test("archive keeps a deleted session readable, and restore brings it back", asy
 test("watch shows a line as it is written", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
-  const running = world.run("watch", "--json");
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  appendFileSync(file, `${JSON.stringify({ type: "user", message: { content: "now" } })}\n`);
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  process.emit("SIGINT");
-  const { code, out } = await running;
+  const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);
+  await watching.says("Watching.");
+  // It says so before it has looked where the file ends, so that a line may still be too early.
+  const writing = setInterval(
+    () => appendFileSync(file, `${JSON.stringify({ type: "user", message: { content: "now" } })}\n`),
+    100,
+  );
+  await watching.says("lines").finally(() => clearInterval(writing));
+  watching.child.kill("SIGINT");
+  const { code, out } = await watching.ended;
   expect(code).toBe(0);
-  expect(JSON.parse(out.trim())).toMatchObject({ type: "lines", lines: [{ value: { message: { content: "now" } } }] });
+  const line = expect.objectContaining({ value: { type: "user", message: { content: "now" } } }) as unknown;
+  expect(lines(out)).toContainEqual(
+    expect.objectContaining({ type: "lines", lines: expect.arrayContaining([line]) as unknown }),
+  );
 });
 
 test("several roots are read together", async () => {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { escapeControls, safeJson, shorten, t, wrap } from "../../src/commands/history/styled.ts";
 import { widthOf } from "../../src/terminal/width.ts";
 import { table } from "../../src/commands/history/table.ts";
-import { parseTime } from "../../src/commands/history/times.ts";
+import { parseTime } from "../../src/terminal/parse-time.ts";
 import { queryOf } from "../../src/commands/history/search.ts";
 import { bin, createWorld } from "./world.ts";
 

@@ -2,13 +2,7 @@ import type { LibraryConfig } from "@skein/history";
 import { resolve } from "node:path";
 import type { Values } from "../../terminal/command.ts";
 import { UsageError } from "../../terminal/exit-codes.ts";
-import { type Kind, wholeNumber } from "../../terminal/kinds.ts";
-import { parseTime } from "./times.ts";
-
-const time = (edge: "start" | "end"): Kind<Date> => ({
-  what: "a time such as 2026-11-01, 2026-11-01T10:00, 7d or yesterday",
-  read: (text) => parseTime(text, edge),
-});
+import { type Kind, time, wholeNumber } from "../../terminal/kinds.ts";
 
 const limit: Kind<number> = {
   what: "a whole number, or all",

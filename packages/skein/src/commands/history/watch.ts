@@ -15,7 +15,7 @@ export const watchCommand = historyCommand({
     ["skein history watch --json", "One JSON object a line for each event"],
   ],
   async run({ screen, values, library, signal }) {
-    if (!values.json) screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
+    screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
     for await (const event of watch({ ...library, signal })) {
       if (screen.isClosed) break;
       if (values.json) await screen.data(`${safeJson(event)}\n`);

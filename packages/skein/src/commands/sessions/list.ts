@@ -3,7 +3,7 @@ import type { Session } from "@skein/protocol";
 import { cost, minute } from "../../terminal/amounts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
-import { instant, oneOf } from "../../terminal/kinds.ts";
+import { oneOf, time } from "../../terminal/kinds.ts";
 import { JSON_OPTION, LIMIT, LIMIT_OPTION, sessionCommand, withStore } from "../../terminal/session-command.ts";
 import { printTable } from "../../terminal/table.ts";
 import { brief } from "../../terminal/visible.ts";
@@ -18,8 +18,12 @@ export const list = sessionCommand({
     tag: { takes: "TAG", about: "Only those with this tag" },
     "forks-of": { takes: "SESSION", about: "Only forks of this session" },
     "subagents-of": { takes: "SESSION", about: "Only sessions that worked for this one" },
-    after: { takes: "TIME", kind: instant, about: "Created after this (2026-11-15, 2026-11-15T12:00:00Z)" },
-    before: { takes: "TIME", kind: instant, about: "Created before this" },
+    after: {
+      takes: "TIME",
+      kind: time("start"),
+      about: "Created after this: 2026-11-01, 2026-11-01T10:00, 7d, yesterday",
+    },
+    before: { takes: "TIME", kind: time("start"), about: "Created before this" },
     limit: LIMIT_OPTION,
     json: JSON_OPTION,
   },
@@ -37,8 +41,8 @@ export const list = sessionCommand({
         tag: values.tag,
         parentSessionId: await idOf(values["forks-of"]),
         subagentOfSessionId: await idOf(values["subagents-of"]),
-        createdAfter: values.after,
-        createdBefore: values.before,
+        createdAfter: values.after?.toISOString(),
+        createdBefore: values.before?.toISOString(),
       };
       const query: Omit<SessionQuery, "tenant"> = Object.fromEntries(
         Object.entries(given).filter(([, value]) => value !== undefined),
