@@ -1,3 +1,4 @@
+import type { Sessions } from "@skein/core";
 import { type Draft, type Event, KnownError } from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { streamSession } from "../session-stream.ts";
@@ -6,6 +7,9 @@ import { answerWithStream } from "../stream-answer.ts";
 import type { StreamEnd } from "../streams.ts";
 
 const PAGE = 100;
+/** A page with more characters than that ends early. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+const FIRST_PART = 20;
 
 /** The log of a session, as a list or live. */
 export const eventHandlers = {
@@ -25,11 +29,28 @@ export const eventHandlers = {
       }));
     }
     const { after = 0, limit = PAGE } = query;
-    const events = await call.sessions.events(id, { after, limit: limit + 1 });
-    const data = events.slice(0, limit);
-    return { data, next_after: events.length > limit ? (data.at(-1)?.sequence ?? null) : null };
+    return pageOf(call.sessions, id, { after, limit });
   },
 } satisfies Partial<Handlers>;
+
+/** Reads a page in parts that grow: of a log of large events it is full long before it has as many as it may. */
+async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: { after: number; limit: number }) {
+  const data: Event[] = [];
+  let size = 0;
+  for (let part = FIRST_PART; ;) {
+    const asked = Math.min(part, limit + 1 - data.length);
+    const events = await sessions.events(sessionId, { after: after + data.length, limit: asked });
+    data.push(...events);
+    size += events.reduce((sum, event) => sum + JSON.stringify(event.data).length, 0);
+    if (events.length < asked) return { data, next_after: null };
+    if (data.length > limit || size > PAGE_BYTES) {
+      const shown = data.slice(0, limit);
+      return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
+    }
+    // No more than will fit, if those that come are like those before.
+    part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / (size / data.length)));
+  }
+}
 
 /** A stream is for those who ask for one. Who would rather have JSON says so with a weight. */
 function wantsStream(call: Call): boolean {

@@ -552,3 +552,21 @@ test("a change that changes nothing is no event, and a fork's title is text that
     expect((await call("POST", `${path}/fork`, { title })).status).toBe(422);
   expect((await call("POST", `${path}/fork`, { title: "Another way" })).body).toMatchObject({ title: "Another way" });
 });
+
+test("a page of large events ends early and says where it goes on", async () => {
+  const { call } = await testServer();
+  const { path } = await session(call, { frontend_tools: [pick] });
+  await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }]));
+  await settled(call, path, "activity", ["awaiting"]);
+  for (let at = 0; at < 25; at++) await say(call, path, "x".repeat(300_000));
+  const sequences: unknown[] = [];
+  let pages = 0;
+  for (let after: number | null = 0; after !== null; pages++) {
+    const { body } = await call("GET", `${path}/events?limit=1000&after=${after}`);
+    sequences.push(...body.data.map(({ sequence }) => sequence));
+    after = body["next_after"] as number | null;
+  }
+  expect(sequences).toEqual(sequences.map((_, at) => at + 1));
+  expect(sequences.length).toBeGreaterThan(25);
+  expect(pages).toBeGreaterThan(1);
+});
