@@ -41,14 +41,15 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
     const asked = Math.min(part, limit + 1 - data.length);
     const events = await sessions.events(sessionId, { after: after + data.length, limit: asked });
     data.push(...events);
-    size += events.reduce((sum, event) => sum + JSON.stringify(event.data).length, 0);
+    const sizes = events.map((event) => JSON.stringify(event.data).length);
+    size += sizes.reduce((sum, one) => sum + one, 0);
     if (events.length < asked) return { data, next_after: null };
     if (data.length > limit || size > PAGE_BYTES) {
       const shown = data.slice(0, limit);
       return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
     }
-    // No more than will fit, if those that come are like those before.
-    part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / (size / data.length)));
+    // No more than will fit, if those that come are like the largest of these.
+    part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
   }
 }
 
