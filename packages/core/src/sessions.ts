@@ -57,7 +57,7 @@ const CreateOptions = z.strictObject({
 const PromptOptions = z.strictObject({
   content: Content,
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
-  model: Line.max(100).nullable().default(null),
+  model: Line.min(1).max(100).nullable().default(null),
   maxCostMicros: z.int().nonnegative().nullable().default(null),
   /** What this run does differently, in the words of the session's runtime. */
   options: z.record(z.string(), z.unknown()).optional(),

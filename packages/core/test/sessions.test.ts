@@ -135,6 +135,7 @@ describe("prompt", () => {
     ["a block without its text", { content: [{ type: "text" }] }, "invalid"],
     ["an unknown mode", { content: "hi", mode: "shout" }, "invalid"],
     ["a field that nobody knows", { content: "hi", temperature: 1 }, "invalid"],
+    ["a model without a name", { content: "hi", model: "" }, "invalid"],
     ["negative money", { content: "hi", maxCostMicros: -1 }, "invalid"],
     ["more than 32 Mi characters", "x".repeat(32 * 1024 * 1024 + 1), "too_large"],
   ])("refuses %s and keeps nothing of it", async (_, prompt, code) => {
