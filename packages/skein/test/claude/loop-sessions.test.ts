@@ -1,6 +1,6 @@
 import { StreamEvent, frameId } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { type TestServer, scripted, session, settled, testServer } from "../server/world.ts";
+import { type TestServer, scripted, session, testServer } from "../server/world.ts";
 import { all, names, only, open, talk } from "./world.ts";
 
 /** The Claude Agent API shows every session, also those of the loop: streams, resumes, forks and lists are the same for both. */
@@ -200,16 +200,6 @@ test("single says that a run takes too long, and the run goes on", async () => {
   expect((await server.call("GET", path)).body).toMatchObject({ status: "active" });
   await server.call("POST", `${path}/interrupt`);
   expect(only(await all(server, `${path}/stream`), "done").data).toEqual({ reason: "interrupted" });
-});
-
-test("who waits for the answer of a session that is deleted is told so", async () => {
-  const server = await testServer();
-  const { id, path } = await begun(server);
-  const prompt = scripted("Hang.", [{ hang: true }]);
-  const single = server.call("POST", "/api/v1/query/single", { prompt, session_id: id });
-  await settled(server.call, `/v1/sessions/${id}`, "activity", ["running"]);
-  await server.call("DELETE", path);
-  expect(await single).toMatchObject({ status: 404, body: { error: { code: "SESSION_NOT_FOUND" } } });
 });
 
 test("messages are rows of user, assistant, system and result, in pages", async () => {

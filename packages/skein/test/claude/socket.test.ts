@@ -58,7 +58,7 @@ test("what is said over the socket is heard in its order: an interrupt is for th
   socket.close();
 });
 
-test("a server that stops tells its sockets and whoever waits, and ends its streams without an end of the run", async () => {
+test("a server that stops tells its sockets and whoever waits, as when a session is deleted, and ends its streams without an end of the run", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
   const socket = await talk(server);
@@ -66,12 +66,19 @@ test("a server that stops tells its sockets and whoever waits, and ends its stre
   await socket.until(({ event }) => event === "init");
   const stream = await open(server, `/api/v1/sessions/${id}/stream`);
   await stream.until(({ event }) => event === "init");
-  const other = await session(server.call);
-  const asked = { prompt: scripted("Hang as well.", [{ hang: true }]), session_id: other.id };
-  const single = server.call("POST", "/api/v1/query/single", asked);
-  await settled(server.call, other.path, "activity", ["running"]);
+  const waiting = async () => {
+    const { id: session_id, path } = await session(server.call);
+    const asked = { prompt: scripted("Hang as well.", [{ hang: true }]), session_id };
+    const answer = server.call("POST", "/api/v1/query/single", asked);
+    await settled(server.call, path, "activity", ["running"]);
+    return { session_id, answer };
+  };
+  const deleted = await waiting();
+  await server.call("DELETE", `/api/v1/sessions/${deleted.session_id}`);
+  expect(await deleted.answer).toMatchObject({ status: 404, body: { error: { code: "SESSION_NOT_FOUND" } } });
+  const { session_id, answer } = await waiting();
   await server.close();
-  expect(await single).toMatchObject({ status: 503, body: { error: { details: { session_id: other.id } } } });
+  expect(await answer).toMatchObject({ status: 503, body: { error: { details: { session_id } } } });
   expect(await socket.until(({ type }) => type === "closing")).toMatchObject({ reason: "shutdown" });
   const frames = await stream.end();
   expect(frames.some(({ event }) => event === "done")).toBe(false);
