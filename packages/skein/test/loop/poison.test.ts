@@ -36,7 +36,7 @@ test("an error of our own fails the run within seconds, and says what it was", a
   expect(result.agentLogs.some(({ actionType }) => actionType === "error")).toBe(true);
   expect(await eventsOf(agent, sessionId, "session.failed")).toHaveLength(1);
   await expectUsable(agent, sessionId);
-}, 30_000);
+}, 60_000);
 
 test("a result that cannot be written down is one that nobody knows", async () => {
   const store = await failing(has("tool.completed", "call 1"));
@@ -46,7 +46,7 @@ test("a result that cannot be written down is one that nobody knows", async () =
   const { finalAnswer } = await agent.run(scripted("hello", steps));
   expect(finalAnswer).toMatch(/^So: The outcome of this call is unknown/);
   expect(calls).toHaveLength(1);
-}, 30_000);
+}, 60_000);
 
 test("a run that cannot even begin is given up too", async () => {
   let wrong = false;
@@ -57,11 +57,11 @@ test("a run that cannot even begin is given up too", async () => {
   expect(await agent.run("And now?", { sessionId })).toMatchObject({ stopReason: "poisoned" });
   wrong = false;
   await expectUsable(agent, sessionId);
-}, 30_000);
+}, 60_000);
 
 test("an error of our own that passes costs nothing but a moment", async () => {
   const store = await failing(has("step.generated", "Hello."), 3);
   const { agent } = await simulatedAgent({ store, leaseMs });
   const result = await agent.run(scripted("hello", [{ text: "Hello." }]));
   expect(result).toMatchObject({ stopReason: "end_turn", finalAnswer: "Hello.", error: null });
-}, 30_000);
+}, 60_000);
