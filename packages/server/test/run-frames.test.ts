@@ -140,3 +140,22 @@ test("a prompt that steers the run is shown with its words, though it was accept
   expect(JSON.stringify(frames.at(-1)?.data)).toContain("Rather blue");
   await end();
 });
+
+test("a session that is gone when its stream begins is said to be gone", async () => {
+  const ids = createIds();
+  const frames: StreamEvent[] = [];
+  const isSent = await sendRun(
+    {
+      sessions: createSessions({ store: createMemoryStore() }),
+      live: createMemoryLive(),
+      run: { sessionId: ids(), runId: ids(), from: 0, after: 0, partials: false },
+    },
+    {
+      signal: new AbortController().signal,
+      frame: (frame) => frames.push(frame) > 0,
+      partial: () => {},
+    },
+  );
+  expect(isSent).toBe(true);
+  expect(frames).toMatchObject([{ event: "error", data: { code: "SESSION_NOT_FOUND" } }, { event: "done" }]);
+});

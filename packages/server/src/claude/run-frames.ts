@@ -1,5 +1,5 @@
 import { type Live, type LiveFrame, type Sessions, liveItems } from "@skein/core";
-import { type Content, type Event, type StreamEvent, createFraming, partialFrame } from "@skein/protocol";
+import { type Content, type Event, type StreamEvent, createFraming, isKnownError, partialFrame } from "@skein/protocol";
 import type { AskedRun } from "./asked-run.ts";
 
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
@@ -22,7 +22,19 @@ export interface RunFrames {
  *
  * The run is framed from its beginning, because its result needs that; what the reader has is left out.
  */
-export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean> {
+export async function sendRun(frames: RunFrames, sink: RunSink): Promise<boolean> {
+  const isOver = await sendLog(frames, sink).catch((error: unknown) => {
+    // It was deleted before the first look at its log.
+    if (isKnownError(error, "not_found")) return undefined;
+    throw error;
+  });
+  if (isOver !== undefined || sink.signal.aborted) return isOver ?? false;
+  const data = { code: "SESSION_NOT_FOUND", message: `Session ${frames.run.sessionId} was deleted.` };
+  return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
+}
+
+/** Undefined if the log ends before the run does. */
+async function sendLog({ sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean | undefined> {
   const { sessionId, runId, from, after, partials } = run;
   const framing = createFraming(await contextOf(sessions, run));
   const facts = (stop: AbortSignal): AsyncIterable<Event> => sessions.follow(sessionId, { after: from }, stop);
@@ -47,9 +59,7 @@ export async function sendRun({ sessions, live, run }: RunFrames, sink: RunSink)
     if (item.event_type === "cancel.requested" && !started)
       return await sink.frame({ event: "done", data: { reason: "interrupted" } });
   }
-  if (sink.signal.aborted) return false;
-  const data = { code: "SESSION_NOT_FOUND", message: `Session ${sessionId} was deleted.` };
-  return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
+  return undefined;
 }
 
 function sendPartial({ event, message_id }: LiveFrame, sink: RunSink): void {
