@@ -14,7 +14,8 @@ const READ = "list_filter(getvariable('skein_files'), lambda f: contains(f, '/pr
 const root = mkdtempSync(join(tmpdir(), "skein-sql-test-"));
 writeCorpus({ folder: root, files: 10, bytes: 200_000, subagentEvery: 0 });
 const [first] = discover({ dataPath: root }).files;
-const { sessionId = "", path: file = "" } = first ?? {};
+const sessionId = first?.sessionId ?? "";
+const file = first?.path ?? "";
 writeFileSync(file, readFileSync(file, "utf8").replaceAll(/"cwd":"[^"]*"/g, '"cwd":"/home/dev/project-only"'));
 const corpus = await createSql({ roots: [root], threads: 2 });
 afterAll(() => {
