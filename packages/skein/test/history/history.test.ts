@@ -187,6 +187,38 @@ test("usage counts each call once, with the same numbers by day, model, project 
   expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111[\s\S]+Total +300 +150 +30 +3,000/);
 });
 
+test("usage shows the newest, or what cost most, where not everything is wanted", async () => {
+  const world = createWorld();
+  for (const [at, day] of ["2026-09-07", "2026-09-13", "2026-10-05"].entries()) {
+    const usage = { input_tokens: 1_000_000 * (at + 1), output_tokens: 0 };
+    const message = { id: `d${at}`, role: "assistant", model: "claude-opus-4-5", usage, content: [] };
+    const line = { type: "assistant", uuid: `d${at}`, cwd: `/work/${at}`, timestamp: `${day}T10:00:00.000Z`, message };
+    world.write(`projects/-work-${at}/0000000${at}-aaaa-4aaa-8aaa-aaaaaaaaaaaa.jsonl`, `${JSON.stringify(line)}\n`);
+  }
+  const shown = async (view: string, ...page: readonly string[]): Promise<readonly string[]> => {
+    const { code, out } = await world.run("usage", "--timezone", "UTC", "--by", view, ...page);
+    expect(code).toBe(0);
+    const lines = out.split("\n");
+    return lines
+      .slice(
+        1,
+        lines.findIndex((line) => line.startsWith("Total")),
+      )
+      .map((line) => line.split("  ")[0] ?? "");
+  };
+  expect(await shown("month")).toEqual(["2026-09", "2026-10", "2026-11"]);
+  expect(await shown("week")).toEqual(["2026-09-07", "2026-10-05", "2026-10-26"]);
+  expect(await shown("day", "--limit", "2")).toEqual(["2026-10-05", "2026-11-01"]);
+  expect(await shown("day", "--limit", "2", "--offset", "1")).toEqual(["2026-09-13", "2026-10-05"]);
+  expect(await shown("model", "--limit", "1")).toEqual(["opus-4-5"]);
+  expect(await shown("project", "--limit", "1")).toEqual(["/work/2"]);
+  expect(await shown("session", "--limit", "2", "--offset", "1")).toEqual([
+    expect.stringContaining("00000002 2026-10-05"),
+    expect.stringContaining("00000001 2026-09-13"),
+  ]);
+  expect(await shown("session", "--limit", "0")).toEqual([]);
+});
+
 test("files lists copies, prints one, and compares two", async () => {
   const world = createWorld();
   expect((await world.run("files", first)).out).toMatch(/2 .+\/work\/app\/a\.ts/);

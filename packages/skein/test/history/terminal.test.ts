@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { escapeControls, safeJson, shorten, t, wrap } from "../../src/commands/history/styled.ts";
@@ -7,7 +7,7 @@ import { widthOf } from "../../src/terminal/width.ts";
 import { table } from "../../src/commands/history/table.ts";
 import { parseTime } from "../../src/terminal/parse-time.ts";
 import { queryOf } from "../../src/commands/history/search.ts";
-import { bin, createWorld } from "./world.ts";
+import { bin, createWorld, first } from "./world.ts";
 
 /** Runs the command on a terminal that `script` makes. */
 function onTerminal(
@@ -45,17 +45,19 @@ test.skipIf(!hasScript)("on a terminal nothing of a transcript acts", () => {
   }
 });
 
-test("a reader that leaves early is no error", () => {
+test.each(["show 0 --json", "show 0 --all --full"])("a reader that leaves early is no error: %s | head", (command) => {
   const world = createWorld();
-  const { stderr, stdout } = spawnSync(
-    "sh",
-    ["-c", `'${process.execPath}' '${bin}' history show 0 --json --root '${world.root}' | head -n 1`],
-    {
-      encoding: "utf8",
-      env: { ...process.env, ...world.env },
-    },
+  const message = { role: "user", content: "more than a pipe holds ".repeat(20_000) };
+  appendFileSync(
+    join(world.root, "projects/-work-app", `${first}.jsonl`),
+    `${JSON.stringify({ type: "user", uuid: "u9", timestamp: "2026-11-02T10:00:00.000Z", message })}\n`,
   );
-  expect({ stderr, stdout }).toEqual({ stderr: "", stdout: "{\n" });
+  const line = `set -o pipefail; '${process.execPath}' '${bin}' history ${command} --root '${world.root}' | head -c 1`;
+  const { status, stderr, stdout } = spawnSync("bash", ["-c", line], {
+    encoding: "utf8",
+    env: { ...process.env, ...world.env },
+  });
+  expect({ status, stderr, length: stdout.length }).toEqual({ status: 0, stderr: "", length: 1 });
 });
 
 test.each([

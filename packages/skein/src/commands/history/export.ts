@@ -25,8 +25,8 @@ export const exportCommand = historyCommand({
     format: {
       takes: "FORMAT",
       short: "F",
-      kind: oneOf("json", "markdown", "html"),
-      about: "json, markdown or html (markdown)",
+      kind: oneOf("json", "markdown", "md", "html"),
+      about: "json, markdown (or md) or html (markdown)",
     },
     output: {
       takes: "PATH",
@@ -48,7 +48,8 @@ export const exportCommand = historyCommand({
     ["skein history export --all --format json -o backup", "Every session, a file each"],
   ],
   async run({ screen, values, words, library }) {
-    const format = values.format ?? (values.json ? "json" : "markdown");
+    const { format: given = values.json ? "json" : "markdown" } = values;
+    const format = given === "md" ? "markdown" : given;
     const options: ExportOptions = {
       ...library,
       includeAgents: values.agents,

@@ -69,7 +69,9 @@ export function createScreen({ env, usesPager }: ScreenOptions): Screen {
     if (isClosed) return;
     clear();
     const stream = target();
-    if (!stream.write(text)) await Promise.race([once(stream, "drain"), once(stream, "close"), once(stream, "error")]);
+    if (stream.write(text)) return;
+    // Waiting for one of these fails if the reader leaves: `closed` has heard of that too.
+    await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(closed);
   };
 
   return {

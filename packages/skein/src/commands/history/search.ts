@@ -36,7 +36,10 @@ export const search = historyCommand({
   examples: [
     ["skein history search flaky test", "Messages with both words"],
     [`skein history search '"out of memory"' --since 30d`, "A phrase, in the last 30 days"],
-    ["skein history search '/E[A-Z]{4,}/' --tool Bash", "A pattern, in calls of one tool"],
+    [
+      "skein history search '/E[A-Z]{4,}/' --tool Bash",
+      "A pattern, in calls of one tool; a capital letter in it is meant as one",
+    ],
     ["skein history search migrate --role human --project .", "What you asked for in this project"],
   ],
   async run({ screen, values, words, library }) {

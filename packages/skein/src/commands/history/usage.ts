@@ -1,16 +1,16 @@
-import { getUsage, type UsageReport, type UsageTotals } from "@skein/history";
+import { getUsage, type LibraryConfig, type UsageReport, type UsageTotals } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/kinds.ts";
 import { shortenPath } from "./list.ts";
+import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Piece, type Styled, t } from "./styled.ts";
 import { table } from "./table.ts";
 import { count, counted, shortTime } from "./times.ts";
-import { shortModel } from "./transcript-view.ts";
 
-const views = ["day", "model", "project", "session", "block"] as const;
+const views = ["day", "week", "month", "model", "project", "session", "block"] as const;
 
 export const usage = historyCommand({
   name: "history usage",
@@ -21,7 +21,7 @@ export const usage = historyCommand({
       takes: "VIEW",
       several: true,
       kind: oneOf(...views),
-      about: "day, model, project, session or block (5 hours, an estimate); may be given several times",
+      about: "day, week, month, model, project, session or block (5 hours, an estimate); may be given several times",
     },
     timezone: {
       takes: "ZONE",
@@ -30,8 +30,9 @@ export const usage = historyCommand({
   },
   examples: [
     ["skein history usage --since 30d", "The last 30 days, by day and by model"],
+    ["skein history usage --by month", "What each month cost"],
     ["skein history usage --by project --by session", "Where it went"],
-    ["skein history usage --json", "totals, byDay, byModel, byProject, bySession and blocks"],
+    ["skein history usage --json", "totals, byDay, byWeek, byMonth, byModel, byProject, bySession and blocks"],
   ],
   async run({ screen, values, library }) {
     const shown = values.by ?? (["day", "model"] as const);
@@ -45,8 +46,7 @@ export const usage = historyCommand({
     screen.progress(undefined);
     if (values.json) await printJson(screen, report);
     else {
-      const limit = library.limit ?? Number.POSITIVE_INFINITY;
-      for (const view of shown) await screen.print(...viewLines(view, report, screen, limit), t``);
+      for (const view of shown) await screen.print(...viewLines(view, report, screen, library), t``);
       await screen.print(...remarks(report, screen));
     }
     return report.unreadable.length === 0 ? EXIT.completed : EXIT.failed;
@@ -55,9 +55,16 @@ export const usage = historyCommand({
 
 type View = (typeof views)[number];
 
-function viewLines(view: View, report: UsageReport, screen: Screen, limit: number): readonly Styled[] {
+/** Those that go by time and end with the newest: of those the last ones are shown. */
+const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
+
+function viewLines(view: View, report: UsageReport, screen: Screen, page: LibraryConfig): readonly Styled[] {
   const { paint } = screen;
-  const rows = rowsOf(view, report, screen).slice(-limit);
+  const all = rowsOf(view, report, screen);
+  const { limit = all.length } = page;
+  const rows = ENDS_WITH_NEWEST.has(view)
+    ? pageOf(all.toReversed(), { ...page, limit }).data.toReversed()
+    : pageOf(all, { ...page, limit }).data;
   const columns = [
     { title: view.toUpperCase() },
     { title: "INPUT", align: "right" as const },
@@ -81,11 +88,16 @@ function rowsOf(
   switch (view) {
     case "day":
       return report.byDay.map((day) => [day.date, day]);
+    case "week":
+      return report.byWeek.map((week) => [week.week, week]);
+    case "month":
+      return report.byMonth.map((month) => [month.month, month]);
     case "model":
-      return report.byModel.map((model) => [
-        model.isPriced ? shortModel(model.model) : t`${shortModel(model.model)} ${paint.yellow("(unpriced)")}`,
-        model,
-      ]);
+      return report.byModel.map((model) => {
+        // With its date: two editions of a model are two rows.
+        const name = model.model.replace(/^claude-/, "");
+        return [model.isPriced ? name : t`${name} ${paint.yellow("(unpriced)")}`, model];
+      });
     case "project":
       return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
     case "session":
