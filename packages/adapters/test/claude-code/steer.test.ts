@@ -11,9 +11,9 @@ function times(world: World): number {
   return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
 }
 
-/** A session in the middle of a call that ends when `go` is called. */
+/** A session in the middle of a call that ends when `go` is called, or with the folder of the test. */
 async function working(world: World) {
-  const command = "touch begun; while ! test -e go; do sleep 0.05; done; echo gone";
+  const command = "touch begun; while test -e begun && ! test -e go; do sleep 0.05; done; echo gone";
   const { sessionId, runId } = await world.sessions.begin(
     claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }),
     play({ text: "Working.", tools: [{ name: "Bash", input: { command } }] }, { text: "It said: $LAST" }),
