@@ -38,7 +38,8 @@ export interface Moved {
   readonly apart: string[];
 }
 
-const LEASE_MS = 10_000;
+/** Long enough for the largest log: a lease that ran out would end the move. */
+const LEASE_MS = 60_000;
 /** A log that was read in at once has many events of one moment. */
 const MOST_PER_APPEND = 500;
 
@@ -55,7 +56,7 @@ export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Mo
     if (await moveRecord(target, record)) moved.records += 1;
     deps.progress?.(moved);
   }
-  const logs = sessionsOf(deps.from)[Symbol.asyncIterator]();
+  const logs = sessionsOf(deps.from);
   await Promise.all(
     targets.map(async (each) => {
       for (let log = await logs.next(); log.done !== true; log = await logs.next()) {
@@ -102,16 +103,17 @@ async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Prom
 async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved): Promise<void> {
   const { from, to, owner, now } = deps;
   const sessionId = seen[0]?.session_id ?? "";
-  const claim = isUnderWay(sessionId, seen) ? await from.claim({ sessionId, owner, leaseMs: LEASE_MS }) : undefined;
+  const underWay = isUnderWay(sessionId, seen);
+  const claim = underWay ? await from.claim({ sessionId, owner, leaseMs: LEASE_MS }) : undefined;
   if (claim?.kind !== "leased") {
-    const brought = await bring(deps, seen, moved);
+    const brought = await bring(deps, { log: seen, underWay, moved });
     if (typeof brought === "object") await to.release(brought, { seen: seen.length, dueAt: null });
     if (brought === "apart") moved.apart.push(sessionId);
     if (claim || brought === "busy") moved.busy.push(sessionId);
     return;
   }
   const log = [...seen, ...(await from.read(sessionId, { after: seen.length }))];
-  const brought = await bring(deps, log, moved);
+  const brought = await bring(deps, { log, underWay, moved });
   const isHandedOver = brought === "there" || typeof brought === "object";
   // Asleep in the old store before it is due in the new one, so that nobody goes on with it twice.
   await from.release(claim.lease, { seen: log.length, dueAt: isHandedOver ? null : now() });
@@ -141,14 +143,17 @@ function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
  * or that all of it is there already and perhaps more, that somebody else is about to write it, or that what is there is
  * something else.
  */
-async function bring(deps: MoveDeps, log: readonly Event[], moved: Moved): Promise<Lease | "there" | "busy" | "apart"> {
+async function bring(
+  deps: MoveDeps,
+  { log, underWay, moved }: { readonly log: readonly Event[]; readonly underWay: boolean; readonly moved: Moved },
+): Promise<Lease | "there" | "busy" | "apart"> {
   const { to, clock, owner } = deps;
   const sessionId = log[0]?.session_id ?? "";
   const [newest, ...more] = await orNothing(to.read(sessionId, { after: log.length - 1, limit: 2 }));
   if (newest && newest.id !== log.at(-1)?.id) return "apart";
-  if (more.length > 0) return "there";
-  const claim = await orNothing(to.claim({ sessionId, owner, leaseMs: LEASE_MS }).then((given) => [given]));
-  const [there] = claim;
+  // One that is under way may still have to be woken there.
+  if (more.length > 0 || (newest && !underWay)) return "there";
+  const [there] = await orNothing(to.claim({ sessionId, owner, leaseMs: LEASE_MS }).then((claim) => [claim]));
   if (there && there.kind !== "leased") return newest ? "there" : "busy";
   const lease: Lease = there?.lease ?? { sessionId, fence: 1, owner, leaseMs: LEASE_MS };
   let last = there?.lastSequence ?? 0;

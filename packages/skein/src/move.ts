@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { type MoveTarget, type Moved, type MovingClock, moveStore } from "@skein/core";
+import { type MoveTarget, type Moved, type MovingClock, type Store, moveStore } from "@skein/core";
+import { KnownError } from "@skein/protocol";
 import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
 import { openStore, placeOf } from "./open-store.ts";
 
@@ -18,7 +20,7 @@ export async function move(fromUrl: string, toUrl: string, progress?: (moved: Mo
   const from = await openStore(fromUrl);
   const targets: MoveTarget[] = [];
   try {
-    for (let i = 0; i < (AT_ONCE[placeOf(toUrl).scheme] ?? 1); i++) targets.push(await openTarget(toUrl));
+    for (let i = 0; i < (AT_ONCE[placeOf(toUrl).scheme] ?? 1); i++) targets.push(await openTarget(from, toUrl));
     const owner = `move:${process.pid}`;
     const moved = await moveStore({ from, targets, owner, now: Date.now, ...(progress && { progress }) });
     return { ...moved, memories: await moveMemories(fromUrl, toUrl) };
@@ -27,9 +29,28 @@ export async function move(fromUrl: string, toUrl: string, progress?: (moved: Mo
   }
 }
 
-async function openTarget(url: string): Promise<MoveTarget> {
+async function openTarget(from: Store, url: string): Promise<MoveTarget> {
   const clock: MovingClock = { at: null };
-  return { clock, to: await openStore(url, { now: () => clock.at ?? Date.now() }) };
+  const to = await openStore(url, { now: () => clock.at ?? Date.now() });
+  try {
+    await refuseSame(from, to);
+    return { clock, to };
+  } catch (error) {
+    await to.close();
+    throw error;
+  }
+}
+
+/**
+ * One store has many addresses. What is written to the one and read from the other tells whether they are the same: a move
+ * into itself would put to sleep what nobody else goes on with.
+ */
+async function refuseSame(from: Store, to: Store): Promise<void> {
+  const mark = { tenant: "$move", kind: "mark", id: randomUUID() };
+  await to.records.put([{ ...mark, value: null }]);
+  const isSame = (await from.records.get(mark.tenant, mark.kind, mark.id)) !== undefined;
+  await to.records.delete(mark.tenant, mark.kind, mark.id);
+  if (isSame) throw new KnownError("invalid", "FROM and TO are the same store.");
 }
 
 /** Saying a memory again changes nothing, so all of them are said. */

@@ -25,7 +25,6 @@ export const move = defineCommand({
     for (const url of words)
       if (placeOf(url).scheme === "memory")
         throw new UsageError("What is in memory: can neither be brought nor taken.");
-    if (from === to) throw new UsageError("FROM and TO are the same store.");
     if (!(await isStore(from))) throw new MissingError(`There is no store at ${placeOf(from).place}.`);
     let so: Moved | undefined;
     const done = screen.progress(() =>

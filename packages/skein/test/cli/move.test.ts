@@ -18,6 +18,10 @@ test("skein move brings a store to another place, says what it brought, and make
 
   const missing = await skein(folder, "move", `sqlite:${join(folder, "nowhere.db")}`, to);
   expect(missing).toMatchObject({ code: 3, err: expect.stringContaining("There is no store at") });
-  expect(await skein(folder, "move", from, from)).toMatchObject({ code: 2 });
+  for (const same of [from, `sqlite:${folder}/data/../data/skein.db`])
+    expect(await skein(folder, "move", from, same)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("FROM and TO are the same store."),
+    });
   expect(await skein(folder, "move", "memory:", to)).toMatchObject({ code: 2 });
 }, 60_000);
