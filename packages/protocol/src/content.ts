@@ -4,6 +4,10 @@ import { z } from "zod";
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A block of a type that we do not know. */
 export const AnyBlock = z.looseObject({ type: z.string() });
 const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@skein/protocol";
+import { type JsonObject, isJsonObject } from "@skein/protocol";
 
 /**
  * A tool's schema without alternatives at its top, which the API does not take: one such tool would fail every call.
@@ -20,11 +20,11 @@ export function flatSchema(schema: JsonObject): JsonObject {
 
 /** What a reference inside the schema stands for. */
 function resolved(part: unknown, schema: JsonObject): JsonObject {
-  const ref = isObject(part) ? part["$ref"] : undefined;
-  if (typeof ref !== "string" || !ref.startsWith("#/")) return isObject(part) ? part : {};
+  const ref = isJsonObject(part) ? part["$ref"] : undefined;
+  if (typeof ref !== "string" || !ref.startsWith("#/")) return isJsonObject(part) ? part : {};
   const steps = ref.slice(2).split("/");
-  const found = steps.reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), schema);
-  return isObject(found) && found["$ref"] === undefined ? found : {};
+  const found = steps.reduce<unknown>((at, step) => (isJsonObject(at) ? at[step] : undefined), schema);
+  return isJsonObject(found) && found["$ref"] === undefined ? found : {};
 }
 
 function requiredBy({ required }: JsonObject): readonly string[] {
@@ -36,7 +36,7 @@ function requiredByAll([first, ...others]: readonly JsonObject[]): readonly stri
 }
 
 function fieldsOf({ properties }: JsonObject): JsonObject {
-  return isObject(properties) ? properties : {};
+  return isJsonObject(properties) ? properties : {};
 }
 
 /** A field that is said in several ways may be any of them. */
@@ -53,8 +53,4 @@ function merged(all: readonly JsonObject[]): JsonObject {
       return [name, fields.length === 1 ? fields[0] : { anyOf: fields }];
     }),
   );
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../content.ts";
+import { type JsonObject, isJsonObject } from "../content.ts";
 import type { Event } from "../event.ts";
 import type { UsageTotals } from "../usage.ts";
 import type { ResultEventData, StreamEvent } from "./responses.ts";
@@ -47,7 +47,7 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
     is_complete: !isError,
     stop_reason: stopReason(event),
     session_total_cost_usd: spent === null ? null : dollars(spent),
-    ...(isObject(own["modelUsage"]) && { session_model_usage: snakeUsage(own["modelUsage"]) }),
+    ...(isJsonObject(own["modelUsage"]) && { session_model_usage: snakeUsage(own["modelUsage"]) }),
     ...(own["stop_reason"] !== undefined && { model_stop_reason: own["stop_reason"] }),
   };
 }
@@ -85,7 +85,7 @@ function snakeUsage(byModel: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(byModel).map(([model, usage]) => [
       model,
-      Object.fromEntries(Object.entries(isObject(usage) ? usage : {}).map(([key, value]) => [snake(key), value])),
+      Object.fromEntries(Object.entries(isJsonObject(usage) ? usage : {}).map(([key, value]) => [snake(key), value])),
     ]),
   );
 }
@@ -100,8 +100,4 @@ function count(value: unknown): number | undefined {
 
 function words(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

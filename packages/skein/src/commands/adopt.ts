@@ -1,5 +1,6 @@
 import { adopt as adoptSession } from "../adopt/adopt.ts";
 import { readClaudeSession } from "../adopt/claude-session.ts";
+import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION, sessionCommand, withNewStore } from "../terminal/session-command.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -34,7 +35,7 @@ export const adopt = sessionCommand({
         screen.out(`${adopted.id}\n`);
         const { total_runs: runs, title } = adopted;
         screen.note(
-          `${runs} ${runs === 1 ? "run" : "runs"} in ${session.lines.length} lines${title === null ? "" : `: ${visibleLine(title)}`}\n`,
+          `${counted(runs, "run")} in ${session.lines.length} lines${title === null ? "" : `: ${visibleLine(title)}`}\n`,
         );
       }
       return EXIT.completed;

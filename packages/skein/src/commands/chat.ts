@@ -2,6 +2,7 @@ import { createInterface } from "node:readline";
 import { statusOf } from "@skein/core";
 import { type Await, isKnownError } from "@skein/protocol";
 import type { Agent } from "../agent.ts";
+import { counted } from "../terminal/counts.ts";
 import { cost, tokens } from "../terminal/amounts.ts";
 import type { Call } from "../terminal/command.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
@@ -209,7 +210,7 @@ function createConversation(screen: Screen, agent: Agent, showPrompt: (line: str
     else if (word === "/cost") {
       const session = await (await sessions()).get(sessionId);
       say(
-        `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${session.total_runs} ${session.total_runs === 1 ? "run" : "runs"}`,
+        `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${counted(session.total_runs, "run")}`,
       );
     } else if (word === "/fork" && running) {
       say("A run is under way. Fork when it is over, or /cancel it first.");

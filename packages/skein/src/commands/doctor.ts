@@ -9,6 +9,7 @@ import { sdkProblem } from "../serve/claude.ts";
 import { loadCode } from "../serve/config-file.ts";
 import { checkModel } from "../serve/model-check.ts";
 import { type ServeFlags, type ServeSettings, serveSettings } from "../serve/settings.ts";
+import { counted } from "../terminal/counts.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { failureOf } from "../terminal/failure.ts";
@@ -102,7 +103,7 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
       return {
         what,
         state: "ok",
-        says: `${kind}: opens, ${valid} valid ${valid === 1 ? "key" : "keys"}${known ? ", one of them in the data folder" : ""}.`,
+        says: `${kind}: opens, ${counted(valid, "valid key")}${known ? ", one of them in the data folder" : ""}.`,
       };
     } finally {
       await opened.close();

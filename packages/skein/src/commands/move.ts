@@ -2,6 +2,7 @@ import type { Moved } from "@skein/core";
 import { isStore } from "../is-store.ts";
 import { type MovedAll, move as moveAll } from "../move.ts";
 import { placeOf } from "../open-store.ts";
+import { counted } from "../terminal/counts.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/session-command.ts";
@@ -51,9 +52,7 @@ function named(ids: readonly string[], what: string): string {
 }
 
 function sentence({ sessions, events, records, memories, runs }: MovedAll): string {
-  const of = (count: number, one: string, many = `${one}s`): string =>
-    `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-  const fresh = `${of(events, "event")}, ${of(records, "record")}`;
-  const kept = memories === 0 ? "" : `, ${of(memories, "memory", "memories")}`;
-  return `Of ${of(sessions, "session")}, new there: ${fresh}${kept}. ${of(runs, "run goes", "runs go")} on there.`;
+  const fresh = `${counted(events, "event")}, ${counted(records, "record")}`;
+  const kept = memories === 0 ? "" : `, ${counted(memories, "memory", "memories")}`;
+  return `Of ${counted(sessions, "session")}, new there: ${fresh}${kept}. ${counted(runs, "run goes", "runs go")} on there.`;
 }

@@ -1,4 +1,5 @@
 import type { UsageTotals } from "@skein/protocol";
+import { counted } from "./counts.ts";
 
 /** Dollars with as many digits as the amount needs to be more than zero. */
 function dollars(micros: number): string {
@@ -7,7 +8,7 @@ function dollars(micros: number): string {
 
 export function cost(micros: number, unpricedCalls: number): string {
   if (unpricedCalls === 0) return dollars(micros);
-  const calls = `${unpricedCalls} ${unpricedCalls === 1 ? "call" : "calls"} without a price`;
+  const calls = `${counted(unpricedCalls, "call")} without a price`;
   return micros === 0 ? calls : `${dollars(micros)} and ${calls}`;
 }
 

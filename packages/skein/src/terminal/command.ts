@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Config } from "../config.ts";
 import { UsageError } from "./exit-codes.ts";
+import { counted } from "./counts.ts";
 import type { Kind } from "./kinds.ts";
 import { nearest } from "./nearest.ts";
 import type { Screen } from "./screen.ts";
@@ -154,7 +155,7 @@ function checkWords({ words, forms }: Command, given: readonly string[]): void {
   const least = names.filter((name) => !name.startsWith("[")).length;
   const most = names.some((name) => name.includes("…")) ? Number.POSITIVE_INFINITY : names.length;
   if (given.length >= least && given.length <= most) return;
-  const got = given.length === 0 ? "nothing" : `${given.length} ${given.length === 1 ? "word" : "words"}`;
+  const got = given.length === 0 ? "nothing" : counted(given.length, "word");
   // A shell splits at spaces what is meant as one word.
   const quotes = words?.includes('"') && given.length > 0 ? " Put it into quotes." : "";
   throw new UsageError(`Expected ${words ?? "no words"}, and got ${got}.${quotes}`);

@@ -1,6 +1,7 @@
 import { type Await, type Draft, type Event, type FactData, type Run, blocksOf, isToolUse } from "@skein/protocol";
 import type { Config } from "../config.ts";
 import { cost, seconds, tokens } from "./amounts.ts";
+import { counted } from "./counts.ts";
 import type { Values } from "./command.ts";
 import type { AGENT_OPTIONS } from "./load-agent.ts";
 import { questionIn } from "./questions.ts";
@@ -169,7 +170,7 @@ export function sayIfSimulated(screen: Screen, config: Config): void {
 /** The last line of a run: how it ended, and what it took. */
 export function summaryOf(screen: Screen, run: Run, error: { readonly message: string } | null): string {
   const { note: paint } = screen.paint;
-  const steps = `${run.total_steps} ${run.total_steps === 1 ? "step" : "steps"}`;
+  const steps = counted(run.total_steps, "step");
   const took = [steps, tokens(run.usage), cost(run.cost_micros, run.unpriced_calls)].join(" · ");
   const reason = run.stop_reason === "end_turn" || run.stop_reason === null ? "" : ` (${run.stop_reason})`;
   const how =

@@ -4,7 +4,8 @@ import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { bringIndexUpToDate } from "./search.ts";
 import { t } from "./styled.ts";
-import { counted, size } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
+import { size } from "./times.ts";
 import { archiveFolder } from "./with-archived.ts";
 
 export const archiveCommand = historyCommand({

@@ -5,7 +5,7 @@ import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, t } from "./styled.ts";
 import { table } from "./table.ts";
-import { count, counted } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
 
 export const doctorCommand = historyCommand({
   name: "history doctor",

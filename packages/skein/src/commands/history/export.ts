@@ -14,7 +14,7 @@ import { oneOf } from "../../terminal/kinds.ts";
 import { sessionWord } from "./options.ts";
 import type { Screen } from "./screen.ts";
 import { escapeControls, t } from "./styled.ts";
-import { counted } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
 import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
 
 export const exportCommand = historyCommand({

@@ -8,7 +8,8 @@ import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, escapeControls, t } from "./styled.ts";
 import { table } from "./table.ts";
-import { counted, shortTime } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
+import { shortTime } from "./times.ts";
 
 const versions: Kind<readonly [from: number, to: number]> = {
   what: "two versions such as 1..2",

@@ -5,7 +5,8 @@ import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { shorten, t } from "./styled.ts";
 import { table } from "./table.ts";
-import { count, counted, shortTime } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { shortTime } from "./times.ts";
 
 export const list = historyCommand({
   name: "history list",

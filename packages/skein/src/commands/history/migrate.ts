@@ -16,7 +16,8 @@ import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, t } from "./styled.ts";
 import { table } from "./table.ts";
-import { count, counted, size } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { size } from "./times.ts";
 
 export const migrate = historyCommand({
   name: "history migrate",

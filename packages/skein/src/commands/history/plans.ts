@@ -5,7 +5,8 @@ import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import { escapeControls, shorten, t } from "./styled.ts";
 import { table } from "./table.ts";
-import { counted, shortTime } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
+import { shortTime } from "./times.ts";
 
 export const plans = historyCommand({
   name: "history plans",

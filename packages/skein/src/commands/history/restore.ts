@@ -3,7 +3,7 @@ import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { t } from "./styled.ts";
-import { counted } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
 import { archiveFolder } from "./with-archived.ts";
 
 export const restore = historyCommand({

@@ -15,7 +15,8 @@ import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Piece, type Styled, joined, shorten, t } from "./styled.ts";
-import { count, counted, shortTime } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { shortTime } from "./times.ts";
 
 export const search = historyCommand({
   name: "history search",

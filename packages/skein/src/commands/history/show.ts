@@ -5,7 +5,8 @@ import { sessionWord } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Styled, joined, t } from "./styled.ts";
-import { counted, count, duration, shortTime } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { duration, shortTime } from "./times.ts";
 import { shortModel, transcriptLines } from "./transcript-view.ts";
 import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
 

@@ -30,11 +30,3 @@ export function size(bytes: number): string {
   const mega = kilo / 1024;
   return mega < 1024 ? `${mega.toFixed(mega < 10 ? 1 : 0)} MB` : `${(mega / 1024).toFixed(1)} GB`;
 }
-
-export function count(value: number): string {
-  return value.toLocaleString("en-US");
-}
-
-export function counted(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`;
-}

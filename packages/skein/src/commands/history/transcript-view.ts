@@ -2,7 +2,8 @@
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
 import { type Paint, type Styled, shorten, t, wrap } from "./styled.ts";
-import { clock, counted, count, shortDate } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { clock, shortDate } from "./times.ts";
 
 export interface ViewOptions {
   readonly paint: Paint;

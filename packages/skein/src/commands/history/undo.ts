@@ -6,7 +6,8 @@ import { pageOf } from "./page.ts";
 import { printJson } from "./print-json.ts";
 import { t } from "./styled.ts";
 import { table } from "./table.ts";
-import { counted, shortTime } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
+import { shortTime } from "./times.ts";
 
 export const undo = historyCommand({
   name: "history undo",

@@ -8,7 +8,8 @@ import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
 import { type Piece, type Styled, t } from "./styled.ts";
 import { table } from "./table.ts";
-import { count, counted, shortTime } from "./times.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { shortTime } from "./times.ts";
 
 const views = ["day", "week", "month", "model", "project", "session", "block"] as const;
 

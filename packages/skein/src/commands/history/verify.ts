@@ -3,7 +3,8 @@ import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { printJson } from "./print-json.ts";
 import { t } from "./styled.ts";
-import { counted, size } from "./times.ts";
+import { counted } from "../../terminal/counts.ts";
+import { size } from "./times.ts";
 
 export const verifyCommand = historyCommand({
   name: "history verify",

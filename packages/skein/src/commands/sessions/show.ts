@@ -1,6 +1,7 @@
 import { type Event, type Message, type Session, blocksOf } from "@skein/protocol";
 import { cost, moment, tokens } from "../../terminal/amounts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
+import { counted } from "../../terminal/counts.ts";
 import { waitLines } from "../../terminal/print-run.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { JSON_OPTION, sessionCommand, withSession } from "../../terminal/session-command.ts";
@@ -36,7 +37,7 @@ function describe(screen: Screen, session: Session): string {
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;
   const facts = [
     `${status}${outcome === null ? "" : `, last run ${outcome}`}`,
-    `${total_runs} ${total_runs === 1 ? "run" : "runs"}`,
+    counted(total_runs, "run"),
     session.model,
     tokens(session.usage),
     cost(session.cost_micros, session.unpriced_calls),
