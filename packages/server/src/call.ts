@@ -1,11 +1,4 @@
-import {
-  type Agents,
-  type Models,
-  type Sessions,
-  createAgents,
-  createModels,
-  createSessions,
-} from "@skein/core";
+import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
 import {
   type Ids,
   KnownError,
