@@ -34,6 +34,8 @@ export * from "./platform-status.ts";
 export * from "./ports.ts";
 export * from "./projection.ts";
 export * from "./records.ts";
+export * from "./run/open-awaits.ts";
+export * from "./run/watch-run.ts";
 export * from "./runtime.ts";
 export * from "./session-list.ts";
 export * from "./sessions.ts";
