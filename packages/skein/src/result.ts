@@ -147,9 +147,7 @@ async function stateOf(
     ),
   );
   const earlier = lacks.size === 0 ? [] : await host.sessions.events(sessionId, { limit: after });
-  const prompts = earlier.filter(
-    (event) => event.event_type === "prompt.accepted" && lacks.has(event.data.message_id),
-  );
+  const prompts = earlier.filter((event) => event.event_type === "prompt.accepted" && lacks.has(event.data.message_id));
   const log = [...prompts, ...own].map((event, index) => ({ ...event, sequence: index + 1 }));
   return fold(emptyState(sessionId), log);
 }
