@@ -14,7 +14,6 @@ import {
   type ActionType,
   type Await,
   type CostBreakdown,
-  DIALECTS,
   type Event,
   type Failure,
   type JsonObject,
@@ -23,7 +22,7 @@ import {
   type RunModel,
   type StopReason,
   type UsageTotals,
-  actionData,
+  runLogs,
 } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
@@ -171,24 +170,13 @@ function filesOf({ fileInserts }: Changes, runId: string): readonly GeneratedFil
 
 /** The log of a run in seed 002's vocabulary. */
 export function logsOf(events: readonly Event[], runId: string): readonly AgentLog[] {
-  return events.flatMap((event) => {
-    const data = event.data as JsonObject;
-    if (data["run_id"] !== runId) return [];
-    return DIALECTS[event.event_type].actions
-      .filter(({ when }) => !when || data[when[0]] === when[1])
-      .map((row) => ({
-        timestamp: event.created_at,
-        stepNumber: typeof data["step"] === "number" ? data["step"] : 0,
-        actionType: row.action,
-        actionData: actionData(row, data),
-        messagesCount: count(data, "messages_count", "messages_after_count"),
-        estimatedTokens: count(data, "estimated_tokens", "tokens_after"),
-        durationMs: count(data, "duration_ms", "waited_ms"),
-      }));
-  });
-}
-
-function count(data: JsonObject, ...keys: readonly string[]): number | null {
-  const value = keys.map((key) => data[key]).find((candidate) => typeof candidate === "number");
-  return value ?? null;
+  return runLogs(events, runId).map((row) => ({
+    timestamp: row.timestamp,
+    stepNumber: row.step_number,
+    actionType: row.action_type,
+    actionData: row.action_data,
+    messagesCount: row.messages_count,
+    estimatedTokens: row.estimated_tokens,
+    durationMs: row.duration_ms,
+  }));
 }
