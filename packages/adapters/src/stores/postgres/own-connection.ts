@@ -4,18 +4,18 @@ import { toKnownError } from "./errors.ts";
 import { type Query, type Statement, type TextRow, asked } from "./query.ts";
 
 /** A connection for one caller, who asks one thing at a time: opened when it is first used, and again after it broke. */
-export interface Lane {
+export interface OwnConnection {
   readonly query: Query;
   /** Once the last answer is there. */
   close(): Promise<void>;
 }
 
-export interface LaneDeps {
+export interface OwnConnectionDeps {
   readonly newClient: () => pg.Client;
   readonly refuseIfClosed: () => void;
 }
 
-export function createLane({ newClient, refuseIfClosed }: LaneDeps): Lane {
+export function createOwnConnection({ newClient, refuseIfClosed }: OwnConnectionDeps): OwnConnection {
   let client: pg.Client | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -52,7 +52,7 @@ export function createLane({ newClient, refuseIfClosed }: LaneDeps): Lane {
   async function end(): Promise<void> {
     const over = client;
     client = undefined;
-    // One that is broken cannot say goodbye.
+    // One that is broken cannot be closed in order.
     await over?.end().catch(() => {});
   }
 

@@ -3,7 +3,7 @@ import { type Event, isKnownError } from "@skein/protocol";
 import { actionsOf } from "./actions.ts";
 
 /** What the documents of seed 002 need to know of a log beside its tables. */
-export interface Story {
+export interface DocumentState {
   /** Undefined once the log holds something that this Skein cannot fold. */
   state: SessionState | undefined;
   /** Which stretch of the transcript belongs to a run. */
@@ -12,29 +12,30 @@ export interface Story {
   readonly actions: Map<string, number>;
 }
 
-export function newStory(sessionId: string): Story {
+export function newDocumentState(sessionId: string): DocumentState {
   return { state: emptyState(sessionId), spans: new Map(), actions: new Map() };
 }
 
-export function advance(story: Story, events: readonly Event[]): void {
+export function advance(documentState: DocumentState, events: readonly Event[]): void {
   for (const event of events) {
-    for (const { run_id } of actionsOf(event)) story.actions.set(run_id, (story.actions.get(run_id) ?? 0) + 1);
-    if (story.state) follow(story, story.state, event);
+    for (const { run_id } of actionsOf(event))
+      documentState.actions.set(run_id, (documentState.actions.get(run_id) ?? 0) + 1);
+    if (documentState.state) follow(documentState, documentState.state, event);
   }
 }
 
-function follow(story: Story, state: SessionState, event: Event): void {
+function follow(documentState: DocumentState, state: SessionState, event: Event): void {
   if (event.event_type === "session.started")
-    story.spans.set(event.data.run_id, { from: state.transcript.length, to: null });
+    documentState.spans.set(event.data.run_id, { from: state.transcript.length, to: null });
   try {
     fold(state, [event]);
   } catch (error) {
     // The log takes what fold refuses (a newer fact, a broken pair). Then there are no documents, and nothing else is lost.
     if (!isKnownError(error)) throw error;
-    story.state = undefined;
+    documentState.state = undefined;
     return;
   }
   if (event.event_type !== "session.completed" && event.event_type !== "session.failed") return;
-  const span = story.spans.get(event.data.run_id);
+  const span = documentState.spans.get(event.data.run_id);
   if (span) span.to = state.transcript.length;
 }

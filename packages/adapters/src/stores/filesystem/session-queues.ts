@@ -1,10 +1,10 @@
 /** Work on a session, one after the other; appends that wait together are handed over together, for one commit. */
-export interface Lanes<Request> {
+export interface SessionQueues<Request> {
   append(sessionId: string, request: Request): void;
-  /** Alone in its lane: after what was asked before, before what is asked later. At once if nothing is. */
+  /** Runs alone: after what was asked for this session before, and before what is asked later. At once if nothing waits. */
   alone<Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result>;
   busy(sessionId: string): boolean;
-  /** Resolves when every lane is empty. */
+  /** Resolves when every queue is empty. */
   idle(): Promise<void>;
 }
 
@@ -15,20 +15,20 @@ type Task<Request> =
 /** The most appends in one commit, so that the first of them is not kept waiting for all. */
 const BATCH = 256;
 
-export function createLanes<Request>(
+export function createSessionQueues<Request>(
   commit: (sessionId: string, requests: readonly Request[]) => Promise<void>,
-): Lanes<Request> {
-  const lanes = new Map<string, Task<Request>[]>();
+): SessionQueues<Request> {
+  const queues = new Map<string, Task<Request>[]>();
   let whenIdle: (() => void)[] = [];
 
   function enqueue(sessionId: string, task: Task<Request>): void {
-    const tasks = lanes.get(sessionId);
+    const tasks = queues.get(sessionId);
     if (tasks) {
       tasks.push(task);
       return;
     }
     const fresh = [task];
-    lanes.set(sessionId, fresh);
+    queues.set(sessionId, fresh);
     void drain(sessionId, fresh);
   }
 
@@ -44,8 +44,8 @@ export function createLanes<Request>(
       await commit(sessionId, requests);
       tasks.splice(0, requests.length);
     }
-    lanes.delete(sessionId);
-    if (lanes.size > 0) return;
+    queues.delete(sessionId);
+    if (queues.size > 0) return;
     const waiting = whenIdle;
     whenIdle = [];
     for (const resolve of waiting) resolve();
@@ -64,8 +64,8 @@ export function createLanes<Request>(
         };
         enqueue(sessionId, { kind: "alone", run });
       }),
-    busy: (sessionId) => lanes.has(sessionId),
-    idle: () => (lanes.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
+    busy: (sessionId) => queues.has(sessionId),
+    idle: () => (queues.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
   };
 }
 

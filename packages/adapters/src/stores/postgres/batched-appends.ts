@@ -6,8 +6,8 @@ import type { Query } from "./query.ts";
  * How many transactions append at once, each on a connection of its own: what is written does not wait for what is read.
  * What arrives meanwhile shares the next one, and with it one flush of the disk.
  */
-const LANES = 4;
-const MOST_PER_LANE = 16;
+const CONNECTIONS = 4;
+const MOST_PER_TRANSACTION = 16;
 const PARAMETERS = 38;
 
 /** One call of `skein.append`: its parameters, of which the first is the session. */
@@ -30,16 +30,16 @@ interface Waiting extends AppendCall {
  * kept, and each append is tried again on its own, so that only the guilty one is refused. One that was there already when
  * it came to be written is tried once more, and then finds what it is a repetition of.
  */
-export function createAppendLanes(connections: Connections): (call: AppendCall) => Promise<string> {
+export function createBatchedAppends(connections: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];
-  const free = Array.from({ length: LANES }, () => connections.lane());
+  const free = Array.from({ length: CONNECTIONS }, () => connections.own());
 
   function pump(): void {
     while (queue.length > 0) {
-      const lane = free.pop();
-      if (!lane) return;
-      void send(lane, take()).finally(() => {
-        free.push(lane);
+      const connection = free.pop();
+      if (!connection) return;
+      void send(connection, take()).finally(() => {
+        free.push(connection);
         pump();
       });
     }
@@ -47,16 +47,16 @@ export function createAppendLanes(connections: Connections): (call: AppendCall) 
 
   function take(): readonly Waiting[] {
     const [first] = queue;
-    const batch = first?.alone ? [first] : queue.filter(({ alone }) => !alone).slice(0, MOST_PER_LANE);
+    const batch = first?.alone ? [first] : queue.filter(({ alone }) => !alone).slice(0, MOST_PER_TRANSACTION);
     const taken = new Set(batch);
     queue = queue.filter((call) => !taken.has(call));
     // Locks are taken in the order of sessions everywhere, so that two transactions never wait for each other.
     return batch.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : Number(a.sessionId > b.sessionId)));
   }
 
-  async function send(lane: Query, batch: readonly Waiting[], isLast = false): Promise<void> {
+  async function send(connection: Query, batch: readonly Waiting[], isLast = false): Promise<void> {
     try {
-      const rows = await lane(
+      const rows = await connection(
         statement(batch.length),
         batch.flatMap(({ values }) => values),
       );
@@ -66,7 +66,7 @@ export function createAppendLanes(connections: Connections): (call: AppendCall) 
       if (!only) return;
       const final = others.length === 0 && (isLast || !isKnownError(error, "already_exists"));
       if (final || isKnownError(error, "store_unavailable", "closed")) for (const { reject } of batch) reject(error);
-      else for (const call of batch) await send(lane, [call], others.length === 0);
+      else for (const call of batch) await send(connection, [call], others.length === 0);
     }
   }
 

@@ -9,7 +9,7 @@ const COMMON = new Set(
 const MOST = 32;
 
 /** What to look for: the prompt's own words, each once. None if it has no word worth looking for. */
-export function tellingWords(prompt: string): readonly string[] {
+export function searchWords(prompt: string): readonly string[] {
   const telling = wordsOf(prompt.slice(0, 10_000)).filter((word) => word.length > 1 && word.length <= 40);
   return [...new Set(telling)].filter((word) => !COMMON.has(word)).slice(0, MOST);
 }
