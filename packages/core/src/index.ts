@@ -35,6 +35,8 @@ export * from "./ports.ts";
 export * from "./projection.ts";
 export * from "./row-changes.ts";
 export * from "./records.ts";
+export * from "./run/open-awaits.ts";
+export * from "./run/watch-run.ts";
 export * from "./runtime.ts";
 export * from "./session-list.ts";
 export * from "./sessions.ts";

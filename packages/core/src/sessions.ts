@@ -180,14 +180,19 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
-    const first = [fact, accepted(input)].map(event);
+    return appendFirst(id, [fact, accepted(input)], key);
+  }
+
+  /** Stores the first facts of a session that has a prompt: with its lease and its first step, if there is a place for it here. */
+  async function appendFirst(id: string, facts: readonly Fact[], key: Key | undefined): Promise<Accepted> {
+    const first = facts.map(event);
     const place = reserve?.(id);
     let begun: number | null = null;
     try {
-      const facts = [...first, ...(place?.opening(first) ?? [])];
+      const all = [...first, ...(place?.opening(first) ?? [])];
       const claim = place && { claim: place.claim };
-      const appended = await store.append(id, facts, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
-      if (!appended.repeated) begun = facts.length;
+      const appended = await store.append(id, all, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
+      if (!appended.repeated) begun = all.length;
       return acceptedOf(appended);
     } finally {
       place?.settle(begun);
@@ -250,15 +255,12 @@ export function createSessions({
     return { id, sequence };
   }
 
-  async function appendFork(
+  async function forked(
     sessionId: string,
     options: ForkOptions = {},
-    { first = [], key }: { first?: readonly Fact[]; key?: Key | undefined } = {},
-  ): Promise<Appended> {
+  ): Promise<{ readonly id: string; readonly facts: readonly Fact[] }> {
     const log = await store.read(sessionId, { tenant });
-    const { id, facts } = forkFacts(foldAll(sessionId, log), log, options, { now, ids });
-    const due = first.length > 0 && { dueAt: now() };
-    return store.append(id, [...facts, ...first].map(event), { expect: 0, ...due, ...(key && { key }) });
+    return forkFacts(foldAll(sessionId, log), log, options, { now, ids });
   }
 
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
@@ -288,9 +290,15 @@ export function createSessions({
     control,
     rewind,
     edit,
-    fork: async (sessionId, options) => get((await appendFork(sessionId, options)).events[0]?.session_id ?? ""),
-    beginFork: async (sessionId, input, options, key) =>
-      acceptedOf(await appendFork(sessionId, options, { first: [accepted(input)], key })),
+    async fork(sessionId, options) {
+      const { id, facts } = await forked(sessionId, options);
+      const { events } = await store.append(id, facts.map(event), { expect: 0 });
+      return get(events[0]?.session_id ?? id);
+    },
+    async beginFork(sessionId, input, options, key) {
+      const { id, facts } = await forked(sessionId, options);
+      return appendFirst(id, [...facts, accepted(input)], key);
+    },
     async import(log) {
       const id = ids();
       await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });
