@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/history/discover";
-import { createCallerWork } from "./caller-work.ts";
+import { createCallerWork } from "./answer/caller-statement.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
-import { createFileFinder } from "./find-files.ts";
-import { createMemory, isFull } from "./memory.ts";
-import { createPreparer, isMissingFile } from "./prepare-statement.ts";
-import { isLoadOfOriginal } from "./read-calls.ts";
+import { createFileFinder } from "./transcripts/find-files.ts";
+import { createMemory, isFull } from "./database/memory.ts";
+import { createPreparer, isMissingFile } from "./plan/prepare-statement.ts";
+import { isLoadOfOriginal } from "./plan/read-calls.ts";
 import { SqlError, failure } from "./sql-error.ts";
-import { statementsOf } from "./statements.ts";
-import { type Table, listTables } from "./list-tables.ts";
-import { beginStream } from "./stream-end.ts";
+import { statementsOf } from "./plan/statements.ts";
+import { type Table, listTables } from "./tables/list-tables.ts";
+import { beginStream } from "./answer/stream-transaction.ts";
 import { START } from "./tables/schema.ts";
-import { areNumbersRight, createTranscripts } from "./transcripts.ts";
-import { type Column, type Row, columnsOf, hasAnswer, plainRow, rowsOf } from "./values.ts";
+import { areNumbersRight, createTranscripts } from "./transcripts/transcripts.ts";
+import { type Column, type Row, columnsOf, hasAnswer, plainRow, rowsOf } from "./answer/values.ts";
 
 export interface SqlOptions {
   /** Claude Code's data directories; found by itself if not given. */

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { FileHead, FileStamp, RowCount } from "../file-facts.ts";
-import { literal } from "../quote.ts";
+import type { FileHead, FileStamp, RowCount } from "../transcripts/file-facts.ts";
+import { literal } from "../database/quote.ts";
 import type { CopyPlace } from "./copy-place.ts";
 
 /** The name under which a copy is attached. */

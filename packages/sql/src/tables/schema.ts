@@ -4,7 +4,7 @@ import { SCAN_TABLES, scanPieces } from "./pieces.ts";
 import { PLATFORM_TABLES } from "./platform-tables.ts";
 import { PRICES_SQL } from "./prices.ts";
 import { FILES, LINE_ROOM, OBJECTS, SCAN_MACROS, scanAnswers, scanRows } from "./scan.ts";
-import { SEED_TABLES } from "./seed-tables.ts";
+import { SEED_TABLES } from "./main-tables.ts";
 
 /** Before any file is known. */
 export const BASE = `

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Frame, HEAD_BYTES } from "./frames.ts";
+import { type Frame, HEAD_BYTES } from "./pipe-messages.ts";
 
 const Column = z.object({ name: z.string(), type: z.string() });
 const JsonFrame = z.discriminatedUnion("kind", [

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { Memory } from "./memory.ts";
-import { SqlError } from "./sql-error.ts";
+import type { Memory } from "../database/memory.ts";
+import { SqlError } from "../sql-error.ts";
 
 /** The caller's own statement, which may be stopped, apart from what is done for it. */
 export interface CallerWork {

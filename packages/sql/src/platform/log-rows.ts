@@ -13,15 +13,15 @@ import {
   isFactType,
   isKnownError,
 } from "@skein/protocol";
-import type { Row } from "./platform-rows.ts";
+import type { PlatformRow } from "../tables/platform-tables.ts";
 
 export interface LogRows {
-  readonly sessionMessages: readonly Row[];
-  readonly actions: readonly Row[];
+  readonly sessionMessages: readonly PlatformRow[];
+  readonly actions: readonly PlatformRow[];
   /** Every message of the session, once: what the model was shown at some step is a stretch of it. */
-  readonly transcript: Row;
+  readonly transcript: PlatformRow;
   /** The messages of each run, as the Messages API has them. */
-  readonly runMessages: ReadonlyMap<string, readonly Row[]>;
+  readonly runMessages: ReadonlyMap<string, readonly PlatformRow[]>;
   /** Undefined if the log holds something that this Skein does not understand. */
   readonly state: SessionState | undefined;
 }
@@ -30,8 +30,8 @@ export interface LogRows {
 const ACTIONS_PER_EVENT = 8;
 
 export function readLog(sessionId: string, events: readonly Event[]): LogRows {
-  const sessionMessages: Row[] = [];
-  const actions: Row[] = [];
+  const sessionMessages: PlatformRow[] = [];
+  const actions: PlatformRow[] = [];
   const spans = new Map<string, { readonly from: number; to: number | undefined }>();
   let state: SessionState | undefined = emptyState(sessionId);
   for (const event of events) {
@@ -60,7 +60,7 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
 }
 
 /** Seed 002's `agent_config`: everything that is needed to resume. */
-export function configOf(session: Session, { state, runMessages }: LogRows, awaits: readonly Await[]): Row {
+export function configOf(session: Session, { state, runMessages }: LogRows, awaits: readonly Await[]): PlatformRow {
   const { agent, run } = state ?? {};
   const pending = awaits
     .filter(({ kind }) => kind === "frontend_tool")
@@ -98,7 +98,7 @@ function folded(state: SessionState, event: Event): SessionState | undefined {
 }
 
 /** Seed 002's actions of a fact, with where in the transcript that stands which the model was shown. */
-function actionsOf(event: Event, state: SessionState | undefined): readonly Row[] {
+function actionsOf(event: Event, state: SessionState | undefined): readonly PlatformRow[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
   const number = (...keys: readonly string[]): unknown =>
@@ -125,7 +125,7 @@ function actionsOf(event: Event, state: SessionState | undefined): readonly Row[
 }
 
 /** `contextOf`, as places in the transcript. */
-function shownAt({ compacted, leftOut, transcript }: SessionState): Row {
+function shownAt({ compacted, leftOut, transcript }: SessionState): PlatformRow {
   return {
     shown_first: compacted?.messages.map(shown) ?? [],
     shown_from: compacted?.until ?? 0,
@@ -136,9 +136,9 @@ function shownAt({ compacted, leftOut, transcript }: SessionState): Row {
 }
 
 /** What Claude Code said besides: how it came up, its notices, and what its subagents and it said to each other. */
-function besides(event: Event): readonly Row[] {
+function besides(event: Event): readonly PlatformRow[] {
   const { id, session_id, created_at } = event;
-  const row = (message_type: string, content: unknown, messageId = id): readonly Row[] => [
+  const row = (message_type: string, content: unknown, messageId = id): readonly PlatformRow[] => [
     { id: messageId, session_id, message_type, content, created_at },
   ];
   switch (event.event_type) {
@@ -158,7 +158,7 @@ function besides(event: Event): readonly Row[] {
 }
 
 /** Seed 000's message at the end of a turn. */
-function resultOf(event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): Row {
+function resultOf(event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): PlatformRow {
   const data = event.data as Readonly<Record<string, unknown>>;
   const error = data["error"] as { readonly message?: string } | undefined;
   const own = data["result"] as Readonly<Record<string, unknown>> | undefined;
@@ -183,6 +183,6 @@ function resultOf(event: Extract<Event, { event_type: "session.completed" | "ses
   };
 }
 
-function shown({ role, content }: Omit<Message, "id">): Row {
+function shown({ role, content }: Omit<Message, "id">): PlatformRow {
   return { role, content };
 }

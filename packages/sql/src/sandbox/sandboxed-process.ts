@@ -3,8 +3,8 @@ import { copyFileSync, linkSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { FILTER_PIPE, type Sandboxed, type Walls } from "./bubblewrap.ts";
-import type { Frame, Job } from "./frames.ts";
-import { framesOf } from "./read-frames.ts";
+import type { Frame, Job } from "./pipe-messages.ts";
+import { framesOf } from "./read-pipe.ts";
 
 /** A process in the sandbox that waits for its one question. */
 export interface Started {

@@ -1,5 +1,5 @@
 import type { DuckDBResult } from "@duckdb/node-api";
-import { type Column, plainRow } from "../values.ts";
+import { type Column, plainRow } from "../answer/values.ts";
 
 export interface Writing {
   readonly result: DuckDBResult;

@@ -2,16 +2,14 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import type { Event } from "@skein/protocol";
 import { z } from "zod";
-import { createLoader } from "./load-rows.ts";
-import { type Add, addRecords, addSession, pages } from "./platform-rows.ts";
-import { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
-
-export { namesPlatform } from "./named-tables.ts";
+import { createLoader } from "../database/load-rows.ts";
+import { type AddRows, addRecords, addSession, pages } from "./session-rows.ts";
+import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
 
 /** Fills the platform's tables from a store, of whatever kind. */
 export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {
   const loader = createLoader(connection);
-  const add: Add = async (table, rows) => loader.add(table, PLATFORM_COLUMNS[table], rows);
+  const add: AddRows = async (table, rows) => loader.add(table, PLATFORM_COLUMNS[table], rows);
   for (const table of Object.keys(PLATFORM_COLUMNS)) await connection.run(`DELETE FROM ${table}`);
   const tenants = new Set(await tenantsOf(store));
   let events: Event[] = [];

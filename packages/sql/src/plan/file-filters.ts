@@ -7,7 +7,7 @@
  * never went back and no archive rounded it; that is usual and not certain, and a row that is missing shows nowhere.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { literal } from "./quote.ts";
+import { literal } from "../database/quote.ts";
 
 interface Node {
   readonly name: string;

@@ -7,18 +7,18 @@ import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { FileBranch } from "@skein/history";
 import type { DataFile } from "@skein/history/discover";
-import type { CopyPlace } from "./copy/copy-place.ts";
-import { COPY, type CopiedFile, createCopyReader } from "./copy/read-copy.ts";
+import type { CopyPlace } from "../copy/copy-place.ts";
+import { COPY, type CopiedFile, createCopyReader } from "../copy/read-copy.ts";
 import { countRows } from "./count-rows.ts";
 import { type FileHead, type RowCount, headOf, isSame, openFactsCache } from "./file-facts.ts";
 import type { FoundFiles } from "./find-files.ts";
-import { loadRows } from "./load-rows.ts";
-import type { Memory } from "./memory.ts";
-import { literals, plainPath } from "./quote.ts";
+import { loadRows } from "../database/load-rows.ts";
+import type { Memory } from "../database/memory.ts";
+import { literals, plainPath } from "../database/quote.ts";
 import { createShortFiles } from "./short-files.ts";
-import { READ_PIECES, pieceViews } from "./tables/pieces.ts";
-import { MOST_LINE_BYTES } from "./tables/scan.ts";
-import { scanSql } from "./tables/schema.ts";
+import { READ_PIECES, pieceViews } from "../tables/pieces.ts";
+import { MOST_LINE_BYTES } from "../tables/scan.ts";
+import { scanSql } from "../tables/schema.ts";
 
 export interface TranscriptsDeps {
   readonly connection: DuckDBConnection;

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { buildCopy } from "../copy/build-copy.ts";
 import { type Sql, createSql } from "../create-sql.ts";
-import { literal, plainPath } from "../quote.ts";
+import { literal, plainPath } from "../database/quote.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
-import type { KeeperAnswer, KeeperRequest, RowsFile, RowsRequest } from "./keeper-process.ts";
+import type { KeeperAnswer, KeeperRequest, RowsFile, RowsRequest } from "./database-writer.ts";
 
 let last: Promise<unknown> = Promise.resolve();
 process.on("message", (request: KeeperRequest) => {

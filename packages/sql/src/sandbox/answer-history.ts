@@ -7,11 +7,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createSql } from "../create-sql.ts";
-import { namesPlatform } from "../platform.ts";
-import { literals } from "../quote.ts";
-import { isStatement, splitStatements } from "../statements.ts";
+import { namesPlatform } from "../plan/named-tables.ts";
+import { literals } from "../database/quote.ts";
+import { isStatement, splitStatements } from "../plan/statements.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
-import { MEMORY, answerOne } from "./answer-one.ts";
+import { MEMORY, answerOne } from "./answer-question.ts";
 import type { HistoryFolders } from "./bubblewrap.ts";
 
 const { roots, cacheFolder } = JSON.parse(process.argv[2] ?? "{}") as HistoryFolders;

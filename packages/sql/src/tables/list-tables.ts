@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { TABLE_DOCS, columnDoc } from "./catalog.ts";
-import type { Column } from "./values.ts";
+import { TABLE_DOCS, columnDoc } from "./table-docs.ts";
+import type { Column } from "../answer/values.ts";
 
 export interface Table {
   /** With its schema: `claude.responses`; the seed's five stand without one. */

@@ -12,7 +12,7 @@ import {
   readHistory,
   readStats,
 } from "@skein/history";
-import { loadRows } from "./load-rows.ts";
+import { loadRows } from "../database/load-rows.ts";
 
 interface SmallTable {
   readonly table: string;

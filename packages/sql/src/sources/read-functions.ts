@@ -14,8 +14,8 @@ import {
   readLines,
   readStats,
 } from "@skein/history";
-import { appendRows } from "./load-rows.ts";
-import type { ReadCall, ReadFunction } from "./read-calls.ts";
+import { appendRows } from "../database/load-rows.ts";
+import type { ReadCall, ReadFunction } from "../plan/read-calls.ts";
 
 type Row = Record<string, unknown>;
 

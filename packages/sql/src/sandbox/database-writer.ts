@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { TableName } from "../platform-rows.ts";
+import type { PlatformTable } from "../tables/platform-tables.ts";
 import type { HistoryFolders } from "./bubblewrap.ts";
 
 /** A file of rows as JSON lines. */
@@ -30,7 +30,7 @@ export interface RowsRequest {
   /** Nothing of them may be left in the file. */
   readonly compact: boolean;
   readonly tables: readonly {
-    readonly table: TableName;
+    readonly table: PlatformTable;
     /** The column that names the session; null if all rows of the table are replaced. */
     readonly sessionColumn: string | null;
     readonly rows: RowsFile | null;
@@ -59,7 +59,7 @@ export function createKeeper(): Keeper {
   function started(): ChildProcess {
     if (child) return child;
     const isSource = import.meta.url.endsWith(".ts");
-    const program = fileURLToPath(new URL(isSource ? "./keeper.ts" : "./keeper.js", import.meta.url));
+    const program = fileURLToPath(new URL(isSource ? "./write-databases.ts" : "./write-databases.js", import.meta.url));
     const made = fork(program, {
       execArgv: [...(isSource ? ["--conditions=source"] : []), "--disable-warning=ExperimentalWarning"],
       env: {},

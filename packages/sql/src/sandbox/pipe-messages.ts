@@ -3,7 +3,7 @@
  *
  * A frame is a letter, the length of what follows in four bytes, and that: bytes of the answer, or JSON.
  */
-import type { Column } from "../values.ts";
+import type { Column } from "../answer/values.ts";
 
 /** A question, as it is written to the process. */
 export interface Job {

@@ -7,13 +7,13 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { existingRoots, isDataNotFoundError } from "@skein/history/discover";
-import { literal } from "./quote.ts";
-import { CLAUDE_TABLES } from "./tables/claude-tables.ts";
-import { pieceViews } from "./tables/pieces.ts";
-import { isTranscript, READ_MACROS, textFiles } from "./tables/read-macros.ts";
-import { OBJECTS } from "./tables/scan.ts";
-import { BASE, scanSql } from "./tables/schema.ts";
-import { SEED_TABLES } from "./tables/seed-tables.ts";
+import { literal } from "../database/quote.ts";
+import { CLAUDE_TABLES } from "../tables/claude-tables.ts";
+import { pieceViews } from "../tables/pieces.ts";
+import { isTranscript, READ_MACROS, textFiles } from "./read-macros.ts";
+import { OBJECTS } from "../tables/scan.ts";
+import { BASE, scanSql } from "../tables/schema.ts";
+import { SEED_TABLES } from "../tables/main-tables.ts";
 
 export async function initSql(root: string = usualRoot()): Promise<string> {
   const { machineTags } = await import("@skein/history/format");

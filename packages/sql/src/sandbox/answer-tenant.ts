@@ -4,8 +4,8 @@
  * The walls are those of the operating system (`bubblewrap.ts`); the settings below only make refusals kinder.
  */
 import { DuckDBInstance, StatementType } from "@duckdb/node-api";
-import { statementsOf } from "../statements.ts";
-import { MEMORY, answerOne } from "./answer-one.ts";
+import { statementsOf } from "../plan/statements.ts";
+import { MEMORY, answerOne } from "./answer-question.ts";
 
 await answerOne(async ({ file, statement }) => {
   const instance = await DuckDBInstance.create(file ?? ":memory:", {

@@ -1,18 +1,17 @@
 /** The rows of the platform's tables, from a store of whatever kind. Who keeps them, and how, is the caller's matter. */
 import type { Page, Store } from "@skein/core";
 import type { Event, Session } from "@skein/protocol";
-import { configOf, readLog } from "./platform-log.ts";
-import type { PLATFORM_COLUMNS } from "./tables/platform-tables.ts";
+import { configOf, readLog } from "./log-rows.ts";
+import type { PlatformRow, PlatformTable } from "../tables/platform-tables.ts";
 
-export type TableName = keyof typeof PLATFORM_COLUMNS;
-export type Row = Readonly<Record<string, unknown>>;
-export type Add = (table: TableName, rows: readonly Row[]) => Promise<void>;
+/** Takes rows for one table. */
+export type AddRows = (table: PlatformTable, rows: readonly PlatformRow[]) => Promise<void>;
 
 /** Everything of one session, with the events of its log. */
 export async function addSession(
   store: Store,
   { session, events }: { readonly session: Session; readonly events: readonly Event[] },
-  add: Add,
+  add: AddRows,
 ): Promise<void> {
   const { id, status, outcome } = session;
   const isUnderWay = status !== "idle";
@@ -68,7 +67,7 @@ export async function addSession(
 }
 
 /** What a tenant has beside its sessions. */
-export async function addRecords(store: Store, tenant: string, add: Add): Promise<void> {
+export async function addRecords(store: Store, tenant: string, add: AddRows): Promise<void> {
   for (const [kind, table] of [
     ["agent", "platform.agents"],
     ["llm_model", "platform.llm_models"],
@@ -76,7 +75,7 @@ export async function addRecords(store: Store, tenant: string, add: Add): Promis
     for await (const page of pages((cursor) => store.records.list({ tenant, kind, ...cursor })))
       await add(
         table,
-        page.map(({ id, value }) => ({ ...(value as Row), id })),
+        page.map(({ id, value }) => ({ ...(value as PlatformRow), id })),
       );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutReadCalls } from "../src/read-calls.ts";
+import { withoutReadCalls } from "../src/plan/read-calls.ts";
 import { ask, folder, open, write } from "./sql.ts";
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";

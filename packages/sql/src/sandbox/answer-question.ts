@@ -8,10 +8,10 @@ import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
 import { type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import { failure } from "../sql-error.ts";
-import { checkEnd } from "../stream-end.ts";
-import { columnsOf } from "../values.ts";
-import { type Frame, type Job, encoded } from "./frames.ts";
-import { writeLines } from "./lines.ts";
+import { checkEnd } from "../answer/stream-transaction.ts";
+import { columnsOf } from "../answer/values.ts";
+import { type Frame, type Job, encoded } from "./pipe-messages.ts";
+import { writeLines } from "./json-lines.ts";
 
 /** A statement that is ready to run, inside of a transaction. */
 export interface Ready {

@@ -2,10 +2,10 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { DataFile } from "@skein/history/discover";
 import type { RowCount } from "./file-facts.ts";
-import type { Memory } from "./memory.ts";
-import { literals, plainPath } from "./quote.ts";
+import type { Memory } from "../database/memory.ts";
+import { literals, plainPath } from "../database/quote.ts";
 import type { ShortFiles } from "./short-files.ts";
-import { COUNT_ROWS } from "./tables/scan.ts";
+import { COUNT_ROWS } from "../tables/scan.ts";
 
 export interface CountDeps {
   readonly connection: DuckDBConnection;

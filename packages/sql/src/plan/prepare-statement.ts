@@ -6,12 +6,12 @@ import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } fr
 import type { Store } from "@skein/core";
 import type { LibraryConfig } from "@skein/history/discover";
 import { namesPlatform, namesSmallFiles } from "./named-tables.ts";
-import { filePlaces } from "./pushdown.ts";
+import { filePlaces } from "./file-filters.ts";
 import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
-import { failure } from "./sql-error.ts";
-import { NO_LINE } from "./tables/scan.ts";
-import { TABLES } from "./tables/schema.ts";
-import type { Transcripts } from "./transcripts.ts";
+import { failure } from "../sql-error.ts";
+import { NO_LINE } from "../tables/scan.ts";
+import { TABLES } from "../tables/schema.ts";
+import type { Transcripts } from "../transcripts/transcripts.ts";
 
 export interface PreparerDeps {
   readonly connection: DuckDBConnection;
@@ -119,16 +119,16 @@ export function createPreparer({ connection, transcripts, library, openStore }: 
     const isPlatform = namesPlatform(sql);
     if (isPlatform) {
       const store = await openStore();
-      const { loadPlatform } = await import("./platform.ts");
+      const { loadPlatform } = await import("../platform/load-platform.ts");
       if (store) await loadPlatform(connection, store);
     }
     if (calls.length > 0) {
-      const { loadOriginal } = await import("./original-tables.ts");
+      const { loadOriginal } = await import("../sources/read-functions.ts");
       for (const call of calls) await loadOriginal(connection, call, library);
     }
     const isSmall = namesSmallFiles(sql);
     if (isSmall) {
-      const { loadNamed } = await import("./small-files.ts");
+      const { loadNamed } = await import("../sources/small-files.ts");
       await loadNamed(connection, library, sql);
     }
     const isBranches = /branches/i.test(sql);
