@@ -1,18 +1,20 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { Memory } from "../database/memory.ts";
+import type { MemoryLimit } from "../database/memory-limit.ts";
 import { SqlError } from "../sql-error.ts";
 
-/** The caller's own statement, which may be stopped, apart from what is done for it. */
-export interface CallerWork {
-  /** A statement begins with nothing that the last one left. */
+/** Runs the statement of the caller, who may stop it. Skein's own statements are never stopped: they must not end halfway. */
+export interface CallerStatement {
+  /** Forgets that the last statement was stopped, and resets the memory limit. */
   begin(): Promise<void>;
-  /** Runs a piece of it. What is stopped a moment before it begins is stopped again. */
+  /** Runs a part of the statement. Fails at once if the statement was stopped before. */
   run<Result>(sql: string, work: () => Promise<Result>): Promise<Result>;
-  /** Ends it; what is done for a statement must not end halfway. */
   stop(): void;
 }
 
-export function createCallerWork(connection: DuckDBConnection, memory: Memory): CallerWork {
+/** How often a stopped statement is interrupted again: DuckDB ignores an interrupt that comes just before it starts to work. */
+const INTERRUPT_MS = 20;
+
+export function createCallerStatement(connection: DuckDBConnection, memory: MemoryLimit): CallerStatement {
   let isRunning = false;
   let isStopped = false;
   return {
@@ -23,7 +25,7 @@ export function createCallerWork(connection: DuckDBConnection, memory: Memory): 
     async run(sql, work) {
       if (isStopped) throw new SqlError(sql, "INTERRUPT Error: Interrupted!");
       isRunning = true;
-      const again = setInterval(() => isStopped && connection.interrupt(), 20);
+      const again = setInterval(() => isStopped && connection.interrupt(), INTERRUPT_MS);
       try {
         return await work();
       } finally {

@@ -1,10 +1,10 @@
 /**
- * A stream that fails on its way ends like one that is at its end: DuckDB's driver does not tell them apart. A transaction
- * does, which is broken after a failure. What failed is learnt by running the statement again.
+ * DuckDB's driver ends a stream that failed like one that is complete. A transaction tells the two apart, because it is
+ * aborted after a failure. The error itself is found by running the statement again.
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
 
-/** Throws what a stream failed with, once it seems to be at its end. `run` runs in the transaction of the stream. */
+/** Throws the error of a stream that ended because of one. `run` runs in the transaction of the stream. */
 export async function checkEnd(
   prepared: DuckDBPreparedStatement,
   run: (sql: string) => Promise<unknown>,
@@ -18,7 +18,7 @@ export async function checkEnd(
   }
 }
 
-/** A transaction around a stream. Inside one that the caller began there is none of ours, and nothing is checked. */
+/** A transaction around a stream. If the caller has begun one, it is used as it is and nothing is checked. */
 export interface StreamTransaction {
   check(prepared: DuckDBPreparedStatement): Promise<void>;
   end(): Promise<void>;
@@ -26,15 +26,15 @@ export interface StreamTransaction {
 
 export async function beginStream(connection: DuckDBConnection): Promise<StreamTransaction> {
   const run = async (sql: string): Promise<unknown> => connection.run(sql);
-  const transaction = async (): Promise<string> =>
+  const transactionId = async (): Promise<string> =>
     String((await connection.runAndReadAll("SELECT txid_current()")).getRows()[0]);
-  // Outside of a transaction each statement is one of its own.
-  const isCallers = (await transaction()) === (await transaction());
+  // Outside of a transaction each statement has its own.
+  const isCallers = (await transactionId()) === (await transactionId());
   if (isCallers) return { check: async () => {}, end: async () => {} };
   await run("BEGIN");
   return {
     check: (prepared) => checkEnd(prepared, run),
-    // There may be none any more, after a failure.
+    // After a failure the transaction may be over already.
     end: async () => void (await run("ROLLBACK").catch(() => {})),
   };
 }

@@ -1,14 +1,18 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { literal } from "./quote.ts";
 
-type Row = Readonly<Record<string, unknown>>;
+/** Rows by column. A missing value is NULL. */
+export type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** Replaces the rows of a table. The columns are given with their types, in the table's order. */
+/** Columns with their types, in the order of the table. */
+export type Columns = Readonly<Record<string, string>>;
+
+/** Replaces the rows of a table. */
 export async function loadRows(
   connection: DuckDBConnection,
   table: string,
-  columns: Readonly<Record<string, string>>,
-  rows: readonly Row[],
+  columns: Columns,
+  rows: Rows,
 ): Promise<void> {
   await connection.run(`DELETE FROM ${table}`);
   await appendRows(connection, table, columns, rows);
@@ -17,26 +21,26 @@ export async function loadRows(
 export async function appendRows(
   connection: DuckDBConnection,
   table: string,
-  columns: Readonly<Record<string, string>>,
-  rows: readonly Row[],
+  columns: Columns,
+  rows: Rows,
 ): Promise<void> {
   const loader = createLoader(connection);
   await loader.add(table, columns, rows);
   await loader.finish();
 }
 
-/** Adds rows to several tables. They wait until there are enough of them: each insertion takes about as long as a thousand rows. */
+/** Adds rows to several tables, in large batches: an INSERT of one row takes about as long as one of a thousand. */
 export interface Loader {
-  add(table: string, columns: Readonly<Record<string, string>>, rows: readonly Row[]): Promise<void>;
-  /** Adds what still waits. */
+  add(table: string, columns: Columns, rows: Rows): Promise<void>;
+  /** Inserts the rows that are still waiting. */
   finish(): Promise<void>;
 }
 
-/** So much text waits at most: whatever walks it takes several times that. */
+/** How much text waits for the next batch. DuckDB needs several times that to parse it. */
 const WAITING_CHARACTERS = 4 * 2 ** 20;
 
 export function createLoader(connection: DuckDBConnection): Loader {
-  const waiting = new Map<string, { readonly columns: Readonly<Record<string, string>>; readonly rows: string[] }>();
+  const waiting = new Map<string, { readonly columns: Columns; readonly rows: string[] }>();
   let characters = 0;
   async function finish(): Promise<void> {
     for (const [table, { columns, rows }] of waiting)
@@ -62,7 +66,7 @@ export function createLoader(connection: DuckDBConnection): Loader {
 
 interface Insertion {
   readonly table: string;
-  readonly columns: Readonly<Record<string, string>>;
+  readonly columns: Columns;
   /** A JSON array of objects. */
   readonly rows: string;
 }
@@ -75,7 +79,7 @@ async function insert(connection: DuckDBConnection, { table, columns, rows }: In
   );
 }
 
-/** The same value without halves of surrogate pairs, which DuckDB refuses, in texts and in keys. */
+/** The same value without lone surrogates, which DuckDB rejects, in texts and in keys. */
 export function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (value instanceof Date) return timestamp(value);

@@ -9,11 +9,11 @@ import { join, resolve } from "node:path";
 import { existingRoots, isDataNotFoundError } from "@skein/history/discover";
 import { literal } from "../database/quote.ts";
 import { CLAUDE_TABLES } from "../tables/claude-tables.ts";
-import { pieceViews } from "../tables/pieces.ts";
+import { SCAN, pieceViews } from "../tables/pieces.ts";
 import { isTranscript, READ_MACROS, textFiles } from "./read-macros.ts";
 import { OBJECTS } from "../tables/scan.ts";
 import { BASE, scanSql } from "../tables/schema.ts";
-import { SEED_TABLES } from "../tables/main-tables.ts";
+import { MAIN_TABLES } from "../tables/main-tables.ts";
 
 export async function initSql(root: string = usualRoot()): Promise<string> {
   const { machineTags } = await import("@skein/history/format");
@@ -24,9 +24,9 @@ export async function initSql(root: string = usualRoot()): Promise<string> {
     promptMacro(machineTags),
     FILES,
     again(scanSql({ numbered: true })),
-    again(pieceViews({ files: true, copy: undefined })),
+    again(pieceViews({ schemas: [SCAN] })),
     again(OBJECTS),
-    again(SEED_TABLES),
+    again(MAIN_TABLES),
     again(CLAUDE_TABLES),
     SMALL,
     READ_MACROS,
@@ -56,7 +56,8 @@ const HEADER = `-- Claude Code's data as tables, for the stock DuckDB shell:
 --     skein sql init > skein.sql
 --     duckdb -init skein.sql
 --
--- The tables are those of "skein sql --schema", without the platform's: the seed's five, and the schema claude.
+-- The tables are those of "skein sql --schema" without the platform's: claude_conversations, claude_plans, claude_todos,
+-- claude_history and claude_stats, and the schema claude.
 -- What differs here:
 --   - Files are looked for when this runs. Run it again (.read skein.sql) to see what is new. There must be one transcript.
 --   - Lines that DuckDB cannot read (half of a surrogate pair, a byte that is not UTF-8, two records in one line) are in

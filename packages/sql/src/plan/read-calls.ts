@@ -35,7 +35,7 @@ export function withoutReadCalls(sql: string): { readonly sql: string; readonly 
 }
 
 /** Whether a statement only fetches or loads the original extension, as its users' scripts do first: here its functions are there. */
-export function isLoadOfOriginal(sql: string): boolean {
+export function isLoadOfAgentData(sql: string): boolean {
   return /^\s*((FORCE\s+)?INSTALL\s+agent_data(\s+FROM\s+\w+)?|LOAD\s+(agent_data|'[^']*agent_data[^']*'))\s*$/i.test(
     sql,
   );

@@ -1,4 +1,4 @@
-/** The rows of the original extension's table functions: its columns, in its words and types. */
+/** The rows of `read_conversations` and the other table functions of the `agent_data` extension, with its columns and types. */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -51,11 +51,11 @@ const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> 
   read_stats: { ...texts("source", "date"), ...numbers("message_count", "session_count", "tool_call_count") },
 };
 
-/** Sources of the original that are not read here: they have no rows. Any other name means detection, as there. */
+/** Sources that `agent_data` knows and Skein does not read: they have no rows. Any other name is ignored, as in `agent_data`. */
 const OTHER_SOURCES: ReadonlySet<string> = new Set(["claude-desktop", "copilot", "cursor", "codex", "gemini", "grok"]);
 
-/** Makes the table of a call. A path that does not exist gives no rows. */
-export async function loadOriginal(
+/** Makes the table of one call. It is empty if the path does not exist. */
+export async function loadReadFunction(
   connection: DuckDBConnection,
   call: ReadCall,
   defaults: LibraryConfig,
@@ -87,7 +87,7 @@ function expanded(path: string): string {
 async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerator<readonly Row[]> {
   switch (name) {
     case "read_conversations":
-      // File by file, so that a large directory is never in memory as a whole.
+      // One file at a time, so that a large directory is never held in memory.
       for (const file of discover(library).files) yield conversation(file);
       return;
     case "read_plans":
@@ -146,12 +146,12 @@ function conversation(file: DataFile): readonly Row[] {
   readLines(file.path, {
     line: ({ line, value }) => {
       projectPath ??= value["cwd"];
-      // The line's own first: a file that was forked or resumed holds lines of other sessions.
+      // The session that the line names comes first: a forked or resumed file contains lines of other sessions.
       const session_id = text(value["sessionId"]) ?? file.sessionId;
       rows.push({ ...place, line_number: line, session_id, ...fieldsOf(value) });
     },
     damage: ({ line, kind, message }) => {
-      // What is glued, or has a byte that is not UTF-8, is still read.
+      // Lines with these kinds of damage can still be read.
       if (kind === "glued" || kind === "invalid-utf8" || kind === "nul-bytes") return;
       rows.push({
         ...place,
@@ -197,10 +197,10 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
   };
 }
 
-/** The original's words for what it cannot read. */
+/** How `agent_data` reports a line that it cannot read. */
 const parseError = (message: string): string => `Parse error: ${message}`;
 
-/** Rows as they stand in the files, whatever the library puts first. */
+/** In the order of the files; the history library returns the newest first. */
 function inOrder<Item>(items: readonly Item[], key: keyof Item): readonly Item[] {
   return items.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }

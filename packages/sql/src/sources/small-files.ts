@@ -1,4 +1,4 @@
-/** The files beside the transcripts, read by the history library when a statement names their table. */
+/** The rows of Claude Code's small files (everything but transcripts), read by the history library. */
 import { readFileSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import {
@@ -13,21 +13,17 @@ import {
   readStats,
 } from "@skein/history";
 import { loadRows } from "../database/load-rows.ts";
+import type { SmallTable } from "../plan/named-tables.ts";
 
-interface SmallTable {
-  readonly table: string;
-  /** Statements that may need it. */
-  readonly named: RegExp;
+interface Source {
   readonly columns: Readonly<Record<string, string>>;
   rows(library: LibraryConfig): Promise<readonly Record<string, unknown>[]>;
 }
 
 const all = { limit: Number.POSITIVE_INFINITY } as const;
 
-const TABLES: readonly SmallTable[] = [
-  {
-    table: "main.claude_plans",
-    named: /plans/i,
+const SOURCES: Readonly<Record<SmallTable, Source>> = {
+  "main.claude_plans": {
     columns: {
       plan_name: "VARCHAR",
       slug: "VARCHAR",
@@ -48,9 +44,7 @@ const TABLES: readonly SmallTable[] = [
         file: path,
       })),
   },
-  {
-    table: "main.claude_todos",
-    named: /todos/i,
+  "main.claude_todos": {
     columns: {
       session_id: "VARCHAR",
       agent_id: "VARCHAR",
@@ -73,9 +67,7 @@ const TABLES: readonly SmallTable[] = [
         })),
       ),
   },
-  {
-    table: "main.claude_history",
-    named: /history/i,
+  "main.claude_history": {
     columns: {
       timestamp: "TIMESTAMP",
       project: "VARCHAR",
@@ -96,9 +88,7 @@ const TABLES: readonly SmallTable[] = [
         line: item.line,
       })),
   },
-  {
-    table: "skein.stats_cache",
-    named: /stats/i,
+  "skein.stats_cache": {
     columns: { date: "DATE", message_count: "INTEGER", session_count: "INTEGER", tool_call_count: "INTEGER" },
     rows: async (library) => {
       const days = new Map<string, { message_count: number; session_count: number; tool_call_count: number }>();
@@ -115,9 +105,7 @@ const TABLES: readonly SmallTable[] = [
       return [...days].filter(([date]) => /^\d{4}-\d\d-\d\d$/.test(date)).map(([date, day]) => ({ date, ...day }));
     },
   },
-  {
-    table: "claude.tasks",
-    named: /tasks/i,
+  "claude.tasks": {
     columns: {
       list_id: "VARCHAR",
       task_id: "VARCHAR",
@@ -150,9 +138,7 @@ const TABLES: readonly SmallTable[] = [
         })),
       ),
   },
-  {
-    table: "claude.sessions",
-    named: /sessions/i,
+  "claude.sessions": {
     columns: {
       session_id: "VARCHAR",
       project_path: "VARCHAR",
@@ -181,11 +167,9 @@ const TABLES: readonly SmallTable[] = [
         file: session.path,
       })),
   },
-  {
-    table: "skein.agent_metas",
-    named: /agents/i,
+  "skein.agent_metas": {
     columns: { file: "VARCHAR", meta: "JSON" },
-    // What is thrown is a rejection, as it is from the others.
+    // Asynchronous so that an error is a rejection, as it is for the other tables.
     rows: async (library) =>
       discover(library)
         .files.filter(({ kind }) => kind === "agent")
@@ -197,24 +181,18 @@ const TABLES: readonly SmallTable[] = [
           }
         }),
   },
-];
+};
 
-/** Loads the small tables that a statement may name. */
-export async function loadNamed(connection: DuckDBConnection, library: LibraryConfig, sql: string): Promise<void> {
-  for (const { table, named, columns, rows } of TABLES) {
-    if (!named.test(sql)) continue;
-    await loadRows(connection, table, columns, await rowsOf(rows(library), library));
-  }
-}
-
-async function rowsOf(
-  rows: Promise<readonly Record<string, unknown>[]>,
+/** Replaces the rows of a table. Without Claude Code on this machine there are none; a directory that was named must exist. */
+export async function loadSmallTable(
+  connection: DuckDBConnection,
+  table: SmallTable,
   library: LibraryConfig,
-): Promise<readonly Record<string, unknown>[]> {
-  try {
-    return await rows;
-  } catch (error) {
+): Promise<void> {
+  const { columns, rows } = SOURCES[table];
+  const found = await rows(library).catch((error: unknown): [] => {
     if (isDataNotFoundError(error) && library.dataPath === undefined) return [];
     throw error;
-  }
+  });
+  await loadRows(connection, table, columns, found);
 }

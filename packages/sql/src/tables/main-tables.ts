@@ -1,5 +1,5 @@
-/** The five tables of the seed, under its names and types, each with what it takes to tell its rows apart. */
-export const SEED_TABLES = `
+/** The five tables without a schema: the names and types that the specification of the SQL tables gives, and then the columns that identify a row. */
+export const MAIN_TABLES = `
 -- One row for each line, keyed by file and line: uuids repeat in forks and are missing in many lines.
 CREATE VIEW main.claude_conversations AS
 SELECT f.session_id, f.project_path, c.message_uuid, c.parent_uuid, c.message_type,

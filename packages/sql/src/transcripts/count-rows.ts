@@ -1,15 +1,15 @@
-/** Looks through transcripts: how many rows DuckDB sees in each, whether all of them can be read, and how long they are. */
+/** Counts the rows that DuckDB sees in each transcript, and finds out whether it can read all of them and how long they are. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { DataFile } from "@skein/history/discover";
 import type { RowCount } from "./file-facts.ts";
-import type { Memory } from "../database/memory.ts";
+import type { MemoryLimit } from "../database/memory-limit.ts";
 import { literals, plainPath } from "../database/quote.ts";
 import type { ShortFiles } from "./short-files.ts";
 import { COUNT_ROWS } from "../tables/scan.ts";
 
 export interface CountDeps {
   readonly connection: DuckDBConnection;
-  readonly memory: Memory;
+  readonly memory: MemoryLimit;
   readonly shortFiles: ShortFiles;
 }
 
@@ -19,7 +19,7 @@ export async function countRows(deps: CountDeps, files: readonly DataFile[]): Pr
   const paths = files.map(({ path }, at) => plainPath(short[at]?.path ?? path));
   await connection.run(`SET VARIABLE skein_new_files = ${literals(paths)}`);
   const reader = await connection.runAndReadAll(COUNT_ROWS).catch(async (error: unknown) => {
-    if (!(await memory.gotRoom(error))) throw error;
+    if (!(await memory.raise(error))) throw error;
     return connection.runAndReadAll(COUNT_ROWS);
   });
   const counts = new Map(

@@ -1,12 +1,11 @@
 /**
- * Which scanned files a question can need, as far as DuckDB's own plan shows it: a join with `skein.files` on the place,
- * whose rows are filtered by session, project or file. Only where every scan stands under such a join, and only filters of
- * the forms below.
+ * Which scanned files a question can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place,
+ * whose rows are filtered by session, project or file. It is used only if every scan is below such a join, and only
+ * filters of the forms below are understood.
  *
- * Times are not used. A file that was last written before some moment holds no later line if nobody set its time, its clock
- * never went back and no archive rounded it; that is usual and not certain, and a row that is missing shows nowhere.
+ * Times are not used. A file that was last written before some moment usually has no later line, but that is not certain:
+ * its time may have been set, the clock may have gone back, an archive may have rounded it. A missing row would go unnoticed.
  */
-import type { DuckDBConnection } from "@duckdb/node-api";
 import { literal } from "../database/quote.ts";
 
 interface Node {
@@ -15,22 +14,15 @@ interface Node {
   readonly extra_info?: Readonly<Record<string, unknown>>;
 }
 
-/** The places to read, or null for all. */
-export async function filePlaces(
-  connection: DuckDBConnection,
-  plan: string,
-  sql: string,
-): Promise<ReadonlySet<number> | null> {
+/** A condition on `skein.files` that every file has which the question can need; null if it may need any. */
+export function fileCondition(plan: string, sql: string): string | null {
   const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
   if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;
-  const where = [...new Set(scans.map((filters) => filters.map(sqlOf).join(" AND ")))];
-  // A literal that is not in the statement was not understood; one with a quote in it cannot be told from several.
+  // A literal that is not in the statement was misread. One that contains a quote looks like several.
   if (sql.includes("''") || scans.flat().some(({ values }) => values.some((value) => !sql.includes(value))))
     return null;
-  const reader = await connection.runAndReadAll(
-    `SELECT place FROM skein.files WHERE place >= 0 AND ((${where.join(") OR (")}))`,
-  );
-  return new Set(reader.getRows().map(([place]) => Number(place)));
+  const conditions = new Set(scans.map((filters) => filters.map(sqlOf).join(" AND ")));
+  return `(${[...conditions].join(") OR (")})`;
 }
 
 interface Filter {
@@ -42,10 +34,10 @@ interface Filter {
 const COLUMN = "(session_id|project_path|file)";
 const TEXT = "'[^']*'";
 
-/** The filters that are understood, as a plan writes them and as they are asked of the table of files. */
+/** The filters that are understood: the pattern of a plan's text, and the condition on the table of files. */
 const FORMS = {
   equal: [new RegExp(`^${COLUMN}=(${TEXT})$`), (column, [value]) => `${column} = ${value}`],
-  // What is optional for the table is a condition of the question all the same, further up.
+  // "optional" means that the scan may skip the filter; a node above it applies the same condition.
   in: [
     new RegExp(`^(?:optional: )?${COLUMN} IN \\((${TEXT}(?:, ${TEXT})*)\\)$`),
     (column, values) => `${column} IN (${values.join(", ")})`,
@@ -60,7 +52,7 @@ const FORMS = {
 
 const sqlOf = ({ column, form, values }: Filter): string => FORMS[form][1](column, values.map(literal));
 
-/** For each scan of files, the filters that it stands under. */
+/** For each scan of files, the filters of the joins above it. */
 function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filter[])[] {
   if (/READ_NDJSON/i.test(node.name)) return [above];
   const children = node.children ?? [];
@@ -72,7 +64,7 @@ function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filte
   return children.flatMap((child) => scansOf(child, [...above, ...own]));
 }
 
-/** The filters of a side that is nothing but the table of files. */
+/** The filters of a join's side that reads only the table of files. */
 function filtersOf({ name, children = [], extra_info }: Node): readonly Filter[] {
   const [only, ...others] = children;
   if ((name === "PROJECTION" || name === "FILTER") && only && others.length === 0) return filtersOf(only);
