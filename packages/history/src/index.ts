@@ -7,12 +7,12 @@ export { archive, archivedRoots, type ArchiveOptions, type ArchiveResult } from 
 export { restoreSession, type RestoreOptions, type RestoreResult } from "./archive/restore.ts";
 export { ArchiveDamageError } from "./archive/segment.ts";
 export { withArchive } from "./archive/view.ts";
-export { doctor, type DoctorReport, type FormProblem, type SeenType } from "./check/doctor.ts";
+export { doctor, type DoctorReport, type FormProblem, type SeenType } from "./sources/claude-code/check/doctor.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, getDefaultDataPath, getProjectsPath, type LibraryConfig, type Page } from "./config.ts";
-export type { DataFile, Discovered, SkippedFile } from "./discover/data-file.ts";
-export { discover, existingRoots } from "./discover/discover.ts";
-export { encodeProjectPath } from "./discover/slug.ts";
+export type { DataFile, Discovered, SkippedFile } from "./model/data-file.ts";
+export { discover, existingRoots } from "./sources/claude-code/discover/discover.ts";
+export { encodeProjectPath } from "./sources/claude-code/discover/slug.ts";
 export {
   DataNotFoundError,
   isDataNotFoundError,
@@ -36,13 +36,18 @@ export {
   type ExportFormat,
   type ExportOptions,
 } from "./export/export.ts";
-export { diffLines, type DiffLine } from "./files/diff-lines.ts";
-export { getFileHistory, type FileHistory, type FileHistoryEntry, type FileVersion } from "./files/get-file-history.ts";
-export { listPlans, type PlanFile } from "./files/plans.ts";
-export { readHistory, type PromptHistory, type PromptHistoryItem } from "./files/prompt-history.ts";
-export { readStats, type StatsFile } from "./files/stats.ts";
-export { listTasks, listTodos, type TaskList, type TodoList } from "./files/todos.ts";
-export { branchesOf, type FileBranch } from "./get/branches-of.ts";
+export { diffLines, type DiffLine } from "./diff/diff-lines.ts";
+export {
+  getFileHistory,
+  type FileHistory,
+  type FileHistoryEntry,
+  type FileVersion,
+} from "./sources/claude-code/files/get-file-history.ts";
+export { listPlans, type PlanFile } from "./sources/claude-code/files/plans.ts";
+export { readHistory, type PromptHistory, type PromptHistoryItem } from "./sources/claude-code/files/prompt-history.ts";
+export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts";
+export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
+export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches-of.ts";
 export { getAgentSession } from "./get/get-agent-session.ts";
 export { getSession, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";

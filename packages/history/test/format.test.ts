@@ -20,7 +20,7 @@ import {
   UserLine,
   Uuid,
   type Damage,
-} from "../src/format/index.ts";
+} from "../src/sources/claude-code/format/index.ts";
 import { readLines } from "../src/scan/read-lines.ts";
 import { createDataDirectory, conversation, jsonLines } from "./data-directory.ts";
 

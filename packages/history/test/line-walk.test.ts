@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sessionFactsFacet, type SessionFacts } from "../src/list/session-facts.ts";
+import { sessionFactsFacet, type SessionFacts } from "../src/sources/claude-code/facts/session-facts.ts";
 import { createByteSearch } from "../src/scan/byte-search.ts";
 
 const envelope = {

@@ -9,9 +9,9 @@ import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, writeFile
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { LibraryConfig } from "../config.ts";
-import { existingRoots } from "../discover/discover.ts";
-import { codeOf, filesBelow, makeFolder } from "../migrate/durable.ts";
-import { withLock } from "../migrate/lock.ts";
+import { existingRoots } from "../sources/claude-code/discover/discover.ts";
+import { codeOf, filesBelow, makeFolder } from "../disk/durable.ts";
+import { withLock } from "../disk/lock.ts";
 import { createBreathe } from "../scan/breathe.ts";
 import { archiveFile } from "./archived-file.ts";
 

@@ -1,7 +1,7 @@
 /** Finishes migrations that were interrupted, from their journals. */
 import { type Journal, type JournalEntry, type MovedFile, journalIds, openJournal, readJournal } from "./journal.ts";
-import { sharedEdits, type SessionMove } from "./shared-edits.ts";
-import { applyKeyEdit, applyLineEdits, undoKeyEdit } from "./shared-files.ts";
+import { sharedEdits, type SessionMove } from "../sources/claude-code/migrate/shared-edits.ts";
+import { applyKeyEdit, applyLineEdits, undoKeyEdit } from "../sources/claude-code/migrate/shared-files.ts";
 import { isInPlace, publishAll, removeSources, removeStaging } from "./transfer.ts";
 import { MigrateRefusedError, type MigrateMode } from "./types.ts";
 

@@ -1,14 +1,14 @@
 import { PRICES_VERSION } from "@skein/protocol";
-import type { DataFile } from "../discover/data-file.ts";
-import { discover } from "../discover/discover.ts";
+import type { DataFile } from "../model/data-file.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles } from "../facets/fold-files.ts";
-import { isSamePath } from "../list/project-path.ts";
+import { isSamePath } from "../sources/claude-code/facts/project-path.ts";
 import { withStore } from "../list/sessions.ts";
 import { createCallLog, toBlocks } from "./blocks.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
 import { createDayOf, createMondayOf, localTimeZone } from "./day-of.ts";
-import { usageFacet, type FileUsage } from "./file-usage.ts";
+import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageOptions } from "./get-usage.ts";
 import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
 import { createTallies, createTally, type PricedCall } from "./tally.ts";

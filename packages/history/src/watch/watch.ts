@@ -1,6 +1,6 @@
 import { watch as watchFolder, type FSWatcher } from "node:fs";
 import { getProjectsPath, type LibraryConfig } from "../config.ts";
-import { discover } from "../discover/discover.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
 import { createTail, type Tail } from "./tail.ts";
 import type { WatchEvent } from "./watch-event.ts";
 
