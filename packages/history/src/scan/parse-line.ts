@@ -7,7 +7,7 @@ export interface Damage {
   readonly message: string;
 }
 
-export type DamageKind =
+type DamageKind =
   | "not-json"
   | "torn"
   | "nul-bytes"

@@ -17,7 +17,7 @@ export interface SeenType {
   readonly fields: readonly string[];
 }
 
-export interface FormProblem {
+interface FormProblem {
   readonly type: string;
   /** The field that has another form than this version knows. */
   readonly field: string;

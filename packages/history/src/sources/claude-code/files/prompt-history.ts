@@ -8,7 +8,7 @@ import { paginate } from "../../../model/paginate.ts";
 import type { FileDamage, PaginatedResult } from "../../../model/types.ts";
 import { readLines } from "../../../scan/read-lines.ts";
 
-export interface PromptHistoryItem {
+interface PromptHistoryItem {
   readonly display: string;
   readonly pastedContents: Readonly<Record<string, unknown>>;
   readonly timestamp: Date;

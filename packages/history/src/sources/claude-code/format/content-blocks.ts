@@ -1,7 +1,6 @@
 import { z } from "zod";
 
 export const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
-export type TextBlock = z.infer<typeof TextBlock>;
 
 /** Since 2.1.27x the text is often empty and only the signature is kept. */
 export const ThinkingBlock = z.looseObject({
@@ -9,7 +8,6 @@ export const ThinkingBlock = z.looseObject({
   thinking: z.string(),
   signature: z.string().optional(),
 });
-export type ThinkingBlock = z.infer<typeof ThinkingBlock>;
 
 export const ToolUseBlock = z.looseObject({
   type: z.literal("tool_use"),
@@ -17,7 +15,6 @@ export const ToolUseBlock = z.looseObject({
   name: z.string(),
   input: z.unknown(),
 });
-export type ToolUseBlock = z.infer<typeof ToolUseBlock>;
 
 export const ToolResultBlock = z.looseObject({
   type: z.literal("tool_result"),
@@ -25,14 +22,11 @@ export const ToolResultBlock = z.looseObject({
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
   is_error: z.boolean().nullish(),
 });
-export type ToolResultBlock = z.infer<typeof ToolResultBlock>;
 
-export const ImageBlock = z.looseObject({ type: z.literal("image"), source: z.looseObject({ type: z.string() }) });
-export type ImageBlock = z.infer<typeof ImageBlock>;
+const ImageBlock = z.looseObject({ type: z.literal("image"), source: z.looseObject({ type: z.string() }) });
 
 /** Whatever comes next: kept as it is. */
-export const UnknownBlock = z.looseObject({ type: z.string() });
-export type UnknownBlock = z.infer<typeof UnknownBlock>;
+const UnknownBlock = z.looseObject({ type: z.string() });
 
 export const ContentBlock = z.union([
   TextBlock,
@@ -42,7 +36,6 @@ export const ContentBlock = z.union([
   ImageBlock,
   UnknownBlock,
 ]);
-export type ContentBlock = z.infer<typeof ContentBlock>;
 
 /** Block types that this version knows by name; `doctor` counts the others. */
 export const knownBlockTypes: ReadonlySet<string> = new Set([

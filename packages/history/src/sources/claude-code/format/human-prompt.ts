@@ -41,7 +41,7 @@ const wrapper = new RegExp(`^\\s*<(${machineTags.join("|")})(?:\\s[^>]*)?>`);
 const machineText = /^\s*(\[Request interrupted by user[^\]]*\]\s*$|Caveat: )/;
 
 /** The text without what is wrapped around it, or undefined if nothing is left that a person wrote. */
-export function withoutWrappers(text: string): string | undefined {
+function withoutWrappers(text: string): string | undefined {
   let rest = text;
   for (;;) {
     const name = wrapper.exec(rest)?.[1];

@@ -37,7 +37,6 @@ const envelope = {
 };
 
 export const BaseMessage = z.looseObject({ type: z.string(), ...envelope });
-export type BaseMessage = z.infer<typeof BaseMessage>;
 
 export const UserLine = z.looseObject({
   type: z.literal("user"),
@@ -57,7 +56,6 @@ export const UserLine = z.looseObject({
   todos: z.array(TodoItem).nullish(),
   planContent: text,
 });
-export type UserLine = z.infer<typeof UserLine>;
 
 /** One content block of an answer; lines with the same `message.id` are one answer. */
 export const AssistantLine = z.looseObject({
@@ -79,7 +77,6 @@ export const AssistantLine = z.looseObject({
   /** Seed 003 has it here; in real files it is on the user line that carries the result. */
   toolUseResult: z.unknown().optional(),
 });
-export type AssistantLine = z.infer<typeof AssistantLine>;
 
 export const SystemLine = z.looseObject({
   type: z.literal("system"),
@@ -89,27 +86,23 @@ export const SystemLine = z.looseObject({
   level: text,
   compactMetadata: z.looseObject({ trigger: text, preTokens: z.number().nullish() }).nullish(),
 });
-export type SystemLine = z.infer<typeof SystemLine>;
 
-export const AttachmentLine = z.looseObject({
+const AttachmentLine = z.looseObject({
   type: z.literal("attachment"),
   ...envelope,
   attachment: z.looseObject({ type: z.string() }),
 });
-export type AttachmentLine = z.infer<typeof AttachmentLine>;
 
 /** 2.1.12 to 2.1.8x; `agent_progress` carries a subagent's line. */
-export const ProgressLine = z.looseObject({
+const ProgressLine = z.looseObject({
   type: z.literal("progress"),
   ...envelope,
   data: z.looseObject({ type: z.string().optional() }),
   parentToolUseID: text,
   toolUseID: text,
 });
-export type ProgressLine = z.infer<typeof ProgressLine>;
 
 export const SummaryLine = z.looseObject({ type: z.literal("summary"), summary: z.string(), leafUuid: text });
-export type SummaryLine = z.infer<typeof SummaryLine>;
 
 export const QueueOperationLine = z.looseObject({
   type: z.literal("queue-operation"),
@@ -119,38 +112,30 @@ export const QueueOperationLine = z.looseObject({
   content: z.union([z.string(), z.array(z.unknown())]).nullish(),
   reason: text,
 });
-export type QueueOperationLine = z.infer<typeof QueueOperationLine>;
 
-export const CustomTitleLine = z.looseObject({ type: z.literal("custom-title"), customTitle: text });
-export type CustomTitleLine = z.infer<typeof CustomTitleLine>;
+const CustomTitleLine = z.looseObject({ type: z.literal("custom-title"), customTitle: text });
 
-export const AiTitleLine = z.looseObject({ type: z.literal("ai-title"), aiTitle: text });
-export type AiTitleLine = z.infer<typeof AiTitleLine>;
+const AiTitleLine = z.looseObject({ type: z.literal("ai-title"), aiTitle: text });
 
-export const LastPromptLine = z.looseObject({ type: z.literal("last-prompt"), lastPrompt: text, leafUuid: text });
-export type LastPromptLine = z.infer<typeof LastPromptLine>;
+const LastPromptLine = z.looseObject({ type: z.literal("last-prompt"), lastPrompt: text, leafUuid: text });
 
 /** The session's own running total. A check beside our count, never a replacement. */
-export const CostStateLine = z.looseObject({
+const CostStateLine = z.looseObject({
   type: z.literal("cost-state"),
   totalCostUSD: z.number().nullish(),
   modelUsage: z.record(z.string(), z.looseObject({})).nullish(),
   hasUnknownModelCost: flag,
 });
-export type CostStateLine = z.infer<typeof CostStateLine>;
 
-export const RelocatedLine = z.looseObject({ type: z.literal("relocated"), relocatedCwd: text });
-export type RelocatedLine = z.infer<typeof RelocatedLine>;
+const RelocatedLine = z.looseObject({ type: z.literal("relocated"), relocatedCwd: text });
 
-export const WorktreeStateLine = z.looseObject({
+const WorktreeStateLine = z.looseObject({
   type: z.literal("worktree-state"),
   worktreeSession: z.looseObject({ originalCwd: text, worktreePath: text }).nullish(),
 });
-export type WorktreeStateLine = z.infer<typeof WorktreeStateLine>;
 
 /** A type that has no schema of its own here: metadata lines, the workflow journal, and all that comes. */
-export const UnknownLine = z.looseObject({ type: z.string().optional() });
-export type UnknownLine = z.infer<typeof UnknownLine>;
+const UnknownLine = z.looseObject({ type: z.string().optional() });
 
 /** The schema of a line by its type. */
 export const lineSchemas = {
@@ -173,7 +158,6 @@ export const lineSchemas = {
 
 /** Any line, typed by its schema, or an `UnknownLine`. */
 export const Line = z.union([...Object.values(lineSchemas), UnknownLine] as const);
-export type Line = z.infer<typeof Line>;
 
 /** Line types that this version knows by name, with and without a schema of their own; `doctor` counts the others. */
 export const knownLineTypes: ReadonlySet<string> = new Set([

@@ -16,7 +16,6 @@ export const DailyStats = z.looseObject({
   sessionCount: z.number(),
   toolCallCount: z.number(),
 });
-export type DailyStats = z.infer<typeof DailyStats>;
 
 /** `stats-cache.json`, version 1 and later. Often frozen or wrong: show it, never count with it. */
 export const StatsCache = z.looseObject({

@@ -1,13 +1,11 @@
 import { z } from "zod";
 
-export const PlanItem = z.object({ text: z.string(), done: z.boolean() });
-export type PlanItem = z.infer<typeof PlanItem>;
+const PlanItem = z.object({ text: z.string(), done: z.boolean() });
 
-export const PlanPhase = z.object({ title: z.string(), items: z.array(PlanItem) });
-export type PlanPhase = z.infer<typeof PlanPhase>;
+const PlanPhase = z.object({ title: z.string(), items: z.array(PlanItem) });
+type PlanPhase = z.infer<typeof PlanPhase>;
 
-export const PlanSection = z.object({ title: z.string(), body: z.string() });
-export type PlanSection = z.infer<typeof PlanSection>;
+const PlanSection = z.object({ title: z.string(), body: z.string() });
 
 /** A plan file: Markdown with a title, sections, and phases with items to tick. A plan may lack any of them. */
 export const Plan = z.object({

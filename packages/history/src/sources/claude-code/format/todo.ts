@@ -9,7 +9,6 @@ export type TodoItem = z.infer<typeof TodoItem>;
 
 /** `todos/<session>-agent-<agent>.json`; since 2.1.16 replaced by task files. */
 export const TodoFile = z.array(TodoItem);
-export type TodoFile = z.infer<typeof TodoFile>;
 
 /** `tasks/<list>/<n>.json`. It carries no time of its own. */
 export const TaskItem = z.looseObject({

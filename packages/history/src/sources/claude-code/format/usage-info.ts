@@ -14,4 +14,3 @@ export const UsageInfo = z.looseObject({
   inference_geo: z.string().nullish(),
   speed: z.string().nullish(),
 });
-export type UsageInfo = z.infer<typeof UsageInfo>;
