@@ -6,7 +6,7 @@ export { archive, type ArchiveOptions, type ArchiveResult } from "./archive/arch
 export { restoreSession, type RestoreOptions, type RestoreResult } from "./archive/restore.ts";
 export { withArchive } from "./archive/view.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
-export { defaultPage, getDefaultDataPath, type LibraryConfig } from "./config.ts";
+export { defaultPage, type LibraryConfig } from "./config.ts";
 export { diffLines, type DiffLine } from "./diff/diff-lines.ts";
 export {
   DataNotFoundError,
@@ -69,6 +69,7 @@ export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";
 export { buildIndex, type IndexOptions, type IndexResult } from "./search/build-index.ts";
 export { searchInSession, searchSessions, type SearchMatch, type SearchOptions } from "./search/search.ts";
 export { doctor, type DoctorReport, type SeenType } from "./sources/claude-code/check/doctor.ts";
+export { getDefaultDataPath } from "./sources/claude-code/discover/data-paths.ts";
 export { discover, existingRoots } from "./sources/claude-code/discover/discover.ts";
 export { encodeProjectPath } from "./sources/claude-code/discover/slug.ts";
 export {
@@ -82,7 +83,8 @@ export { readHistory, type PromptHistory } from "./sources/claude-code/files/pro
 export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts";
 export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches-of.ts";
-export { getUsage, type UsageOptions } from "./usage/get-usage.ts";
+export { getUsage } from "./usage/get-usage.ts";
+export type { UsageOptions } from "./usage/usage-options.ts";
 export type { UsageReport, UsageTotals } from "./usage/usage-report.ts";
 export type { WatchEvent } from "./watch/watch-event.ts";
 export { watch, type WatchOptions } from "./watch/watch.ts";

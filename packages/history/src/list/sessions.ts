@@ -9,7 +9,8 @@ import { openFacetStore } from "../facets/sqlite-facet-store.ts";
 import type { SessionSummary } from "../model/types.ts";
 import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
 import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/agent-files.ts";
-import { isSamePath, projectPathOf } from "../sources/claude-code/facts/project-path.ts";
+import { isSamePath } from "../model/same-path.ts";
+import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
 import { sessionFactsFacet, type SessionFacts } from "../sources/claude-code/facts/session-facts.ts";
 import { titleOf } from "../sources/claude-code/facts/title.ts";
 

@@ -9,8 +9,7 @@ import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { codeOf, exists, makeFolder, syncFolder } from "../disk/durable.ts";
 import type { SpliceList } from "./splices.ts";
-import type { SessionMove } from "../sources/claude-code/migrate/shared-edits.ts";
-import type { MigrateMode } from "./types.ts";
+import type { MigrateMode, SessionMove } from "./types.ts";
 
 /** A file on its way, as written down when it was staged and checked. */
 export interface MovedFile {

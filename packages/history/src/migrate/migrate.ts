@@ -21,7 +21,7 @@ import { withLock } from "../disk/lock.ts";
 import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
 import { planMemory, planSession, type PlannedSession } from "../sources/claude-code/migrate/plan.ts";
 import { applyIndexing, foldJournal, isUnfinished, recoverMigrations } from "./recover.ts";
-import { sharedEdits, type SessionMove } from "../sources/claude-code/migrate/shared-edits.ts";
+import { sharedEdits } from "../sources/claude-code/migrate/shared-edits.ts";
 import { samePlace, transferSession } from "./transfer.ts";
 import {
   MigrateRefusedError,
@@ -33,6 +33,7 @@ import {
   type MigrateResult,
   type MigratedSession,
   type MigrateWorkspaceConfig,
+  type SessionMove,
 } from "./types.ts";
 
 /** Copies or moves sessions, with everything that belongs to them, to another project path. */

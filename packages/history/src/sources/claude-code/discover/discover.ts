@@ -1,7 +1,8 @@
 import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "node:fs";
 import { dirname, join } from "node:path";
-import { dataPaths, getProjectsPath, type LibraryConfig } from "../../../config.ts";
+import type { LibraryConfig } from "../../../config.ts";
 import { DataNotFoundError } from "../../../errors.ts";
+import { dataPaths, getProjectsPath } from "./data-paths.ts";
 import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../model/data-file.ts";
 
 /**

@@ -4,14 +4,18 @@
  */
 import type { DataFile } from "../../../model/data-file.ts";
 import { readFile } from "../../../scan/read-file.ts";
-import type { SessionFacts } from "./session-facts.ts";
 
-export interface OpenSummary {
+interface OpenSummary {
   readonly leafUuid: string;
   readonly summary: string;
 }
 
-type Summaries = Pick<SessionFacts, "summary" | "openSummaries">;
+export interface Summaries {
+  /** The last summary of this conversation. Old versions also wrote summaries of other conversations into the file. */
+  summary: string | null;
+  /** Summaries whose last message has not been found in this file yet. */
+  openSummaries: OpenSummary[];
+}
 
 const maxOpen = 50;
 

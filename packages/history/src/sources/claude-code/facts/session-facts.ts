@@ -9,9 +9,9 @@ import { brokenLines } from "../../../scan/broken-lines.ts";
 import type { ByteSearch } from "../../../scan/byte-search.ts";
 import { createLineWalk, type LineNotes, type LineWalk, type Place } from "../../../scan/line-walk.ts";
 import { compare, latin1, oneLine, parse, text } from "../../../scan/line-text.ts";
-import { noteSummary, settleSummaries, type OpenSummary } from "./old-summaries.ts";
+import { noteSummary, settleSummaries, type Summaries } from "./old-summaries.ts";
 
-export interface SessionFacts {
+export interface SessionFacts extends Summaries {
   lines: number;
   /** User and assistant messages outside of side chains; an answer that is spread over several lines counts once. */
   messageCount: number;
@@ -25,10 +25,6 @@ export interface SessionFacts {
   sessionId: string | null;
   customTitle: string | null;
   aiTitle: string | null;
-  /** The last summary of this conversation. Old versions also wrote those of others here. */
-  summary: string | null;
-  /** Summaries of which it is not known yet whether their last message is in this file. */
-  openSummaries: OpenSummary[];
   lastPrompt: string | null;
   firstPrompt: string | null;
   relocatedCwd: string | null;

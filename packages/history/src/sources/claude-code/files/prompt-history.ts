@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pageOf, type LibraryConfig } from "../../../config.ts";
 import { existingRoots } from "../discover/discover.ts";
 import { HistoryEntry } from "../format/other-files.ts";
-import { isSamePath } from "../facts/project-path.ts";
+import { isSamePath } from "../../../model/same-path.ts";
 import { paginate } from "../../../model/paginate.ts";
 import type { FileDamage, PaginatedResult } from "../../../model/types.ts";
 import { readLines } from "../../../scan/read-lines.ts";

@@ -1,16 +1,7 @@
 import type { KeyEdit, LineEdits } from "../../../migrate/journal.ts";
 import { liveSessions } from "./live.ts";
 import { planHistoryEdits, planKeyEdit } from "./shared-files.ts";
-import type { MigrateMode } from "../../../migrate/types.ts";
-
-/** Where a session came from and where it is now. */
-export interface SessionMove {
-  readonly sessionId: string;
-  readonly root: string;
-  readonly destinationRoot: string;
-  readonly source: string;
-  readonly destination: string;
-}
+import type { MigrateMode, SessionMove } from "../../../migrate/types.ts";
 
 export interface SharedEdits {
   readonly lines: readonly LineEdits[];
