@@ -6,8 +6,6 @@ import { forEachLine, type Region } from "../../../scan/line-splitter.ts";
 import { formatLine } from "../../../scan/parse-line.ts";
 import { findTimestamp, newPeek, peekLine, type Peek } from "../format/peek-line.ts";
 import { brokenLines } from "../../../scan/broken-lines.ts";
-import type { ByteSearch } from "../../../scan/byte-search.ts";
-import { createLineWalk, type LineNotes, type LineWalk, type Place } from "../../../scan/line-walk.ts";
 import { compare, latin1, oneLine, parse, text } from "../../../scan/line-text.ts";
 import { noteSummary, settleSummaries, type Summaries } from "./old-summaries.ts";
 
@@ -62,13 +60,13 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
     }
     let { start } = region;
     for (const broken of brokenLines(region, search)) {
-      foldLines(state, { ...region, start, end: broken.start }, walkOf(search));
+      foldLines(state, { ...region, start, end: broken.start });
       const bytes = Buffer.concat(broken.records.map(formatLine));
       foldLines(state, { bytes, start: 0, end: bytes.length });
       state.lines -= broken.records.length - 1;
       start = broken.end;
     }
-    foldLines(state, { ...region, start }, walkOf(search));
+    foldLines(state, { ...region, start });
   },
   encode: (state) => {
     const ids = Buffer.from(Uint32Array.from(state.answerIds).buffer).toString("base64");
@@ -86,70 +84,19 @@ const peek: Peek = newPeek();
 /** The last line of a region whose time lies between two nested values: only this one is worth the walk. */
 let untimed = { start: -1, end: -1 };
 
-const walks = new WeakMap<ByteSearch, LineWalk>();
-
-function walkOf(search: ByteSearch): LineWalk {
-  const known = walks.get(search);
-  if (known) return known;
-  const walk = createLineWalk(search);
-  walks.set(search, walk);
-  return walk;
-}
-
 type Lines = Pick<Region, "bytes" | "start" | "end">;
 
-/** Folds lines, each of which is a record. Only those in the memory of a search can be walked. */
-function foldLines(state: SessionFacts, lines: Lines, walk?: LineWalk): void {
+/** Folds lines, each of which is one record. */
+function foldLines(state: SessionFacts, lines: Lines): void {
   const { bytes } = lines;
   untimed = { start: -1, end: -1 };
   lastOf.clear();
-  if (walk) foldWalking(state, lines, walk);
-  else state.lines += forEachLine(lines, (start, end) => foldLine(state, bytes, start, end));
+  state.lines += forEachLine(lines, (start, end) => foldLine(state, bytes, start, end));
   for (const [type, { start, end }] of lastOf) readMetadata(state, type, bytes, start, end);
   if (state.openSummaries.length > 0) settleSummaries(state, bytes.subarray(lines.start, lines.end));
   if (untimed.start < 0) return;
   const time = findTimestamp(bytes, untimed.start, untimed.end);
   if (time !== undefined) noteTime(state, time);
-}
-
-/** Machine code passes over the lines that have nothing new; the others are read one by one. */
-function foldWalking(state: SessionFacts, { bytes, start, end }: Lines, walk: LineWalk): void {
-  let at = start;
-  while (at < end) {
-    if (isIntroduced(state)) {
-      walk.knowCwd(lastCwd);
-      at = walk.walk(at, end);
-      takeNotes(state, walk.take());
-      if (at >= end) return;
-    }
-    let lineFeed = bytes.indexOf(0x0a, at);
-    if (lineFeed < 0 || lineFeed > end) lineFeed = end;
-    state.lines += 1;
-    foldLine(state, bytes, at, lineFeed > at && bytes[lineFeed - 1] === 0x0d ? lineFeed - 1 : lineFeed);
-    at = lineFeed + 1;
-  }
-}
-
-/** What only the first lines tell is known, and `lastCwd` is a directory of this file. */
-function isIntroduced(state: SessionFacts): boolean {
-  const isKnown = state.firstPrompt !== null && state.sessionId !== null && state.version !== "";
-  return isKnown && state.cwds.includes(lastCwd);
-}
-
-function takeNotes(state: SessionFacts, notes: LineNotes): void {
-  state.lines += notes.lines;
-  state.messageCount += notes.prompts;
-  const known = state.answerIds.size;
-  for (let at = 0; at < notes.answers.length; at += 1) state.answerIds.add(notes.answers[at] ?? 0);
-  state.messageCount += state.answerIds.size - known;
-  if (notes.times) {
-    noteTime(state, notes.times.first);
-    noteTime(state, notes.times.last);
-    untimed.start = -1;
-  }
-  if (notes.untimed) untimed = { ...notes.untimed };
-  if (notes.lastTitle) lastOf.set("ai-title", notes.lastTitle);
-  if (notes.lastPrompt) lastOf.set("last-prompt", notes.lastPrompt);
 }
 
 function foldLine(state: SessionFacts, bytes: Buffer, lineStart: number, end: number): void {
@@ -265,7 +212,7 @@ function foldOther(state: SessionFacts, bytes: Buffer, start: number, end: numbe
   else readMetadata(state, type, bytes, start, end);
 }
 
-const lastOf = new Map<string, Place>();
+const lastOf = new Map<string, { readonly start: number; readonly end: number }>();
 
 // oxlint-disable-next-line max-params
 function readMetadata(state: SessionFacts, type: string, bytes: Buffer, start: number, end: number): void {
