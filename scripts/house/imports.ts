@@ -15,7 +15,7 @@ export interface Import {
 export function importsOf({ module, text, lineAt }: SourceFile): readonly Import[] {
   const found: Import[] = [];
   for (const { moduleRequest, entries, start } of module.staticImports) {
-    const isAll = entries.some(({ importName }) => importName.kind === "NamespaceObject");
+    const isAll = text.slice(start, moduleRequest.start).includes("*");
     found.push({
       specifier: moduleRequest.value,
       line: lineAt(start),
@@ -30,7 +30,7 @@ export function importsOf({ module, text, lineAt }: SourceFile): readonly Import
         found.push({
           specifier: moduleRequest.value,
           line: lineAt(start),
-          names: importName.kind === "Name" ? [importName.name ?? ""] : undefined,
+          names: importName.name === null ? undefined : [importName.name],
           isType: isTypeStatement(text, start),
           isDynamic: false,
         });
