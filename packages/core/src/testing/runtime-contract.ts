@@ -38,6 +38,6 @@ export function describeRuntime(
     describe("a new fence", () => describeFences(bench, cannot));
     describe("poison", () => describePoison(bench));
     describe("budgets", () => describeBudgets(bench, cannot));
-    describe("subagents", () => describeSubagents(bench));
+    describe("subagents", () => describeSubagents(bench, cannot));
   });
 }

@@ -9,6 +9,8 @@ import type { Store } from "../../store.ts";
 export interface ModelStep {
   readonly text?: string;
   readonly tools?: readonly ScriptedCall[];
+  /** Billed in place of what was counted. */
+  readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
   /** Characters per delta, and the pause between two. */
   readonly chunk?: number;
   readonly chunkDelayMs?: number;
@@ -106,6 +108,8 @@ export interface RuntimeExceptions {
   readonly spentBefore?: string;
   /** It keeps no limit of cost on a model without a price. */
   readonly unpriced?: string;
+  /** It does not know all that its subagents were billed. */
+  readonly subagentUsage?: string;
   /** What subagents cost does not count against a limit. */
   readonly subagentCost?: string;
   /** The lease is taken over after these facts of a tool turn instead of after each. */
