@@ -30,16 +30,7 @@ import type { Engine } from "./runtime.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import { answerForDeleted } from "./subagents.ts";
-import type {
-  AppendOptions,
-  Appended,
-  Page,
-  PageOptions,
-  SessionFilter,
-  SessionQuery,
-  Store,
-  UsageQuery,
-} from "./store.ts";
+import type { AppendOptions, Page, PageOptions, SessionFilter, SessionQuery, Store, UsageQuery } from "./store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;

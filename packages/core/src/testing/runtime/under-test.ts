@@ -1,7 +1,7 @@
 import type { Event, Ids, JsonObject, Usage } from "@skein/protocol";
 import type { Live } from "../../live.ts";
 import type { Engine, Runtime } from "../../runtime.ts";
-import type { SessionAgent } from "../../sessions.ts";
+import type { SessionAgent } from "../../agents.ts";
 import type { StateCache } from "../../state-cache.ts";
 import type { Store } from "../../store.ts";
 
