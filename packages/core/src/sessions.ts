@@ -1,6 +1,4 @@
 import {
-  type Agent,
-  type AgentConfig,
   type Checkpoint,
   Content,
   type Event,
@@ -13,26 +11,26 @@ import {
   type NewEvent,
   type Run,
   type Session,
-  Tags,
   type UsageRow,
-  Uuid,
   createIds,
   isKnownError,
 } from "@skein/protocol";
-import { z } from "zod";
+import type { z } from "zod";
+import type { SessionAgent } from "./agents.ts";
+import { type Accepted, acceptedOf } from "./accepted-prompt.ts";
 import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "./append-rules.ts";
-import { answerProblem, contentProblem } from "./content-problem.ts";
+import { answerProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import type { FollowOptions } from "./followers.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
+import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import { answerForDeleted } from "./subagents.ts";
-import type { UsageQuery } from "./usage.ts";
-import type { AppendOptions, Appended, Page, PageOptions, SessionFilter, SessionQuery, Store } from "./store.ts";
+import type { AppendOptions, Page, PageOptions, SessionFilter, SessionQuery, Store, UsageQuery } from "./store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;
@@ -44,49 +42,8 @@ export interface SessionsDeps {
   readonly reserve?: Engine["reserve"] | undefined;
 }
 
-const CreateOptions = z.strictObject({
-  id: Uuid.optional(),
-  title: Line.max(255).nullable().default(null),
-  tags: Tags.default([]),
-  modelId: Uuid.nullable().default(null),
-  workingDirectory: Line.max(500).nullable().default(null),
-  metadata: z.record(z.string(), z.unknown()).default({}),
-  subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
-});
-
-const PromptOptions = z.strictObject({
-  content: Content,
-  mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
-  model: Line.min(1).max(100).nullable().default(null),
-  maxCostMicros: z.int().nonnegative().nullable().default(null),
-  /** What this run does differently, in the words of the session's runtime. */
-  options: z.record(z.string(), z.unknown()).optional(),
-  /** Refuse with `conflict` while anything is under way or waits its turn. A caller that saw it idle may say where. */
-  whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
-});
-
-const EditOptions = z.strictObject({
-  title: Line.max(255).nullable().optional(),
-  tags: Tags.optional(),
-  modelId: Uuid.nullable().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-});
-
-/** The most characters that one prompt may have, so that a single body cannot fill the memory of every reader. */
-const PROMPT_LIMIT = 32 * 1024 * 1024;
-
 /** A sequence that no log has. */
 const NOWHERE = Number.MAX_SAFE_INTEGER;
-
-/** What a prompt became: durable before this is answered. */
-export interface Accepted {
-  readonly sessionId: string;
-  readonly messageId: string;
-  readonly runId: string;
-  readonly sequence: number;
-  readonly acceptedAt: string;
-  readonly repeated: boolean;
-}
 
 /** Something that the driver will do: its name, and after which event to look for it. */
 export interface Asked {
@@ -150,9 +107,6 @@ export interface Sessions {
   /** Folds the log, from its snapshot where there is one. */
   state(sessionId: string): Promise<SessionState>;
 }
-
-/** The agent that a session is created for: a stored one, or just a configuration. */
-export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
 
 export function createSessions({
   store,
@@ -366,24 +320,4 @@ function waitingRun({ sessionId, run, queue }: SessionState, runId: string | und
   if (!known.includes(target))
     throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
   return target;
-}
-
-/** What a prompt became, from the event that is stored: the first time, and whenever it is repeated. */
-function acceptedOf({ events, repeated }: Appended): Accepted {
-  const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
-  if (stored?.event_type !== "prompt.accepted")
-    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.", {
-      details: { event_type: events[0]?.event_type, sequence: events[0]?.sequence },
-    });
-  const { message_id: messageId, run_id: runId } = stored.data;
-  const { session_id: sessionId, sequence, created_at: acceptedAt } = stored;
-  return { sessionId, messageId, runId, sequence, acceptedAt, repeated };
-}
-
-function checkPrompt(content: Content): void {
-  const problem = contentProblem(content);
-  if (problem) throw new KnownError(problem.tooLarge ? "too_large" : "invalid", problem.sentence);
-  const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
-  if (size > PROMPT_LIMIT)
-    throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);
 }
