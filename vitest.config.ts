@@ -4,8 +4,8 @@ import { quickTests } from "./scripts/quick-tests.ts";
 const quick = [...quickTests(import.meta.dirname)];
 
 export default defineConfig({
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"] } },
+  resolve: { conditions: ["@skein/source"] },
+  ssr: { resolve: { conditions: ["@skein/source"] } },
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -4,7 +4,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { buildIndex, getUsage, listSessions, searchSessions } from "../src/index.ts";
-import { writeCorpus } from "../src/testing/corpus.ts";
+import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 const builder = `
@@ -14,7 +14,13 @@ const builder = `
 `;
 
 function startBuilder(dataPath: string, cacheFolder: string): ReturnType<typeof spawn> {
-  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", builder];
+  const args = [
+    "--conditions=@skein/source",
+    "--disable-warning=ExperimentalWarning",
+    "--input-type=module",
+    "-e",
+    builder,
+  ];
   return spawn(process.execPath, [...args, dataPath, cacheFolder], { stdio: ["ignore", "pipe", "inherit"] });
 }
 

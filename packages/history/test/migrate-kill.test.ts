@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { listSessions, migrateWorkspace, undoMigration, type MigrateMode } from "../src/index.ts";
+import { listSessions, migrateWorkspace, undoMigration } from "../src/index.ts";
+import type { MigrateMode } from "../src/migrate/types.ts";
 import { createDataDirectory, type DataDirectory } from "./data-directory.ts";
 import { InjectedFault, withFault, withoutFault, type Fault } from "./migrate-faults.ts";
 import { away, fill, home, snapshot as exactSnapshot } from "./migrate-world.ts";
@@ -136,7 +137,7 @@ test("a process that is really killed gives its lock back, and the next one fini
     const child = spawn(
       process.execPath,
       [
-        "--conditions=source",
+        "--conditions=@skein/source",
         fileURLToPath(new URL("migrate-child.ts", import.meta.url)),
         String(at),
         JSON.stringify(options(data)),

@@ -93,6 +93,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       store,
       sql,
       live: host.live,
+      reserve: host.engine.reserve,
       bus,
       files,
       claude: claude?.gate,
