@@ -9,13 +9,13 @@ export interface VerifyReport {
   readonly files: number;
   readonly lines: number;
   readonly bytes: number;
-  /** Every damage with its file and line. */
+  /** All damage, with file and line. */
   readonly damage: readonly FileDamage[];
-  /** What is not read, and why. */
+  /** Files that are not read, and why. */
   readonly skipped: readonly SkippedFile[];
 }
 
-/** Reads every line of every transcript and reports all damage. Nothing is repaired: the files are not ours. */
+/** Reads every line of every transcript and reports all damage. Nothing is repaired, because the files belong to Claude Code. */
 export async function verify(config: LibraryConfig = {}): Promise<VerifyReport> {
   const { files, skipped } = discover(config);
   const breathe = createBreathe(config.signal);

@@ -14,7 +14,7 @@ import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
 import { createTallies, createTally, type PricedCall } from "./tally.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
-/** The report that `getUsage` answers. */
+/** Makes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
   return await withStore(options, async (store) => {
     const { files, roots } = discover(options);
