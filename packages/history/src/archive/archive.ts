@@ -10,9 +10,9 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
-import { codeOf, makeFolder } from "../disk/durable.ts";
+import { codeOf, makeFolder } from "../disk/durable-files.ts";
 import { withLock } from "../disk/lock.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { keptFiles } from "../sources/claude-code/discover/kept-files.ts";
 import { archiveFile } from "./archived-file.ts";
 
@@ -54,7 +54,7 @@ export function defaultArchiveFolder(): string {
 }
 
 async function archiveAll(options: ArchiveOptions, folder: string): Promise<ArchiveResult> {
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const failed: { path: string; reason: string }[] = [];
   const all = existingRoots(options).flatMap((root) => keptFiles(root).map((path) => ({ root, path })));
   for (const root of new Set(all.map((file) => file.root))) nameRoot(folder, root);
@@ -73,7 +73,7 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
         failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });
     }
     options.onProgress?.(at + 1, all.length);
-    await breathe();
+    await pause();
   }
   return { files: all.length, changedFiles, newBytes, failed };
 }

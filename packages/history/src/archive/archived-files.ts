@@ -1,6 +1,6 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../disk/durable.ts";
+import { codeOf } from "../disk/durable-files.ts";
 
 /** The files in a folder of the archive, as paths relative to the data directory. Each file is a folder with its pieces. */
 export function archivedFiles(folder: string, below = ""): readonly string[] {

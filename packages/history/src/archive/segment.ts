@@ -9,7 +9,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { syncFolder } from "../disk/durable.ts";
+import { syncFolder } from "../disk/durable-files.ts";
 
 export interface SegmentHead {
   readonly v: 1;

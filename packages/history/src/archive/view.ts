@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
 import { isDataNotFoundError } from "../errors.ts";
-import { filesBelow, makeFolder, removeEmptyFolders, removeFile } from "../disk/durable.ts";
+import { filesBelow, makeFolder, removeEmptyFolders, removeFile } from "../disk/durable-files.ts";
 import { archivedRoots, defaultArchiveFolder, type ArchiveOptions } from "./archive.ts";
 import { goneFiles } from "./archived-files.ts";
 import { lastHead, piecesOf, readArchived } from "./archived-file.ts";

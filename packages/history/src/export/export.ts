@@ -3,7 +3,7 @@ import { getAgentSession } from "../get/get-agent-session.ts";
 import { getSession, readSession, type GetSessionOptions } from "../get/get-session.ts";
 import { orderSessions, withStore } from "../list/sessions.ts";
 import type { AgentSession, Session } from "../model/types.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { toHtml } from "./export-html.ts";
 import { toJson } from "./export-json.ts";
 import { toMarkdown } from "./export-markdown.ts";
@@ -38,7 +38,7 @@ export async function* exportAllSessions(
   format: ExportFormat,
   options: ExportOptions = {},
 ): AsyncGenerator<ExportedSession> {
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const order = await withStore(options, async (store) => await orderSessions(options, store));
   for (const file of order.files) {
     const session = await withStore(
@@ -49,7 +49,7 @@ export async function* exportAllSessions(
     order.facts.delete(file);
     const content = write(session, await agentsOf(session, options), format, options);
     yield { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}`, content };
-    await breathe();
+    await pause();
   }
 }
 

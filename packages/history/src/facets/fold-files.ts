@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, readSync } from "node:fs";
 import type { DataFile } from "../model/data-file.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch } from "../scan/byte-search.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";
 import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
@@ -41,7 +41,7 @@ export async function foldFiles<State>(
   options: FoldFilesOptions<State>,
 ): Promise<FoldedFiles<State>> {
   const search = createByteSearch();
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const folded: Folded<State>[] = [];
   const failed: { file: DataFile; error: Error }[] = [];
   let changed: SavedFacet[] = [];
@@ -69,7 +69,7 @@ export async function foldFiles<State>(
     } catch (error) {
       failed.push({ file, error: error instanceof Error ? error : new Error(String(error)) });
     }
-    await breathe();
+    await pause();
   }
   save();
   return { folded, failed, bytesRead };

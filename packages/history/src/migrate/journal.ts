@@ -7,7 +7,7 @@
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { codeOf, exists, makeFolder, syncFolder } from "../disk/durable.ts";
+import { codeOf, exists, makeFolder, syncFolder } from "../disk/durable-files.ts";
 import type { SpliceList } from "./splices.ts";
 import type { MigrateMode, SessionMove } from "./types.ts";
 

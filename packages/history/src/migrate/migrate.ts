@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
-import { encodeProjectPath } from "../sources/claude-code/discover/slug.ts";
+import { encodeProjectPath } from "../sources/claude-code/discover/encode-project-path.ts";
 import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } from "../errors.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
@@ -14,9 +14,9 @@ import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
 import { orderSessions, readFacts, withStore, type SessionOrder } from "../list/sessions.ts";
 import { readLines } from "../scan/read-lines.ts";
 import { copyChanged, hashOf } from "./copy-file.ts";
-import { codeOf, exists } from "../disk/durable.ts";
+import { codeOf, exists } from "../disk/durable-files.ts";
 import { openJournal, readJournal } from "./journal.ts";
-import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { openSessions } from "../sources/claude-code/migrate/open-sessions.ts";
 import { withLock } from "../disk/lock.ts";
 import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
 import { planMemory, planSession, type PlannedSession } from "../sources/claude-code/migrate/plan.ts";
@@ -275,7 +275,7 @@ function rehearse(
   plan: PlannedSession,
   mode: MigrateMode,
 ): { files: readonly { bytes: number }[]; rewrittenPaths: number } {
-  const pid = liveSessions(plan.root).get(plan.sessionId);
+  const pid = openSessions(plan.root).get(plan.sessionId);
   if (pid !== undefined)
     throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
   let rewrittenPaths = 0;

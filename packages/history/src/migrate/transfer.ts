@@ -18,9 +18,17 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { copyChanged, hashOf } from "./copy-file.ts";
-import { codeOf, exists, makeFolder, publish, removeEmptyFolders, removeFile, syncFolder } from "../disk/durable.ts";
+import {
+  codeOf,
+  exists,
+  makeFolder,
+  publish,
+  removeEmptyFolders,
+  removeFile,
+  syncFolder,
+} from "../disk/durable-files.ts";
 import type { Journal, MovedFile } from "./journal.ts";
-import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { openSessions } from "../sources/claude-code/migrate/open-sessions.ts";
 import type { PlannedFile, PlannedSession } from "../sources/claude-code/migrate/plan.ts";
 import { MigrateRefusedError, type MigrateMode } from "./types.ts";
 
@@ -76,7 +84,7 @@ export function samePlace(): MigrateRefusedError {
 }
 
 function refuseLive({ root, destinationRoot, sessionId }: PlannedSession): void {
-  const pid = liveSessions(root).get(sessionId) ?? liveSessions(destinationRoot).get(sessionId);
+  const pid = openSessions(root).get(sessionId) ?? openSessions(destinationRoot).get(sessionId);
   if (pid === undefined) return;
   throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { exists, removeEmptyFolders, removeFile } from "../disk/durable.ts";
+import { exists, removeEmptyFolders, removeFile } from "../disk/durable-files.ts";
 import { type Journal, type MovedFile, journalIds, openJournal, readJournal, readReplaced } from "./journal.ts";
-import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { openSessions } from "../sources/claude-code/migrate/open-sessions.ts";
 import { withLock } from "../disk/lock.ts";
 import { defaultJournalFolder, errorOf } from "./migrate.ts";
 import type { PlannedFile } from "../sources/claude-code/migrate/plan.ts";
@@ -174,7 +174,7 @@ function refuseChanged(files: readonly MovedFile[]): void {
 }
 
 function refuseLive(sessionId: string, files: readonly MovedFile[]): void {
-  const pid = liveSessions(rootOf(files[0]?.toTop ?? "")).get(sessionId);
+  const pid = openSessions(rootOf(files[0]?.toTop ?? "")).get(sessionId);
   if (pid !== undefined)
     throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
 }

@@ -1,6 +1,6 @@
 import type { Value } from "../model/value.ts";
 import type { Query, Span } from "./query.ts";
-import { textsOf, type LineText } from "../sources/claude-code/search/texts.ts";
+import { textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";
 
 /** A match in a line, before its session is looked up. */
 export interface FoundText {

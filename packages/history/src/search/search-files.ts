@@ -3,7 +3,7 @@ import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
 import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
 import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
@@ -48,7 +48,7 @@ export async function searchFiles(
   const stretches = knownStretches(files, query, options.store);
   const search = createByteSearch();
   const needle = query.literals.length > 0 ? search.needle(Buffer.from(rarest(query.literals))) : undefined;
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const searchFile = (file: DataFile, isWanted?: IsWanted): void => {
     for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
       searchStretch(file, stretch, { search, needle, isWanted }, (line) => {
@@ -62,7 +62,7 @@ export async function searchFiles(
   if (!choice) {
     for (const file of files) {
       searchFile(file);
-      await breathe();
+      await pause();
     }
     return { isComplete: true };
   }
@@ -72,14 +72,14 @@ export async function searchFiles(
     const file = files[done];
     if (file) searchFile(file, worthIn(file));
     done += 1;
-    await breathe();
+    await pause();
   }
   const best = bestScore(query);
   for (const { file, time } of choice.isOpen() ? [] : newestFirst(files.slice(done))) {
     // Not even the best possible match in the newest remaining file would be on the page.
     if (!choice.isWorth(best, time)) break;
     searchFile(file, worthIn(file));
-    await breathe();
+    await pause();
   }
   return { isComplete: choice.isOpen() };
 }

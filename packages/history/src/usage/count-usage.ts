@@ -7,7 +7,7 @@ import { isSamePath } from "../model/same-path.ts";
 import { withStore } from "../list/sessions.ts";
 import { createCallLog, toBlocks } from "./blocks.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
-import { createDayOf, createMondayOf, localTimeZone } from "./day-of.ts";
+import { createDayOf, createMondayOf, localTimeZone } from "./calendar.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageOptions } from "./usage-options.ts";
 import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";

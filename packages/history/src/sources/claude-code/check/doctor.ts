@@ -3,7 +3,7 @@ import { discover } from "../discover/discover.ts";
 import { knownBlockTypes } from "../format/content-blocks.ts";
 import { knownLineTypes, lineSchemas } from "../format/lines.ts";
 import { arrayOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
-import { createBreathe } from "../../../scan/breathe.ts";
+import { createPause } from "../../../scan/pause.ts";
 import { readLines } from "../../../scan/read-lines.ts";
 
 export interface SeenType {
@@ -41,7 +41,7 @@ export interface DoctorReport {
 /** Reports what in the data this version of Skein does not know: unknown types, and known types with another form. */
 export async function doctor(config: LibraryConfig = {}): Promise<DoctorReport> {
   const { files, skipped } = discover(config);
-  const breathe = createBreathe(config.signal);
+  const pause = createPause(config.signal);
   const lineTypes = createCounter(knownLineTypes);
   const blockTypes = createCounter(knownBlockTypes);
   const problems = new Map<string, FormProblem>();
@@ -61,7 +61,7 @@ export async function doctor(config: LibraryConfig = {}): Promise<DoctorReport> 
       },
       damage: () => (damagedLines += 1),
     });
-    await breathe();
+    await pause();
   }
   const seen = lineTypes.seen();
   return {

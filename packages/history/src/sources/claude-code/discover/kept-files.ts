@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
-import { filesBelow } from "../../../disk/durable.ts";
+import { filesBelow } from "../../../disk/durable-files.ts";
 
 /** The files of a data directory that belong to sessions and are archived. Not settings, credentials and caches. */
 export function keptFiles(root: string): readonly string[] {

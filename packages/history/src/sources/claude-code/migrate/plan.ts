@@ -2,9 +2,9 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
-import { encodeProjectPath } from "../discover/slug.ts";
+import { encodeProjectPath } from "../discover/encode-project-path.ts";
 import type { Change } from "../../../migrate/copy-file.ts";
-import { exists, filesBelow } from "../../../disk/durable.ts";
+import { exists, filesBelow } from "../../../disk/durable-files.ts";
 import type { PathMapping } from "../../../migrate/path-mapping.ts";
 
 export interface PlannedFile {

@@ -1,5 +1,5 @@
 import type { KeyEdit, LineEdits } from "../../../migrate/journal.ts";
-import { liveSessions } from "./live.ts";
+import { openSessions } from "./open-sessions.ts";
 import { planHistoryEdits, planKeyEdit } from "./shared-files.ts";
 import type { MigrateMode, SessionMove } from "../../../migrate/types.ts";
 
@@ -36,7 +36,7 @@ export function sharedEdits(
     const edit = planKeyEdit(root, { from: source, to: destination, mode });
     if (typeof edit === "string") notes.push(edit);
     else if (edit) keys.push(edit);
-    if (edit && liveSessions(root).size > 0) {
+    if (edit && openSessions(root).size > 0) {
       notes.push("Claude Code is running. It may overwrite the settings of the project with its own copy.");
     }
   }

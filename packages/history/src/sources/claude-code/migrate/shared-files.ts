@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
 import { HistoryEntry } from "../format/other-files.ts";
 import { isSamePath } from "../../../model/same-path.ts";
-import { exists, syncFolder } from "../../../disk/durable.ts";
+import { exists, syncFolder } from "../../../disk/durable-files.ts";
 import type { KeyEdit, LineEdits } from "../../../migrate/journal.ts";
 import { rewriteJson } from "./rewrite-line.ts";
 import type { MigrateMode } from "../../../migrate/types.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The sessions that running Claude Code processes have open, with their process ids, from Claude Code's own files. */
-export function liveSessions(root: string): ReadonlyMap<string, number> {
+export function openSessions(root: string): ReadonlyMap<string, number> {
   const live = new Map<string, number>();
   for (const name of namesIn(join(root, "sessions"))) {
     // Other files in this folder hold keys and are not read.
