@@ -1,8 +1,8 @@
-/** Days of a time zone. Asking the calendar is slow, so it is asked once per hour of the data. */
+/** The day of a time in a time zone. `Intl` is slow, so it is called once for each quarter of an hour in the data. */
 export function createDayOf(timeZone: string): (time: number) => string {
   const calendar = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
   const known = new Map<number, string>();
-  // Some zones are off by a quarter of an hour.
+  // Some time zones have an offset with a quarter of an hour.
   const step = 15 * 60_000;
   return (time) => {
     const at = Math.floor(time / step);

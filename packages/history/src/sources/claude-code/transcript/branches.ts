@@ -1,12 +1,12 @@
 import { thread } from "./thread.ts";
 import { readTranscript } from "./read-transcript.ts";
 
-/** A point where someone went back and said something else. */
+/** A point where a person rewound and typed another prompt. */
 export interface FileBranch {
-  /** The message on which the ways hang; null at the beginning. */
+  /** The message before the branches; null at the beginning of the session. */
   readonly atUuid: string | null;
   readonly childUuids: readonly string[];
-  /** What was typed in each way; null where the answer went on. */
+  /** The prompt of each branch; null where the branch begins with an answer. */
   readonly prompts: readonly (string | null)[];
   readonly firstAt: Date;
   readonly lastAt: Date;

@@ -9,7 +9,7 @@ export interface LineText {
   readonly toolName: string | undefined;
 }
 
-/** Everything in a line that was said, called or answered. Ids, signatures and images are no text. */
+/** The searchable text of a line: prompts, answers, thinking, tool calls and results, without ids, signatures and images. */
 export function textsOf(line: Value): readonly LineText[] {
   const { type } = line;
   if (type === "user" || type === "assistant") {
@@ -31,7 +31,7 @@ export function textsOf(line: Value): readonly LineText[] {
   return [other(stringsIn(rest))];
 }
 
-/** Written again after every turn: finding them would bury the rest. */
+/** Lines that are repeated after every turn. They are not searched, because they would fill the results. */
 const repeated: ReadonlySet<string> = new Set([
   "last-prompt",
   "ai-title",
@@ -65,7 +65,7 @@ function other(text: string): LineText {
 
 const noText: ReadonlySet<string> = new Set(["signature", "data", "uuid", "parentUuid", "id", "type", "media_type"]);
 
-/** All strings of a value, one a line, with the keys of an object in front. */
+/** All strings of a value, one per line, with the keys of objects in front. */
 function stringsIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (depth > 8) return "";

@@ -1,4 +1,4 @@
-/** Changes to the file system that are on the disk when they return. */
+/** Changes to the file system that are flushed to the disk before the functions return. */
 import {
   type Dirent,
   closeSync,
@@ -22,7 +22,7 @@ export function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Windows cannot flush a folder, and needs not. */
+/** Flushes a folder. Windows has no such call and does not need it. */
 export function syncFolder(path: string): void {
   if (process.platform === "win32") return;
   const fd = openSync(path, "r");
@@ -33,7 +33,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Makes a folder and those above it that are missing, each flushed into its parent. */
+/** Makes a folder with its missing parents, and flushes each of them into its parent. */
 export function makeFolder(path: string, mode = 0o700): void {
   const first = mkdirSync(path, { recursive: true, mode });
   if (first === undefined) return;
@@ -50,7 +50,7 @@ export function publish(staged: string, target: string): void {
   } catch (error) {
     const code = codeOf(error);
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
-    // A file system without links: the check and the rename are two steps there.
+    // The file system has no hard links, so the check and the rename are two steps there.
     if (exists(target)) throw Object.assign(new Error(`${target} exists`), { code: "EEXIST" });
     renameSync(staged, target);
     return;
@@ -66,7 +66,7 @@ export function removeFile(path: string): void {
   }
 }
 
-/** Removes a folder if nothing is in it, and then those above it, up to but without `stop`. */
+/** Removes a folder if it is empty, then its parents that are empty, up to `stop`, which stays. */
 export function removeEmptyFolders(path: string, stop: string): void {
   for (let folder = path; folder !== stop && folder.length > stop.length; folder = dirname(folder)) {
     try {
@@ -78,7 +78,7 @@ export function removeEmptyFolders(path: string, stop: string): void {
   }
 }
 
-/** The plain files and links below a folder, and what else is there. Links are not followed. */
+/** The plain files and symbolic links below a folder, and everything else as `others`. Links are not followed. */
 export function filesBelow(folder: string): { readonly files: readonly string[]; readonly others: readonly string[] } {
   const files: string[] = [];
   const others: string[] = [];

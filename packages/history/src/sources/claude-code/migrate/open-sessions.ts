@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Sessions that a running Claude Code has open, by its own register, and the number of the process. */
-export function liveSessions(root: string): ReadonlyMap<string, number> {
+/** The sessions that running Claude Code processes have open, with their process ids, from Claude Code's own files. */
+export function openSessions(root: string): ReadonlyMap<string, number> {
   const live = new Map<string, number>();
   for (const name of namesIn(join(root, "sessions"))) {
-    // Beside them lie key files, which are nobody's business.
+    // Other files in this folder hold keys and are not read.
     if (!/^\d+\.json$/.test(name)) continue;
     try {
       const entry = JSON.parse(readFileSync(join(root, "sessions", name), "utf8")) as {
@@ -15,7 +15,7 @@ export function liveSessions(root: string): ReadonlyMap<string, number> {
       const pid = typeof entry.pid === "number" ? entry.pid : Number(name.slice(0, -".json".length));
       if (typeof entry.sessionId === "string" && isRunning(pid)) live.set(entry.sessionId, pid);
     } catch {
-      // Gone again, or being written: the check of the transcript itself remains.
+      // The file was deleted or is being written. The migration also checks that the transcript does not change.
     }
   }
   return live;
@@ -27,7 +27,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // A process of somebody else is running too.
+    // EPERM means that a process of another user is running.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

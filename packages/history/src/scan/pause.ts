@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Lets the event loop run now and then during long work, so that a server stays responsive, and stops on abort. */
-export interface Breathe {
+/** Called between steps of long work: lets the event loop run every 15 ms, and throws when the signal is aborted. */
+export interface Pause {
   (): Promise<void> | undefined;
 }
 
 const turnMs = 15;
 
-export function createBreathe(signal?: AbortSignal): Breathe {
+export function createPause(signal?: AbortSignal): Pause {
   let since = performance.now();
   const rest = async (): Promise<void> => {
     await nextTurn();

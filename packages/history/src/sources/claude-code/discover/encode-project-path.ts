@@ -1,6 +1,6 @@
 /**
- * The folder name that Claude Code makes of a project path. It loses information, so it is never decoded: it only
- * serves to find or make the folder of a path that is known.
+ * The folder name that Claude Code makes from a project path. It loses information, so it is not decoded: it only serves
+ * to find or make the folder of a known path.
  */
 export function encodeProjectPath(path: string): string {
   const slug = path.replaceAll(/[^A-Za-z0-9]/g, "-");
