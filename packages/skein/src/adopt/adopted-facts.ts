@@ -1,3 +1,4 @@
+import { checkpointCreated, subagentMessaged, transcriptAppended } from "@skein/core";
 import type { AssistantMessage, Message, UserMessage } from "@skein/history";
 import { type ContentBlock, type Fact, type Ids, type JsonObject, Uuid, blocksOf, textOf } from "@skein/protocol";
 import { type AdoptedRun, beginRun } from "./adopted-run.ts";
@@ -63,10 +64,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     for (const answer of leftBehind.splice(0)) run.leftBehind(answer);
     const checkpoint = checkpoints.get(messageId);
     if (checkpoint)
-      write({
-        event_type: "checkpoint.created",
-        data: { checkpoint_id: ids(), user_message_uuid: messageId, files_modified: [...checkpoint] },
-      });
+      write(checkpointCreated({ checkpointId: ids(), userMessageId: messageId, filesModified: checkpoint }));
     return run;
   }
 
@@ -162,7 +160,7 @@ function isTelling({ role, type, ...message }: Message): boolean {
 /** A copy of a file, in the form in which the runtime keeps those that it makes itself. */
 function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   const entry = { type: "file-history-backup", name, data: Buffer.from(bytes).toString("base64") };
-  return { event_type: "transcript.appended", data: { entries: [entry], subpath: `${place}${name}` } };
+  return transcriptAppended([entry], `${place}${name}`);
 }
 
 /** The message of the results of an answer's calls: the first user line that brings one. */
@@ -218,19 +216,15 @@ function subagentFacts({ lines, toolUseId, agentId }: ClaudeSubagent, run: Adopt
     if (answer) run.counted(answer);
     const { model } = messageOf(entry);
     return [
-      {
-        event_type: "subagent.messaged",
-        data: {
-          run_id: run.id,
-          message_id: Uuid.safeParse(uuid).success ? (uuid as string) : ids(),
-          parent_tool_use_id: toolUseId ?? agentId,
-          role: type,
-          content: contentOf(entry),
-          model: typeof model === "string" ? model : null,
-          usage: answer?.usage ?? null,
-          cost: answer?.cost ?? null,
-        },
-      },
+      subagentMessaged({
+        runId: run.id,
+        messageId: Uuid.safeParse(uuid).success ? (uuid as string) : ids(),
+        parentToolUseId: toolUseId ?? agentId,
+        role: type,
+        content: contentOf(entry),
+        model: typeof model === "string" ? model : null,
+        usage: answer?.usage ?? null,
+      }),
     ];
   });
 }

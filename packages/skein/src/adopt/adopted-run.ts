@@ -1,16 +1,31 @@
-import { estimateTokens, rowsOf } from "@skein/core";
+import {
+  LOST_RESULT,
+  type RunEnd,
+  completedCall,
+  endWith,
+  estimateTokens,
+  finalText,
+  messageCreated,
+  observedStep,
+  promptAccepted,
+  rowsOf,
+  runCompleted,
+  runFailed,
+  runStarted,
+  runtimeNoticed,
+  stepAbandoned,
+  stopReasonOf,
+  toolStarted,
+} from "@skein/core";
 import {
   type Content,
   type Fact,
-  type FactData,
   type Failure,
   type Ids,
   NO_USAGE,
-  type StopReason,
   type UsageTotals,
   addUsage,
   isToolUse,
-  textOf,
 } from "@skein/protocol";
 import type { Answer } from "./answers.ts";
 
@@ -40,7 +55,6 @@ export interface AdoptedRunDeps {
   readonly transcript: { messages: number; tokens: number };
 }
 
-const NO_RESULT = "No result was recorded; nobody can say whether the call took effect.";
 const INTERRUPTED: Failure = { code: "interrupted", message: "The run was interrupted." };
 
 interface OpenCall {
@@ -55,11 +69,11 @@ export function beginRun(
   { ids, write, transcript }: AdoptedRunDeps,
 ): AdoptedRun {
   const id = ids();
-  const startedAt = prompt.time;
+  const startedAt = new Date(prompt.time).toISOString();
   let step = 0;
   let usage: UsageTotals = NO_USAGE;
   let costMicros = 0;
-  let unpriced = 0;
+  let unpricedCalls = 0;
   let last: Answer | null = null;
   let failure: Failure | null = null;
   let resultsMessageId = "";
@@ -68,42 +82,31 @@ export function beginRun(
   let now = prompt.time;
   const open = new Map<string, OpenCall>();
 
+  const place = () => ({ runId: id, step });
+
   function enter(entered: {
     messageId: string;
     role: "user" | "assistant";
     rows: number;
     tokens: number;
-    of?: "results";
+    isResults: boolean;
   }): void {
-    const { messageId, role, rows, tokens, of } = entered;
+    const { messageId, role, rows, tokens, isResults } = entered;
     const before = { ...transcript };
     transcript.messages += 1;
     transcript.tokens += tokens;
-    write({
-      event_type: "message.created",
-      data: {
-        message_id: messageId,
-        run_id: id,
-        step,
-        role,
-        rows,
-        transformation_type: of ? "tool_result_added" : `${role}_message_added`,
-        messages_before_count: before.messages,
-        messages_after_count: transcript.messages,
-        tokens_before: before.tokens,
-        tokens_after: transcript.tokens,
-      },
-    });
+    write(messageCreated(place(), { messageId, role, rows, isResults, before, tokens }));
   }
 
-  function accept(content: Content, messageId: string, mode: "queue" | "steer"): void {
-    const data = { message_id: messageId, run_id: mode === "queue" ? id : ids(), mode, content };
-    write({ event_type: "prompt.accepted", data: { ...data, model: null, max_cost_micros: null } });
+  function accept(content: Content, messageId: string, mode: "queue" | "steer") {
+    const prompt = promptAccepted({ message_id: messageId, run_id: mode === "queue" ? id : ids(), mode, content });
+    write(prompt);
+    return prompt.data;
   }
 
   function enterPrompt(content: Content, messageId: string): void {
     const rows = rowsOf(messageId, "user", content).length;
-    enter({ messageId, role: "user", rows, tokens: estimateTokens(content) });
+    enter({ messageId, role: "user", rows, tokens: estimateTokens(content), isResults: false });
   }
 
   function passed(time: number): number {
@@ -120,49 +123,31 @@ export function beginRun(
     const { content, isError, time, outcome } = result;
     open.delete(toolUseId);
     tokensOfResults += estimateTokens(content);
-    write({
-      event_type: "tool.completed",
-      data: {
-        run_id: id,
-        step,
-        tool_use_id: toolUseId,
-        name: call.name,
-        input: call.input,
-        outcome,
-        content,
-        is_error: isError,
-        message_id: resultsMessageId,
-        part: call.part,
-        duration_ms: Math.max(0, time - call.time),
-      },
-    });
+    const durationMs = Math.max(0, time - call.time);
+    const made = { outcome, content, isError, durationMs, messageId: resultsMessageId, part: call.part };
+    write(completedCall(place(), { ...call, toolUseId }, made));
     passed(time);
     if (open.size > 0) return;
-    enter({ messageId: resultsMessageId, role: "user", rows: results, tokens: tokensOfResults, of: "results" });
+    enter({ messageId: resultsMessageId, role: "user", rows: results, tokens: tokensOfResults, isResults: true });
     tokensOfResults = 0;
   }
 
   /** A model is never shown a call without its result, and neither is a reader. */
   function closeCalls(): void {
-    for (const [toolUseId, call] of open)
-      completed(toolUseId, call, { content: NO_RESULT, isError: true, time: now, outcome: "unknown" });
+    for (const [toolUseId, call] of open) completed(toolUseId, call, { ...LOST_RESULT, isError: true, time: now });
   }
 
   function count(counted: Pick<Answer, "usage" | "cost">): void {
     usage = addUsage(usage, counted.usage);
     costMicros += counted.cost?.total_micros ?? 0;
-    unpriced += counted.cost ? 0 : 1;
+    unpricedCalls += counted.cost ? 0 : 1;
   }
 
   function isAnswered(): boolean {
     return last !== null && !last.content.some(isToolUse);
   }
 
-  accept(prompt.content, prompt.messageId, "queue");
-  write({
-    event_type: "session.started",
-    data: { run_id: id, message_id: prompt.messageId, user_message: textOf(prompt.content), formatter: "json" },
-  });
+  write(runStarted(accept(prompt.content, prompt.messageId, "queue"), "json"));
   enterPrompt(prompt.content, prompt.messageId);
 
   return {
@@ -176,31 +161,20 @@ export function beginRun(
       const { content } = answer;
       const calls = content.filter(isToolUse);
       count(answer);
-      write(
-        ...stepFacts(answer, {
-          inStep: { run_id: id, step },
-          messageId,
-          resultsMessageId: calls.length === 0 ? null : of,
-          transcript,
-          duration: passed(time),
-        }),
-      );
+      const reply = { ...answer, messageId, resultsMessageId: () => of, durationMs: passed(time) };
+      write(...observedStep(place(), { reply, attempt: 1, ...transcript }));
       const rows = rowsOf(messageId, "assistant", [...content]).length;
-      enter({ messageId, role: "assistant", rows, tokens: estimateTokens(content) });
+      enter({ messageId, role: "assistant", rows, tokens: estimateTokens(content), isResults: false });
       resultsMessageId = of;
       results = calls.length;
       calls.forEach(({ id: toolUseId, name, input }, part) => {
         open.set(toolUseId, { name, input, part, time });
-        write({
-          event_type: "tool.started",
-          data: { run_id: id, step, tool_use_id: toolUseId, name, input, policy: "once" },
-        });
+        write(toolStarted(place(), { toolUseId, name, input }));
       });
     },
     leftBehind(answer) {
       count(answer);
-      const { model, usage: counted, cost } = answer;
-      write({ event_type: "step.abandoned", data: { run_id: id, step, model, usage: counted, cost } });
+      write(stepAbandoned(place(), answer));
     },
     resulted({ toolUseId, content, isError, time }) {
       const call = open.get(toolUseId);
@@ -212,7 +186,7 @@ export function beginRun(
     },
     counted: count,
     noticed({ messageId, subtype, entry }) {
-      write({ event_type: "runtime.noticed", data: { run_id: id, message_id: messageId, subtype, notice: entry } });
+      write(runtimeNoticed({ runId: id }, { messageId, subtype, notice: entry }));
     },
     failed(reason) {
       failure = reason;
@@ -221,85 +195,18 @@ export function beginRun(
       const isWhole = isAnswered();
       closeCalls();
       passed(time);
-      const totals = {
-        run_id: id,
-        step,
-        usage,
-        cost_micros: costMicros,
-        unpriced_calls: unpriced,
-        files_generated: 0,
-        duration_ms: Math.max(0, now - startedAt),
-      };
-      write(endFact(totals, last, failure ?? (isWhole ? null : INTERRUPTED)));
+      const totals = { ...place(), usage, costMicros, unpricedCalls, filesGenerated: 0, startedAt };
+      const error = failure ?? (isWhole ? null : INTERRUPTED);
+      if (error) write(runFailed(totals, { ...endOf(error), now }));
+      else {
+        const stopReason = stopReasonOf(last?.stopReason ?? null);
+        write(runCompleted(totals, { stopReason, finalResponse: finalText([...(last?.content ?? [])]), now }));
+      }
     },
   };
 }
 
-function stepFacts(
-  { model, content, stopReason, usage, cost }: Answer,
-  at: {
-    inStep: { run_id: string; step: number };
-    messageId: string;
-    resultsMessageId: string | null;
-    transcript: AdoptedRunDeps["transcript"];
-    duration: number;
-  },
-): readonly Fact[] {
-  return [
-    {
-      event_type: "step.started",
-      data: {
-        ...at.inStep,
-        attempt: 1,
-        purpose: "step",
-        model,
-        max_tokens: 0,
-        thinking_tokens: 0,
-        tools_count: 0,
-        messages_count: at.transcript.messages,
-        estimated_tokens: at.transcript.tokens,
-      },
-    },
-    {
-      event_type: "step.generated",
-      data: {
-        ...at.inStep,
-        purpose: "step",
-        message_id: at.messageId,
-        results_message_id: at.resultsMessageId,
-        content: [...content],
-        model,
-        stop_reason: stopReason,
-        usage,
-        cost,
-        container_id: null,
-        duration_ms: at.duration,
-      },
-    },
-  ];
-}
-
-type Totals = Omit<FactData<"session.completed">, "stop_reason" | "final_response" | "result">;
-
-function endFact(totals: Totals, last: Answer | null, error: Failure | null): Fact {
-  if (error === null)
-    return {
-      event_type: "session.completed",
-      data: { ...totals, stop_reason: stopReasonOf(last), final_response: textOf([...(last?.content ?? [])]) },
-    };
-  const isInterrupted = error.code === INTERRUPTED.code;
-  const outcome = isInterrupted ? "cancelled" : "failed";
-  const data = { ...totals, outcome, stop_reason: isInterrupted ? "cancelled" : "error", error } as const;
-  return { event_type: "session.failed", data };
-}
-
-const STOP_REASONS: ReadonlyMap<string | null | undefined, StopReason> = new Map([
-  ["max_tokens", "max_tokens"],
-  ["stop_sequence", "stop_sequence"],
-  ["refusal", "refusal"],
-  ["model_context_window_exceeded", "context_window_exceeded"],
-]);
-
-function stopReasonOf(last: Answer | null): StopReason {
-  return STOP_REASONS.get(last?.stopReason) ?? "end_turn";
+/** Whoever interrupts Claude Code cancels its run. */
+function endOf(error: Failure): RunEnd {
+  return error.code === INTERRUPTED.code ? { stopReason: "cancelled", error } : endWith(error);
 }

@@ -1,3 +1,4 @@
+import { transcriptAppended } from "@skein/core";
 import { type Event, type Fact, type FactData, type JsonObject, KnownError } from "@skein/protocol";
 
 /** A line of a Claude Code transcript: its text, and the entry that it is, if it is one. */
@@ -45,8 +46,7 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
     else if (JSON.stringify(entry) !== text) odd.push({ at: entries.length, text, is_entry: true });
     if (entry) entries.push(entry);
   }
-  const data = { entries, subpath, ...(odd.length > 0 && { odd_lines: odd }) };
-  return { event_type: "transcript.appended", data };
+  return transcriptAppended(entries, subpath, odd);
 }
 
 /** Each transcript of a session, its own under null, as the lines of the file that it was or would be. */
