@@ -1,4 +1,5 @@
 /** `@skein/history/format`: bytes to typed lines and back. The only code that knows what a line looks like. */
+export { encodeProjectPath } from "../discover/slug.ts";
 export * from "./content-blocks.ts";
 export * from "./file-history-lines.ts";
 export * from "./human-prompt.ts";

@@ -27,7 +27,7 @@ import {
   addUsage,
   isToolUse,
 } from "@skein/protocol";
-import type { Answer } from "./answers.ts";
+import type { Answer } from "./model-answers.ts";
 
 /** Writes the facts of one run of an adopted session, in the order in which a driver would have. */
 export interface AdoptedRun {
