@@ -10,14 +10,14 @@ import {
   cancellation,
 } from "@skein/core";
 import { type Failure, type Ids, isKnownError } from "@skein/protocol";
-import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
 import type { Answers } from "./answers.ts";
 import { budgetEnd } from "./budget.ts";
-import { type Child, type HookBridge, hasEffect } from "./child.ts";
+import type { Child, HookBridge } from "./child.ts";
 import { createDrafts } from "./drafts.ts";
-import { userMessage } from "./inbox.ts";
+import { followControl } from "./follow-control.ts";
 import { createQuestions } from "./questions.ts";
 import { createRecorder } from "./recorder.ts";
+import { createSteering } from "./steering.ts";
 
 /** How a turn came to its end: with the end of its run, or with the run still open. */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
@@ -70,10 +70,9 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { sessionId } = lease;
   const end = Promise.withResolvers<TurnEnd>();
   const drafts = createDrafts(live, sessionId, { runId: turn.runId, step: log.state.run?.step ?? 0 });
-  const control = { ...log.state.control };
+  const tellControl = followControl(child, log.state);
+  const steering = createSteering(child);
   const timers: NodeJS.Timeout[] = [];
-  /** Prompts that the child was given in the middle of its turn. */
-  const handed = new Set<string>();
   let isOver = false;
   let interrupted = false;
   const { ms: firstWordMs, ...silence } = turn.firstWord;
@@ -100,7 +99,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     if (isOver) return;
     isOver = true;
     // It would begin a turn of its own with a prompt that came too late for this one, and nobody would follow it.
-    if (log.state.queue.some(({ message_id }) => handed.has(message_id))) child.kill();
+    if (steering.isUnread(log.state)) child.kill();
     child.detach();
     live.clear(sessionId);
     end.resolve(how);
@@ -134,24 +133,10 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     return timer;
   }
 
-  /**
-   * Hands over prompts that are for this turn. Claude Code reads them with the next result of a call: so they wait for a
-   * call, and if none comes, for a run of their own.
-   */
-  function steer(): void {
-    const { run, queue } = log.state;
-    if (interrupted || !run?.calls.some(({ phase, name }) => phase !== "done" && hasEffect(name))) return;
-    for (const { mode, message_id, content } of queue) {
-      if (mode !== "steer" || handed.has(message_id)) continue;
-      handed.add(message_id);
-      child.send(userMessage(message_id, content, "next"));
-    }
-  }
-
   /** Looks at what came from outside. */
   function react(): void {
     if (isOver) return;
-    steer();
+    if (!interrupted) steering.handOver(log.state);
     recorder.openGates();
     questions.wake();
     const over = interrupted ? undefined : wantedEnd(log.state);
@@ -160,17 +145,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       child.query.interrupt().catch(() => undefined);
       later(INTERRUPT_MS, () => void fail(over.error).catch(abandon));
     }
-    const { permissionMode, model } = log.state.control;
-    if (permissionMode !== null && permissionMode !== control.permissionMode) {
-      control.permissionMode = permissionMode;
-      child.now.permissionMode = permissionMode as PermissionMode;
-      child.query.setPermissionMode(permissionMode as PermissionMode).catch(() => undefined);
-    }
-    if (model !== null && model !== control.model) {
-      control.model = model;
-      child.now.model = model;
-      child.query.setModel(model).catch(() => undefined);
-    }
+    tellControl(log.state);
   }
 
   const stopping = (): void => {
