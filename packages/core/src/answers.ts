@@ -1,13 +1,5 @@
-import {
-  type Await,
-  type Content,
-  type Event,
-  type FactData,
-  type Ids,
-  KnownError,
-  isKnownError,
-  textOf,
-} from "@skein/protocol";
+import { type Await, type Content, type Event, type Ids, KnownError, isKnownError, textOf } from "@skein/protocol";
+import { awaitAnswered } from "./session-facts.ts";
 import type { AppendOptions, Store } from "./store.ts";
 
 /**
@@ -54,11 +46,7 @@ export async function answerAwait(
         "invalid",
         "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
       );
-    const event: { id: string; event_type: "await.answered"; data: FactData<"await.answered"> } = {
-      id: ids(),
-      event_type: "await.answered",
-      data,
-    };
+    const event = { ...awaitAnswered(data), id: ids() };
     try {
       // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".
       const expect = found.sequence ?? 0;

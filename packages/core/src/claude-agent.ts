@@ -1,6 +1,6 @@
 import { AgentConfig, ClaudeOptions } from "@skein/protocol";
 import type { SessionAgent } from "./agents.ts";
-import { derivedId } from "./subagents.ts";
+import { derivedId } from "./derived-id.ts";
 
 const NAME = "Claude Code";
 

@@ -14,6 +14,7 @@ import {
 } from "@skein/protocol";
 import { entriesOf, forkedTranscript, transcriptFacts } from "./forked-transcript.ts";
 import { parsed } from "./parsed.ts";
+import { messageCopied, sessionCreated } from "./session-facts.ts";
 import type { SessionState } from "./state.ts";
 
 const NOT_CARRIED_OVER = "This call was still open when the session was forked; its outcome is not carried over.";
@@ -59,26 +60,21 @@ export function forkFacts(
     { parentId: parent.sessionId, forkId: id, title, newUuid: ids, now },
   );
   const messages = [...kept, ...(closing ? [{ id: "", role: "user" as const, content: closing }] : [])];
-  const created: Fact = {
-    event_type: "session.created",
-    data: {
-      tenant: parent.tenant,
-      agent_id: parent.agentId,
-      agent_version: parent.agentVersion,
-      agent: change(withControl(agent, parent.control)),
-      title,
-      tags: [...(options.tags ?? parent.tags)],
-      model_id: parent.modelId,
-      working_directory: parent.workingDirectory,
-      metadata,
-      parent: { session_id: parent.sessionId, sequence: parent.sequence },
-      subagent_of: null,
-    },
-  };
-  const copies = messages.map(({ id: old, role, content }): Fact => ({
-    event_type: "message.copied",
-    data: { message_id: transcript.uuids.get(old) ?? ids(), role, content },
-  }));
+  const created = sessionCreated({
+    tenant: parent.tenant,
+    agent_id: parent.agentId,
+    agent_version: parent.agentVersion,
+    agent: change(withControl(agent, parent.control)),
+    title,
+    tags: [...(options.tags ?? parent.tags)],
+    model_id: parent.modelId,
+    working_directory: parent.workingDirectory,
+    metadata,
+    parent: { session_id: parent.sessionId, sequence: parent.sequence },
+  });
+  const copies = messages.map(({ id: old, role, content }) =>
+    messageCopied({ message_id: transcript.uuids.get(old) ?? ids(), role, content }),
+  );
   return { id, facts: [created, ...transcriptFacts(transcript.entries, null), ...copies] };
 }
 

@@ -7,6 +7,7 @@ import {
   blocksOf,
   isToolUse,
 } from "@skein/protocol";
+import { transcriptAppended } from "./run/facts/index.ts";
 
 /** A line of a Claude Code transcript, of which we know what a fork has to change. */
 type Entry = JsonObject;
@@ -40,10 +41,7 @@ const ENTRIES_OF_A_FACT = 200;
 export function transcriptFacts(entries: readonly Entry[], subpath: string | null): readonly Fact[] {
   const facts: Fact[] = [];
   for (let at = 0; at < entries.length; at += ENTRIES_OF_A_FACT)
-    facts.push({
-      event_type: "transcript.appended",
-      data: { entries: entries.slice(at, at + ENTRIES_OF_A_FACT), subpath },
-    });
+    facts.push(transcriptAppended(entries.slice(at, at + ENTRIES_OF_A_FACT), subpath));
   return facts;
 }
 

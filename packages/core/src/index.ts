@@ -8,6 +8,7 @@ export * from "./bus-shown.ts";
 export * from "./claude-agent.ts";
 export * from "./content-problem.ts";
 export * from "./counters.ts";
+export * from "./derived-id.ts";
 export * from "./display-text.ts";
 export * from "./estimate-tokens.ts";
 export * from "./fold.ts";
@@ -18,9 +19,8 @@ export * from "./live.ts";
 export * from "./follow-live.ts";
 export * from "./live-items.ts";
 export * from "./loop/decide.ts";
-export * from "./loop/decision.ts";
+export type { Decision, Effect, View } from "./loop/decision.ts";
 export * from "./loop/drive.ts";
-export { completed, entered, failed, toolCompleted } from "./loop/facts.ts";
 export * from "./loop/perform.ts";
 export * from "./loop/request.ts";
 export * from "./memory-records.ts";
@@ -37,7 +37,26 @@ export * from "./row-changes.ts";
 export * from "./records.ts";
 export * from "./run/open-awaits.ts";
 export * from "./run/watch-run.ts";
+export { brokeEnd, outOfMoney } from "./run/budget.ts";
+export { type Batch, type DriverLog, type DriverLogDeps, type Make, createDriverLog } from "./run/driver-log.ts";
+export * from "./run/facts/index.ts";
+export {
+  type MissingResult,
+  type RunEnd,
+  LOST_RESULT,
+  cancellation,
+  costOf,
+  endWith,
+  finalResponse,
+  finalText,
+  forcedEnd,
+  isCancelled,
+  nextPrompt,
+  resultAtEnd,
+  stopReasonOf,
+} from "./run/rules.ts";
 export * from "./runtime.ts";
+export * from "./session-facts.ts";
 export * from "./session-list.ts";
 export * from "./sessions.ts";
 export type { Accepted } from "./accepted-prompt.ts";

@@ -29,6 +29,14 @@ import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "./state.ts";
+import {
+  cancelRequested,
+  controlRequested,
+  promptAccepted,
+  rewindRequested,
+  sessionCreated,
+  sessionEdited,
+} from "./session-facts.ts";
 import { answerForDeleted } from "./subagents.ts";
 import type { AppendOptions, Page, PageOptions, SessionFilter, SessionQuery, Store, UsageQuery } from "./store.ts";
 
@@ -134,7 +142,7 @@ export function createSessions({
     if (agent.status === "archived")
       throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
     const { id = ids(), title, tags, modelId, workingDirectory, metadata, subagentOf } = parsed(CreateOptions, options);
-    const data = {
+    const fact = sessionCreated({
       tenant,
       agent_id: agent.id,
       agent_version: agent.version,
@@ -144,10 +152,9 @@ export function createSessions({
       model_id: modelId,
       working_directory: workingDirectory,
       metadata,
-      parent: null,
       subagent_of: subagentOf,
-    };
-    return { id, fact: { event_type: "session.created", data } };
+    });
+    return { id, fact };
   }
 
   function accepted(input: string | z.input<typeof PromptOptions>): Fact {
@@ -155,7 +162,7 @@ export function createSessions({
     const { content, mode, model, maxCostMicros, options: own } = parsed(PromptOptions, options);
     checkPrompt(content);
     const data = { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros };
-    return { event_type: "prompt.accepted", data: { ...data, ...(own && { options: own }) } };
+    return promptAccepted({ ...data, ...(own && { options: own }) });
   }
 
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
@@ -206,8 +213,7 @@ export function createSessions({
     const running = (await get(sessionId)).run_id;
     const isUnderWay = running !== null && (runId === undefined || runId === running);
     const target = isUnderWay ? running : waitingRun(await state(sessionId), runId);
-    const data = { run_id: target, reason: reason ?? null };
-    const { sequence } = await appendOne(sessionId, { event_type: "cancel.requested", data });
+    const { sequence } = await appendOne(sessionId, cancelRequested(target, reason ?? null));
     return { id: target, sequence };
   }
 
@@ -216,7 +222,7 @@ export function createSessions({
     { permissionMode, model }: { permissionMode?: string; model?: string },
   ): Promise<Event> {
     const data = { permission_mode: permissionMode ?? null, model: parsed(Line.max(100).nullable(), model ?? null) };
-    return appendOne(sessionId, { event_type: "control.requested", data });
+    return appendOne(sessionId, controlRequested(data));
   }
 
   async function rewind(
@@ -226,7 +232,7 @@ export function createSessions({
   ): Promise<Asked> {
     const id = ids();
     const data = { rewind_id: id, checkpoint_id, user_message_uuid, dry_run: dryRun };
-    const { sequence } = await appendOne(sessionId, { event_type: "rewind.requested", data });
+    const { sequence } = await appendOne(sessionId, rewindRequested(data));
     return { id, sequence };
   }
 
@@ -238,7 +244,7 @@ export function createSessions({
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
     const { modelId, ...rest } = parsed(EditOptions, input);
     const data = { ...rest, ...(modelId !== undefined && { model_id: modelId }) };
-    await appendOne(sessionId, { event_type: "session.edited", data });
+    await appendOne(sessionId, sessionEdited(data));
     return get(sessionId);
   }
 

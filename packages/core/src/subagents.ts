@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
 import { type Fact, type Ids, type NewEvent, type Session, isKnownError } from "@skein/protocol";
+import { derivedId } from "./derived-id.ts";
 import type { Subagents } from "./ports.ts";
 import type { SessionAgent } from "./agents.ts";
+import { awaitAnswered, cancelRequested, promptAccepted, sessionCreated } from "./session-facts.ts";
 import type { Store } from "./store.ts";
 
 export interface SubagentsDeps {
@@ -23,33 +24,18 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       const task = taskOf(input);
       if (task === undefined) return { problem: 'The call needs a "prompt" that says what to do.' };
       const sessionId = derivedId("subagent", state.sessionId, toolUseId);
-      const created = event({
-        event_type: "session.created",
-        data: {
+      const created = event(
+        sessionCreated({
           tenant: state.tenant,
           agent_id: agent.id,
           agent_version: agent.version,
           agent: agent.config,
-          title: null,
-          tags: [],
-          model_id: null,
           working_directory: state.workingDirectory,
-          metadata: {},
-          parent: null,
           subagent_of: { session_id: state.sessionId, tool_use_id: toolUseId },
-        },
-      });
-      const prompt = event({
-        event_type: "prompt.accepted",
-        data: {
-          message_id: ids(),
-          run_id: ids(),
-          mode: "queue",
-          content: task,
-          model: null,
-          max_cost_micros: maxCostMicros,
-        },
-      });
+        }),
+      );
+      const own = { message_id: ids(), run_id: ids(), mode: "queue" as const };
+      const prompt = event(promptAccepted({ ...own, content: task, max_cost_micros: maxCostMicros }));
       try {
         await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
       } catch (error) {
@@ -64,9 +50,9 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
         const begun = await store.read(sessionId, { limit: 2 });
         const prompt = begun.find((fact) => fact.event_type === "prompt.accepted");
         if (!prompt) return;
-        const data = { run_id: prompt.data.run_id, reason: "The run that asked for this was ended." };
+        const cancel = cancelRequested(prompt.data.run_id, "The run that asked for this was ended.");
         const id = derivedId("cancel", state.sessionId, toolUseId);
-        await store.append(sessionId, [event({ event_type: "cancel.requested", data }, id)], { dueAt: now() });
+        await store.append(sessionId, [event(cancel, id)], { dueAt: now() });
       });
     },
     inform: (parent, answer) => answerCall(store, parent, answer, now()),
@@ -81,8 +67,8 @@ async function answerCall(
   dueAt: number,
 ): Promise<void> {
   const id = derivedId("answer", session_id, tool_use_id);
-  const data = { tool_use_id, content, is_error: isError, cost_micros: costMicros };
-  await unlessDeleted(() => store.append(session_id, [{ id, event_type: "await.answered", data }], { dueAt }));
+  const answered = awaitAnswered({ tool_use_id, content, is_error: isError, cost_micros: costMicros });
+  await unlessDeleted(() => store.append(session_id, [{ ...answered, id }], { dueAt }));
 }
 
 /** A subagent that is about to be deleted and has not answered: its parent would wait for it for ever. */
@@ -101,15 +87,6 @@ async function unlessDeleted(tell: () => Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!isKnownError(error, "not_found")) throw error;
   }
-}
-
-/** A UUID (version 8) made from names, so that the same call always leads to the same session. */
-export function derivedId(...names: readonly string[]): string {
-  const bytes = createHash("sha256").update(JSON.stringify(names)).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 function taskOf(input: unknown): string | undefined {

@@ -1,6 +1,7 @@
-import { encodeProjectPath } from "@skein/history";
+import { encodeProjectPath } from "@skein/history/format";
 import { type ClaudeFile, type Event, type JsonObject, KnownError } from "@skein/protocol";
-import { BACKUPS, TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
+import { BACKUPS } from "../transcript.ts";
+import { TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
 
 /** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, long outputs of tools, and the files of its checkpoints. */
 export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {

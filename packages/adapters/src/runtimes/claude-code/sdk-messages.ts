@@ -2,7 +2,7 @@ import type { Content, ContentBlock, Failure, JsonObject, Usage } from "@skein/p
 import type { SDKMessage, SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 
 /** One thing that Claude Code said, in our words. */
-export type Said =
+export type ClaudeMessage =
   | { readonly kind: "started"; readonly info: JsonObject }
   | {
       readonly kind: "reply";
@@ -36,17 +36,17 @@ export interface CallResult {
   readonly isError: boolean;
 }
 
-/** A thing said, and the transcript entries that must be stored before it may become a fact. */
-export interface Waiting {
-  readonly said: Said;
+/** A message, and the transcript entries that must be stored before it may become a fact. */
+export interface PendingMessage {
+  readonly message: ClaudeMessage;
   readonly uuids: readonly string[];
 }
 
-/** Turns the SDK's messages into what was said. It gathers the blocks of an answer, which come one by one. */
-export interface Listener {
-  hear(message: SDKMessage, now: number): readonly Waiting[];
+/** Turns the SDK's messages into ours. It gathers the blocks of an answer, which come one by one. */
+export interface MessageReader {
+  read(message: SDKMessage, now: number): readonly PendingMessage[];
   /** The answer that is being gathered is whole: whoever asks knows that its calls begin. Nothing while it is streamed. */
-  settle(now: number): readonly Waiting[];
+  settle(now: number): readonly PendingMessage[];
 }
 
 interface Gathered {
@@ -73,7 +73,7 @@ const NOT_KEPT: ReadonlySet<string> = new Set([
 
 const NO_TOKENS: Usage = { input_tokens: 0, output_tokens: 0 };
 
-export function createListener(): Listener {
+export function createMessageReader(): MessageReader {
   let gathered: Gathered | undefined;
   /** The answer whose stream is open, with what its last event but one says about it. */
   let streaming: { readonly id: string; usage: Usage; stopReason: string | null } | undefined;
@@ -81,16 +81,24 @@ export function createListener(): Listener {
   /** Answers of subagents whose usage was counted. */
   const counted = new Set<string>();
 
-  function whole(now: number): readonly Waiting[] {
+  function whole(now: number): readonly PendingMessage[] {
     if (!gathered) return [];
     const { apiMessageId, model, blocks, uuids, usage, stopReason } = gathered;
     gathered = undefined;
     const durationMs = Math.max(0, Math.round(now - startedAt));
-    const said: Said = { kind: "reply", apiMessageId, content: blocks, model, usage, stopReason, durationMs };
-    return [{ said, uuids: [...uuids] }];
+    const message: ClaudeMessage = {
+      kind: "reply",
+      apiMessageId,
+      content: blocks,
+      model,
+      usage,
+      stopReason,
+      durationMs,
+    };
+    return [{ message, uuids: [...uuids] }];
   }
 
-  function gather(message: Extract<SDKMessage, { type: "assistant" }>, now: number): readonly Waiting[] {
+  function gather(message: Extract<SDKMessage, { type: "assistant" }>, now: number): readonly PendingMessage[] {
     const { id, model, usage, stop_reason } = message.message;
     const before = gathered && gathered.apiMessageId !== id ? whole(now) : [];
     gathered ??= { apiMessageId: id, model, blocks: [], uuids: new Set(), usage: NO_TOKENS, stopReason: null };
@@ -101,7 +109,7 @@ export function createListener(): Listener {
     return before;
   }
 
-  function stream({ event }: Extract<SDKMessage, { type: "stream_event" }>, now: number): readonly Waiting[] {
+  function stream({ event }: Extract<SDKMessage, { type: "stream_event" }>, now: number): readonly PendingMessage[] {
     switch (event.type) {
       case "message_start": {
         const before = whole(now);
@@ -131,14 +139,14 @@ export function createListener(): Listener {
     }
   }
 
-  function inSubagent(message: Extract<SDKMessage, { type: "assistant" | "user" }>, parent: string): Waiting {
+  function inSubagent(message: Extract<SDKMessage, { type: "assistant" | "user" }>, parent: string): PendingMessage {
     const isReply = message.type === "assistant";
     const first = isReply && !counted.has(message.message.id);
     if (isReply) counted.add(message.message.id);
     const messageId = message.uuid ?? crypto.randomUUID();
     return {
       uuids: [messageId],
-      said: {
+      message: {
         kind: "subagent",
         messageId,
         parentToolUseId: parent,
@@ -150,18 +158,18 @@ export function createListener(): Listener {
     };
   }
 
-  function hearUser(message: Extract<SDKMessage, { type: "user" }>, now: number): readonly Waiting[] {
+  function readUser(message: Extract<SDKMessage, { type: "user" }>, now: number): readonly PendingMessage[] {
     const before = whole(now);
     const { content } = message.message;
     const results = resultsIn(content as unknown as Content);
     const uuids = message.uuid === undefined ? [] : [message.uuid];
-    if (results.length > 0) return [...before, { said: { kind: "results", results }, uuids }];
+    if (results.length > 0) return [...before, { message: { kind: "results", results }, uuids }];
     return [...before, noticed("user_message", message)];
   }
 
   return {
     settle: (now) => (streaming && streaming.id === gathered?.apiMessageId ? [] : whole(now)),
-    hear(message, now) {
+    read(message, now) {
       switch (message.type) {
         case "stream_event":
           return message.parent_tool_use_id === null ? stream(message, now) : [];
@@ -171,13 +179,13 @@ export function createListener(): Listener {
             : [inSubagent(message, message.parent_tool_use_id)];
         case "user":
           return message.parent_tool_use_id === null
-            ? hearUser(message, now)
+            ? readUser(message, now)
             : [inSubagent(message, message.parent_tool_use_id)];
         case "result":
-          return [...whole(now), { said: { kind: "ended", result: message }, uuids: [] }];
+          return [...whole(now), { message: { kind: "ended", result: message }, uuids: [] }];
         case "system":
           if (message.subtype === "init")
-            return [{ said: { kind: "started", info: message as unknown as JsonObject }, uuids: [] }];
+            return [{ message: { kind: "started", info: message as unknown as JsonObject }, uuids: [] }];
           if (message.subtype === "api_retry") return [retried(message)];
           return NOT_KEPT.has(message.subtype) ? [] : [noticed(message.subtype, message)];
         default:
@@ -188,19 +196,19 @@ export function createListener(): Listener {
   };
 }
 
-function noticed(subtype: string, message: SDKMessage): Waiting {
+function noticed(subtype: string, message: SDKMessage): PendingMessage {
   const messageId = "uuid" in message && message.uuid ? message.uuid : crypto.randomUUID();
-  return { said: { kind: "noticed", messageId, subtype, notice: message as unknown as JsonObject }, uuids: [] };
+  return { message: { kind: "noticed", messageId, subtype, notice: message as unknown as JsonObject }, uuids: [] };
 }
 
-function retried(message: Extract<SDKMessage, { type: "system"; subtype: "api_retry" }>): Waiting {
+function retried(message: Extract<SDKMessage, { type: "system"; subtype: "api_retry" }>): PendingMessage {
   const { attempt, retry_delay_ms, error_status, error } = message;
   const failure: Failure = {
     code: error,
     message: `The Messages API failed${error_status === null ? "" : ` with ${error_status}`}; Claude Code tries again.`,
     ...(error_status !== null && { status: error_status }),
   };
-  return { said: { kind: "retried", attempt, error: failure, delayMs: Math.round(retry_delay_ms) }, uuids: [] };
+  return { message: { kind: "retried", attempt, error: failure, delayMs: Math.round(retry_delay_ms) }, uuids: [] };
 }
 
 function resultsIn(content: Content): readonly CallResult[] {

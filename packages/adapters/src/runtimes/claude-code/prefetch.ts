@@ -4,7 +4,7 @@ import type { Child, ChildStart } from "./child.ts";
  * Processes that are started before there is a session for them. A process is bound to its session's id and options from
  * its start, so the id comes from here: whoever begins a session with the same options takes the id that is ready.
  */
-export interface Ahead {
+export interface Prefetch {
   /** Starts one for the next session of this kind, unless one is there. The kind that was asked for the longest ago gives way. */
   prepare(kind: string, start: ChildStart): void;
   /** The id for a session of this kind whose process is up already; it is kept for it for a while. */
@@ -20,10 +20,10 @@ interface Started {
 /** A session that somebody took an id for begins within this time, or not at all. */
 const RESERVED_MS = 10_000;
 
-export function createAhead(
+export function createPrefetch(
   start: (request: ChildStart) => Promise<Child>,
   { idleMs, maxAhead }: { readonly idleMs: number; readonly maxAhead: number },
-): Ahead & { claim(sessionId: string): Promise<Child | undefined>; close(): void } {
+): Prefetch & { claim(sessionId: string): Promise<Child | undefined>; close(): void } {
   const ready = new Map<string, Started>();
   const reserved = new Map<string, Started>();
 

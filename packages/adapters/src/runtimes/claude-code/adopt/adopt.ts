@@ -1,4 +1,4 @@
-import { type Store, claudeAgent, displayText, foldAll, snapshotOf } from "@skein/core";
+import { type Store, claudeAgent, displayText, foldAll, sessionCreated, snapshotOf } from "@skein/core";
 import { ClaudeOptions, type Fact, type Ids, KnownError, type Session, createIds, isKnownError } from "@skein/protocol";
 import { adoptedFacts } from "./adopted-facts.ts";
 import type { ClaudeSession } from "./claude-session.ts";
@@ -46,27 +46,21 @@ function createdFact(session: ClaudeSession, to: { tenant: string; folder: strin
   // Whoever worked in a terminal had Claude Code's own instructions; the SDK gives them only to those who ask.
   const isTyped = entries.some(({ entrypoint }) => entrypoint === "cli");
   const agent = claudeAgent(ClaudeOptions.parse({ cwd: folder, ...(isTyped && { system_prompt_append: "" }) }));
-  return {
-    event_type: "session.created",
-    data: {
-      tenant: to.tenant,
-      agent_id: agent.id,
-      agent_version: agent.version,
-      agent: agent.config,
-      title: title === null ? null : displayText(title).slice(0, 255),
-      tags: typeof tag === "string" && tag !== "" ? [displayText(tag).slice(0, 100)] : [],
-      model_id: null,
-      working_directory: folder,
-      metadata: {
-        claude_code: {
-          version,
-          git_branch: gitBranch,
-          started_at: startedAt.toISOString(),
-          last_activity_at: lastActivityAt.toISOString(),
-        },
+  return sessionCreated({
+    tenant: to.tenant,
+    agent_id: agent.id,
+    agent_version: agent.version,
+    agent: agent.config,
+    title: title === null ? null : displayText(title).slice(0, 255),
+    tags: typeof tag === "string" && tag !== "" ? [displayText(tag).slice(0, 100)] : [],
+    working_directory: folder,
+    metadata: {
+      claude_code: {
+        version,
+        git_branch: gitBranch,
+        started_at: startedAt.toISOString(),
+        last_activity_at: lastActivityAt.toISOString(),
       },
-      parent: null,
-      subagent_of: null,
     },
-  };
+  });
 }

@@ -1,8 +1,64 @@
-import { type LibraryConfig, type Message, getSession } from "@skein/history";
-import { KnownError, Uuid } from "@skein/protocol";
+import { type JsonObject, KnownError, Uuid } from "@skein/protocol";
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
+
+/** What the history knows of a session when it has read its transcript. */
+export interface FoundSession {
+  readonly id: string;
+  /** Its transcript. */
+  readonly path: string;
+  readonly summary: string | null;
+  readonly projectPath: string;
+  /** `folder`: the path is only guessed from the name of a folder. */
+  readonly projectPathSource: string;
+  readonly version: string;
+  readonly gitBranch: string | null;
+  readonly timestamp: Date;
+  readonly lastActivityAt: Date;
+  readonly messages: readonly TranscriptMessage[];
+  readonly agents: readonly {
+    readonly path: string | null;
+    readonly agentId: string;
+    readonly parentAgentId: string | null;
+    readonly toolUseId: string | null;
+  }[];
+}
+
+/** A message of a transcript, with what the history knows of it: rewound, compacted, typed by a person. */
+export type TranscriptMessage = UserLine | AnswerLines | OtherLine;
+
+interface LineBase {
+  readonly uuid: string;
+  readonly timestamp: Date;
+  readonly isSidechain: boolean;
+  readonly isActive: boolean;
+  readonly isCompacted: boolean;
+  /** The first line of the message, from 1. */
+  readonly lineNumber: number;
+  readonly raw: JsonObject;
+}
+
+export interface UserLine extends LineBase {
+  readonly type: string;
+  readonly role: "user";
+  /** What a person typed; null where the machine speaks. */
+  readonly humanPrompt: string | null;
+}
+
+/** An answer of the model, which has one line per block. */
+export interface AnswerLines extends LineBase {
+  readonly type: string;
+  readonly role: "assistant";
+  readonly lineUuids: readonly string[];
+  readonly content: readonly { readonly type: string }[];
+}
+
+interface OtherLine extends LineBase {
+  readonly type: string;
+  readonly role?: undefined;
+  readonly humanPrompt: string | null;
+}
 
 /** A session of Claude Code as its files have it. */
 export interface ClaudeSession {
@@ -15,8 +71,8 @@ export interface ClaudeSession {
   readonly startedAt: Date;
   readonly lastActivityAt: Date;
   readonly lines: readonly TranscriptLine[];
-  /** The messages of `lines`, with what the history knows of each: rewound, compacted, typed by a person. */
-  readonly messages: readonly Message[];
+  /** The messages of `lines`. */
+  readonly messages: readonly TranscriptMessage[];
   readonly subagents: readonly ClaudeSubagent[];
   /** Copies of files as they were before they were changed: what a rewind needs. */
   readonly backups: readonly FileCopy[];
@@ -41,9 +97,8 @@ export interface ClaudeSubagent {
   readonly lines: readonly TranscriptLine[];
 }
 
-/** Reads a session by its index in the list, its id, or the beginning of its id, with the transcripts of its subagents. */
-export async function readClaudeSession(session: number | string, config: LibraryConfig): Promise<ClaudeSession> {
-  const found = await getSession(session, config);
+/** Reads the files of a session: its transcript, those of its subagents, and the copies of files beside them. */
+export function readClaudeSession(found: FoundSession): ClaudeSession {
   if (!Uuid.safeParse(found.id).success)
     throw new KnownError("invalid", `Session ${found.id} has no UUID for a name, and none can be made up for it.`);
   const lines = linesOfFile(readFileSync(found.path), found.path);

@@ -1,10 +1,18 @@
-import type { AssistantMessage, Message, UserMessage } from "@skein/history";
+import { checkpointCreated, subagentMessaged, transcriptAppended } from "@skein/core";
 import { type ContentBlock, type Fact, type Ids, type JsonObject, Uuid, blocksOf, textOf } from "@skein/protocol";
 import { type AdoptedRun, beginRun } from "./adopted-run.ts";
-import { type Answer, answerOf, contentOf, isMadeUp, messageOf } from "./answers.ts";
+import { type Answer, answerOf, contentOf, isMadeUp, messageOf } from "./model-answers.ts";
 import { checkpointsOf } from "./checkpoints.ts";
-import type { ClaudeSession, ClaudeSubagent, FileCopy } from "./claude-session.ts";
-import { BACKUPS, TOOL_RESULTS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
+import type {
+  AnswerLines,
+  ClaudeSession,
+  ClaudeSubagent,
+  FileCopy,
+  TranscriptMessage,
+  UserLine,
+} from "./claude-session.ts";
+import { TOOL_RESULTS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
+import { BACKUPS } from "../transcript.ts";
 
 /** How many lines one fact holds, so that no single body grows with the session. */
 const LINES_OF_A_FACT = 200;
@@ -29,7 +37,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   const current: { run: AdoptedRun | null } = { run: null };
   let time = session.startedAt.getTime();
   /** What a user line said that nobody typed: it begins a run if somebody answers it. */
-  let unanswered: UserMessage | null = null;
+  let unanswered: UserLine | null = null;
   /** Answers that were left behind before any run began. */
   const leftBehind: Answer[] = [];
 
@@ -42,19 +50,19 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   }
 
   /** An id of Claude Code, or one of ours where it has none that we could keep. */
-  function idOf({ uuid }: Message): string {
+  function idOf({ uuid }: TranscriptMessage): string {
     const id = Uuid.safeParse(uuid).success && !seen.has(uuid) ? uuid : ids();
     seen.add(id);
     return id;
   }
 
   /** The lines that an answer was written in. */
-  function entriesOf(message: AssistantMessage): readonly JsonObject[] {
+  function entriesOf(message: AnswerLines): readonly JsonObject[] {
     const entries = message.lineUuids.map((uuid) => byUuid.get(uuid)).filter((entry) => entry !== undefined);
     return entries.length === 0 ? [message.raw] : entries;
   }
 
-  function begin(message: UserMessage | null): AdoptedRun {
+  function begin(message: UserLine | null): AdoptedRun {
     current.run?.end(time);
     const content = message ? contentOf(message.raw) : "";
     const messageId = message ? idOf(message) : ids();
@@ -63,14 +71,11 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     for (const answer of leftBehind.splice(0)) run.leftBehind(answer);
     const checkpoint = checkpoints.get(messageId);
     if (checkpoint)
-      write({
-        event_type: "checkpoint.created",
-        data: { checkpoint_id: ids(), user_message_uuid: messageId, files_modified: [...checkpoint] },
-      });
+      write(checkpointCreated({ checkpointId: ids(), userMessageId: messageId, filesModified: checkpoint }));
     return run;
   }
 
-  function said(message: UserMessage): void {
+  function said(message: UserLine): void {
     const content = contentOf(message.raw);
     const results = blocksOf(content).filter(({ type }) => type === "tool_result");
     for (const result of results) {
@@ -90,7 +95,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     else unanswered = message;
   }
 
-  function answered(message: AssistantMessage): void {
+  function answered(message: AnswerLines): void {
     const entries = entriesOf(message);
     if (isMadeUp(message.raw)) {
       const status = message.raw["apiErrorStatus"];
@@ -151,7 +156,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
 }
 
 /** Whether a line is more than itself: a message, or a notice. Others go into the log with the next one that is. */
-function isTelling({ role, type, ...message }: Message): boolean {
+function isTelling({ role, type, ...message }: TranscriptMessage): boolean {
   return (
     role !== undefined ||
     type === "system" ||
@@ -162,11 +167,11 @@ function isTelling({ role, type, ...message }: Message): boolean {
 /** A copy of a file, in the form in which the runtime keeps those that it makes itself. */
 function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   const entry = { type: "file-history-backup", name, data: Buffer.from(bytes).toString("base64") };
-  return { event_type: "transcript.appended", data: { entries: [entry], subpath: `${place}${name}` } };
+  return transcriptAppended([entry], `${place}${name}`);
 }
 
 /** The message of the results of an answer's calls: the first user line that brings one. */
-function resultIdsByCall(messages: readonly Message[], ids: Ids): (answer: AssistantMessage) => string {
+function resultIdsByCall(messages: readonly TranscriptMessage[], ids: Ids): (answer: AnswerLines) => string {
   const byCall = new Map<string, string>();
   for (const message of messages) {
     if (message.role !== "user" || message.isSidechain) continue;
@@ -218,19 +223,15 @@ function subagentFacts({ lines, toolUseId, agentId }: ClaudeSubagent, run: Adopt
     if (answer) run.counted(answer);
     const { model } = messageOf(entry);
     return [
-      {
-        event_type: "subagent.messaged",
-        data: {
-          run_id: run.id,
-          message_id: Uuid.safeParse(uuid).success ? (uuid as string) : ids(),
-          parent_tool_use_id: toolUseId ?? agentId,
-          role: type,
-          content: contentOf(entry),
-          model: typeof model === "string" ? model : null,
-          usage: answer?.usage ?? null,
-          cost: answer?.cost ?? null,
-        },
-      },
+      subagentMessaged({
+        runId: run.id,
+        messageId: Uuid.safeParse(uuid).success ? (uuid as string) : ids(),
+        parentToolUseId: toolUseId ?? agentId,
+        role: type,
+        content: contentOf(entry),
+        model: typeof model === "string" ? model : null,
+        usage: answer?.usage ?? null,
+      }),
     ];
   });
 }

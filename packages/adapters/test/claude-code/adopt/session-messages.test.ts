@@ -10,8 +10,8 @@ import { ClaudeOptions, type Fact, type JsonObject, blocksOf, createFraming, cre
 import { createSql } from "@skein/sql";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { createDatabase } from "../../../../scripts/postgres.ts";
-import { beginRun } from "../../src/adopt/adopted-run.ts";
+import { createDatabase } from "../../../../../scripts/postgres.ts";
+import { beginRun } from "../../../src/runtimes/claude-code/adopt/adopted-run.ts";
 
 const ids = createIds();
 const usage = { input_tokens: 10, output_tokens: 5 };

@@ -1,22 +1,27 @@
-import type { Claimed, Lease, Live, QueuedPrompt, SessionState, StateCache, Store } from "@skein/core";
-import { ClaudeOptions, type Ids, isKnownError } from "@skein/protocol";
+import {
+  type Claimed,
+  type DriverLog,
+  type DriverLogDeps,
+  type Lease,
+  type Live,
+  type QueuedPrompt,
+  type SessionState,
+  endWith,
+} from "@skein/core";
+import { ClaudeOptions, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
+import type { Answers } from "./answers.ts";
 import type { Child, ChildStart, HookBridge } from "./child.ts";
 import type { Children } from "./children.ts";
 import { childEnvironment } from "./environment.ts";
-import { emitFailure } from "./facts.ts";
-import type { Log } from "./log.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
+import { failRun } from "./run-ends.ts";
 import { readTranscript } from "./transcript.ts";
 import { type Turn, type TurnEnd, runTurn } from "./turn.ts";
 
-export interface DriveDeps {
-  readonly store: Store;
-  readonly states: StateCache;
+export interface DriveDeps extends DriverLogDeps {
   readonly live: Live;
-  readonly now: () => number;
-  readonly ids: Ids;
   readonly report: (error: unknown) => void;
   readonly children: Children;
   readonly leaseMs: number;
@@ -40,7 +45,8 @@ export interface HookSession extends HookBridge {
 export interface Drive {
   readonly claimed: Claimed;
   readonly lease: Lease;
-  readonly log: Log;
+  readonly log: DriverLog;
+  readonly answers: Answers;
   readonly signal: AbortSignal;
   readonly deps: DriveDeps;
   /** How many entries the transcript had when the session was claimed. */
@@ -52,14 +58,12 @@ export async function cannotStart({ log, deps }: Drive, error: unknown): Promise
   const message = error instanceof Error ? error.message : String(error);
   const code = isKnownError(error) ? error.code : "agent_error";
   if (!isKnownError(error)) deps.report(error);
-  await log.write((state, emit) => {
-    emitFailure(state, emit, { stopReason: "error", error: { code, message }, now: deps.now() });
-  });
+  await log.write((batch) => failRun(endWith({ code, message }), batch));
   return "ended";
 }
 
 /** A child and what it was given. */
-export interface Manned {
+export interface SessionChild {
   readonly child: Child;
   readonly options: ResolvedOptions;
 }
@@ -73,7 +77,7 @@ export async function childFor(
     fresh = false,
     shown,
   }: Pick<ChildStart, "shown"> & { env?: Record<string, string>; fresh?: boolean } = {},
-): Promise<Manned> {
+): Promise<SessionChild> {
   const { log, deps, lease } = drive;
   const { sessionId } = lease;
   const { tenant, transcriptEntries } = log.state;
@@ -132,24 +136,25 @@ function startOf(
 }
 
 /** How hooks reach the log of whoever drives now. */
-function bridge(log: Log): HookBridge {
+function bridge(log: DriverLog): HookBridge {
   return {
     runId: () => log.state.run?.runId ?? null,
-    wrote: (fact) => log.write((_state, emit) => emit(fact)).catch(() => undefined),
+    wrote: (fact) => log.write((batch) => batch.add(fact)).catch(() => undefined),
   };
 }
 
 export async function turn(
   drive: Drive,
-  manned: Manned,
+  session: SessionChild,
   work: Pick<Turn, "runId" | "begin"> & Partial<Pick<Turn, "begun" | "firstWord">>,
 ): Promise<TurnEnd> {
-  const { log, lease, claimed, signal, deps } = drive;
-  const { child, options } = manned;
+  const { log, answers, lease, claimed, signal, deps } = drive;
+  const { child, options } = session;
   const how = await runTurn(
     {
       child,
       log,
+      answers,
       lease,
       claimedMs: claimed.lease.leaseMs,
       clock: claimed.clock,
@@ -174,7 +179,7 @@ export async function turn(
 }
 
 /** Keeps what a child writes to its transcript while it has no turn. */
-export function recording({ log, deps }: Drive, { child, options }: Manned): () => void {
+export function recording({ log, deps }: Drive, { child, options }: SessionChild): () => void {
   const recorder = createRecorder({
     ...deps,
     child,

@@ -5,12 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Options, type SDKResultMessage, getSessionMessages, query } from "@anthropic-ai/claude-agent-sdk";
 import { createMemoryStore, createSessions } from "@skein/core";
+import { getSession } from "@skein/history";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { adopt } from "../../src/adopt/adopt.ts";
-import { claudeFiles } from "../../src/adopt/claude-files.ts";
-import { readClaudeSession } from "../../src/adopt/claude-session.ts";
-import { writeClaudeFiles } from "../../src/adopt/write-claude-files.ts";
+import {
+  adopt,
+  claudeFiles,
+  readClaudeSession,
+  writeClaudeFiles,
+} from "../../../src/runtimes/claude-code/adopt/index.ts";
 
 let home = "";
 let work = "";
@@ -67,7 +70,7 @@ function filesBelow(folder: string): ReadonlyMap<string, Buffer> {
 
 async function adopted() {
   const store = createMemoryStore();
-  const claude = await readClaudeSession(id, { dataPath: directory("first"), cacheFolder: null });
+  const claude = readClaudeSession(await getSession(id, { dataPath: directory("first"), cacheFolder: null }));
   await adopt(claude, { store, tenant: "default" });
   return { store, sessions: createSessions({ store }) };
 }
@@ -159,7 +162,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect(result.session_id).toBe(id);
     for (const words of ["The first answer.", "the yarn is blue", "The second answer."])
       expect(lastRequest()).toContain(words);
-    const grown = await readClaudeSession(id, { dataPath: directory("third"), cacheFolder: null });
+    const grown = readClaudeSession(await getSession(id, { dataPath: directory("third"), cacheFolder: null }));
     const store = createMemoryStore();
     expect(await adopt(grown, { store, tenant: "default" })).toMatchObject({ total_runs: 3 });
     // What is there went on: the older state of it is not written over it.

@@ -1,4 +1,6 @@
+import { transcriptAppended } from "@skein/core";
 import { type Event, type Fact, type FactData, type JsonObject, KnownError } from "@skein/protocol";
+import { BACKUPS } from "../transcript.ts";
 
 /** A line of a Claude Code transcript: its text, and the entry that it is, if it is one. */
 export interface TranscriptLine {
@@ -6,8 +8,6 @@ export interface TranscriptLine {
   readonly entry: JsonObject | null;
 }
 
-/** Where copies of files stand among the transcripts of a session. */
-export const BACKUPS = "file-history/";
 /** Where long outputs of tools stand. Below the copies, because the runtime shows Claude Code nothing of that as a transcript. */
 export const TOOL_RESULTS = `${BACKUPS}tool-results/`;
 
@@ -45,8 +45,7 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
     else if (JSON.stringify(entry) !== text) odd.push({ at: entries.length, text, is_entry: true });
     if (entry) entries.push(entry);
   }
-  const data = { entries, subpath, ...(odd.length > 0 && { odd_lines: odd }) };
-  return { event_type: "transcript.appended", data };
+  return transcriptAppended(entries, subpath, odd);
 }
 
 /** Each transcript of a session, its own under null, as the lines of the file that it was or would be. */

@@ -1,13 +1,11 @@
+import { adopt, claudeFiles, readClaudeSession, writeClaudeFiles } from "@skein/adapters/runtimes/claude-code/adopt";
 import type { Store } from "@skein/core";
+import { getSession } from "@skein/history";
 import { type ClaudeFile, KnownError } from "@skein/protocol";
 import type { Adoption } from "@skein/server";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { adopt } from "./adopt.ts";
-import { claudeFiles } from "./claude-files.ts";
-import { readClaudeSession } from "./claude-session.ts";
-import { writeClaudeFiles } from "./write-claude-files.ts";
 
 /** Adopts sessions whose files come from elsewhere, for a server. */
 export function createAdoption({ store }: { readonly store: Store }): Adoption {
@@ -18,7 +16,7 @@ export function createAdoption({ store }: { readonly store: Store }): Adoption {
       const folder = await mkdtemp(join(tmpdir(), "skein-adopt-"));
       try {
         writeClaudeFiles(files, folder);
-        const session = await readClaudeSession(sessionId, { dataPath: folder, cacheFolder: null });
+        const session = readClaudeSession(await getSession(sessionId, { dataPath: folder, cacheFolder: null }));
         const place = session.cwd === null ? null : await folderFor(session.cwd, sessionId);
         return await adopt(session, { store, tenant, folder: place });
       } finally {

@@ -2,16 +2,16 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { type Store, createMemoryStore, createSessions, foldAll } from "@skein/core";
-import { getUsage } from "@skein/history";
+import { getSession, getUsage } from "@skein/history";
 import { writeCorpus } from "@skein/history/testing";
 import { Event, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { createDatabase } from "../../../../scripts/postgres.ts";
-import { adopt } from "../../src/adopt/adopt.ts";
-import { claudeFiles } from "../../src/adopt/claude-files.ts";
-import { readClaudeSession } from "../../src/adopt/claude-session.ts";
-import { openStore } from "../../src/open-store.ts";
+import { createDatabase } from "../../../../../scripts/postgres.ts";
+import { adopt, claudeFiles, readClaudeSession } from "../../../src/runtimes/claude-code/adopt/index.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "skein-adopt-"));
@@ -30,7 +30,7 @@ function filesIn(root: string): ReadonlyMap<string, string> {
 }
 
 async function adopted(dataPath: string, session: string | number, store: Store = createMemoryStore()) {
-  const claude = await readClaudeSession(session, { dataPath, cacheFolder: null });
+  const claude = readClaudeSession(await getSession(session, { dataPath, cacheFolder: null }));
   const row = await adopt(claude, { store, tenant: "default" });
   const events = await store.read(row.id);
   return { store, claude, row, events, state: foldAll(row.id, events), sessions: createSessions({ store }) };
@@ -130,15 +130,15 @@ describe("lines that JSON would not write as they stand there", () => {
 
   const STORES: readonly (readonly [string, (place: string) => Promise<Store>])[] = [
     ["memory", async () => createMemoryStore()],
-    ["sqlite", (place) => openStore(`sqlite:${join(place, "skein.db")}`)],
-    ["files", (place) => openStore(`file:${join(place, "store")}`)],
+    ["sqlite", async (place) => createSqliteStore({ file: join(place, "skein.db") })],
+    ["files", async (place) => createFilesystemStore({ folder: join(place, "store") })],
     [
       "PostgreSQL",
       async () => {
         const server = inject("postgres");
         const database = await createDatabase(server.url, { template: server.template });
         onTestFinished(() => database.drop());
-        return openStore(database.url);
+        return createPostgresStore({ url: database.url });
       },
     ],
   ];
