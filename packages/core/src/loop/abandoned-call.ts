@@ -1,7 +1,7 @@
 import type { Fact, FactData, Usage } from "@skein/protocol";
-import { estimateTokens } from "../estimate-tokens.ts";
+import { estimateTokens } from "../log/estimate-tokens.ts";
 import { stepAbandoned } from "../run/facts/index.ts";
-import type { SessionState } from "../state.ts";
+import type { SessionState } from "../log/state.ts";
 import { modelOf, requestOf } from "./request.ts";
 
 /** The open model call is given up, and charged at the most it can have cost. */

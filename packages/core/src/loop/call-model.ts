@@ -7,12 +7,12 @@ import {
   isToolUse,
   textOf,
 } from "@skein/protocol";
-import type { Live } from "../live.ts";
-import { textDelta } from "../live.ts";
-import { type Model, ModelFailure, type ModelReply } from "../model.ts";
-import type { MemoryStore } from "../ports.ts";
+import type { Live } from "../live/live.ts";
+import { textDelta } from "../live/live.ts";
+import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
+import type { MemoryStore } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
-import type { RunState, SessionState } from "../state.ts";
+import type { RunState, SessionState } from "../log/state.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./doctor.ts";
 import { requestOf } from "./request.ts";

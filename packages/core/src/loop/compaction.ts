@@ -1,8 +1,8 @@
 import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf } from "@skein/protocol";
-import { estimateTokens } from "../estimate-tokens.ts";
-import type { MemoryStore } from "../ports.ts";
+import { estimateTokens } from "../log/estimate-tokens.ts";
+import type { MemoryStore } from "../ports/agent-memory.ts";
 import { compactionChecked, memoryRestored, memorySaved } from "../run/facts/index.ts";
-import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { attempt } from "./ask-memory.ts";
 import { hasResults } from "./doctor.ts";
 

@@ -1,5 +1,5 @@
 import type { Content, Fact, FactData, StopReason } from "@skein/protocol";
-import { isApproval } from "../approval.ts";
+import { isApproval } from "../run/approval.ts";
 import {
   type OpenedAwait,
   awaitOpened,
@@ -9,8 +9,8 @@ import {
   toolStarted,
 } from "../run/facts/index.ts";
 import { CANCELLED_RESULT, LOST_RESULT, resultAtEnd } from "../run/rules.ts";
-import type { CallState, RunState, SessionState } from "../state.ts";
-import { type Tool, resultContent } from "../tool.ts";
+import type { CallState, RunState, SessionState } from "../log/state.ts";
+import { type Tool, resultContent } from "../ports/tool.ts";
 import { abandonedCall } from "./abandoned-call.ts";
 import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
 

@@ -1,7 +1,7 @@
 import { affordableTokens, brokeEnd, outOfMoney } from "../run/budget.ts";
 import { stepStarted } from "../run/facts/index.ts";
 import type { RunEnd } from "../run/rules.ts";
-import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { type Decision, appendFacts, runEffects } from "./decision.ts";
 import { modelOf, outputLimit } from "./request.ts";
 

@@ -10,7 +10,7 @@ import {
   transcriptRepaired,
 } from "../run/facts/index.ts";
 import { type RunEnd, endWith, finalResponse, forcedEnd, nextPrompt, stopReasonOf } from "../run/rules.ts";
-import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { abandonedCall } from "./abandoned-call.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { cannotPay, needsSummary, startStep, stepToRun } from "./decide-step.ts";

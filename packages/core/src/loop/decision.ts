@@ -1,5 +1,5 @@
 import type { Fact } from "@skein/protocol";
-import type { Tool } from "../tool.ts";
+import type { Tool } from "../ports/tool.ts";
 
 /** What a driver knows besides the log. */
 export interface View {

@@ -1,11 +1,11 @@
 import { type Fact, type NewEvent, isKnownError } from "@skein/protocol";
 import { type Batch, type DriverLog, createBatch, createDriverLog } from "../run/driver-log.ts";
-import { type Claimed, LEASE_LOST, type Runtime } from "../runtime.ts";
+import { type Claimed, LEASE_LOST, type Runtime } from "../ports/runtime.ts";
 import { runResumed } from "../run/facts/index.ts";
-import type { RunState, SessionState } from "../state.ts";
-import type { StateCache } from "../state-cache.ts";
-import type { Lease, Store } from "../store.ts";
-import type { Tool } from "../tool.ts";
+import type { RunState, SessionState } from "../log/state.ts";
+import type { StateCache } from "../log/state-cache.ts";
+import type { Lease, Store } from "../ports/store.ts";
+import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";

@@ -1,12 +1,12 @@
 import { type Fact, type Ids, textOf } from "@skein/protocol";
-import type { Live } from "../live.ts";
-import type { Model } from "../model.ts";
-import { type FileStore, LONGEST_SLEEP, type MemoryStore, type Subagents, type Timers } from "../ports.ts";
+import type { Live } from "../live/live.ts";
+import type { Model } from "../ports/model.ts";
+import { type FileStore, LONGEST_SLEEP, type MemoryStore, type Subagents, type Timers } from "../ports/agent-memory.ts";
 import { answerValidated, memoryRetrieved, memoryUpdated, parentInformed } from "../run/facts/index.ts";
 import { finalResponse } from "../run/rules.ts";
-import { promptAccepted } from "../session-facts.ts";
-import type { RunState, SessionState } from "../state.ts";
-import type { Tool } from "../tool.ts";
+import { promptAccepted } from "../sessions/session-facts.ts";
+import type { RunState, SessionState } from "../log/state.ts";
+import type { Tool } from "../ports/tool.ts";
 import { attempt } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";

@@ -1,9 +1,9 @@
 import type { Content, Fact } from "@skein/protocol";
-import { LONGEST_SLEEP, type Subagents, type Timers } from "../ports.ts";
+import { LONGEST_SLEEP, type Subagents, type Timers } from "../ports/agent-memory.ts";
 import { leftToSpend } from "../run/budget.ts";
 import { awaitOpened, toolClosed, toolCompleted } from "../run/facts/index.ts";
-import type { RunState, SessionState } from "../state.ts";
-import { type Tool, resultContent } from "../tool.ts";
+import type { RunState, SessionState } from "../log/state.ts";
+import { type Tool, resultContent } from "../ports/tool.ts";
 
 export interface ToolDeps {
   readonly tools: ReadonlyMap<string, Tool>;

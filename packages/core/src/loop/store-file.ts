@@ -1,8 +1,8 @@
 import type { Fact, Failure } from "@skein/protocol";
-import { type Model, ModelFailure } from "../model.ts";
-import type { FileStore } from "../ports.ts";
+import { type Model, ModelFailure } from "../ports/model.ts";
+import type { FileStore } from "../ports/agent-memory.ts";
 import { fileFailed, fileKept } from "../run/facts/index.ts";
-import type { RunState, SessionState } from "../state.ts";
+import type { RunState, SessionState } from "../log/state.ts";
 
 /** Fetches a file that code execution made and keeps it. A failure is recorded, and the run goes on. */
 export async function storeFile(

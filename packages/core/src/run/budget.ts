@@ -1,5 +1,5 @@
 import { priceCall } from "@skein/protocol";
-import type { RunState, SessionState } from "../state.ts";
+import type { RunState, SessionState } from "../log/state.ts";
 import { type RunEnd, endWith } from "./rules.ts";
 
 /** What is known of the next call of the model before it is made. */

@@ -1,11 +1,11 @@
 import { type Event, type Fact, type Ids, type NewEvent, isKnownError } from "@skein/protocol";
-import { placed } from "../append-rules.ts";
-import { fold } from "../fold.ts";
-import type { Timers } from "../ports.ts";
-import type { LeaseClock } from "../runtime.ts";
-import type { SessionState } from "../state.ts";
-import type { StateCache } from "../state-cache.ts";
-import type { Lease, Store } from "../store.ts";
+import { placed } from "../log/append-rules.ts";
+import { fold } from "../log/fold.ts";
+import type { Timers } from "../ports/agent-memory.ts";
+import type { LeaseClock } from "../ports/runtime.ts";
+import type { SessionState } from "../log/state.ts";
+import type { StateCache } from "../log/state-cache.ts";
+import type { Lease, Store } from "../ports/store.ts";
 
 export interface DriverLogDeps {
   readonly store: Store;

@@ -7,7 +7,7 @@ import {
   priceCall,
   textOf,
 } from "@skein/protocol";
-import type { CallState, QueuedPrompt, RunState, SessionState } from "../state.ts";
+import type { CallState, QueuedPrompt, RunState, SessionState } from "../log/state.ts";
 
 /**
  * The rules of a run, whichever runtime drives it: which prompt is next, when a run is over and why, what is said of a call

@@ -1,5 +1,5 @@
 import type { Content, FactData } from "@skein/protocol";
-import type { CallState, RunState } from "../../state.ts";
+import type { CallState, RunState } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
 type Call = Pick<CallState, "toolUseId" | "name" | "input">;

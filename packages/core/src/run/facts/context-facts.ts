@@ -1,5 +1,5 @@
 import type { AgentConfig, FactData, Failure, JsonObject, Message } from "@skein/protocol";
-import { type SessionState, contextOf } from "../../state.ts";
+import { type SessionState, contextOf } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
 /** What a memory did: how long it took, and what went wrong if something did. */

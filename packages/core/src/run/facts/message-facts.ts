@@ -1,7 +1,7 @@
 import type { FactData, JsonObject, Message } from "@skein/protocol";
-import { estimateTokens } from "../../estimate-tokens.ts";
-import { rowsOf } from "../../message-rows.ts";
-import type { RunState, SessionState } from "../../state.ts";
+import { estimateTokens } from "../../log/estimate-tokens.ts";
+import { rowsOf } from "../../log/message-rows.ts";
+import type { RunState, SessionState } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
 /** A message takes its place in the transcript of this state: a prompt, the last reply, or the results of its calls. */

@@ -1,5 +1,5 @@
 import type { Fact, FactType } from "@skein/protocol";
-import type { RunState } from "../../state.ts";
+import type { RunState } from "../../log/state.ts";
 
 /** A fact of one type. */
 export type FactOf<Type extends FactType> = Extract<Fact, { readonly event_type: Type }>;

@@ -1,5 +1,5 @@
 import { type JsonObject, type StopReason, textOf } from "@skein/protocol";
-import type { QueuedPrompt, RunState } from "../../state.ts";
+import type { QueuedPrompt, RunState } from "../../log/state.ts";
 import type { RunEnd } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 

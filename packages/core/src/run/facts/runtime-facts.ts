@@ -1,6 +1,6 @@
 import type { FactData, JsonObject } from "@skein/protocol";
-import { derivedId } from "../../derived-id.ts";
-import { type RunState, TOOLS_NOTICED } from "../../state.ts";
+import { derivedId } from "../../sessions/derived-id.ts";
+import { type RunState, TOOLS_NOTICED } from "../../log/state.ts";
 import type { FactOf } from "./place.ts";
 
 type Run = Pick<RunState, "runId">;
