@@ -56,6 +56,11 @@ export {
   stopReasonOf,
 } from "./run/rules.ts";
 export * from "./ports/runtime.ts";
+export * from "./ports/engine.ts";
+export * from "./run/runtimes.ts";
+export * from "./ports/timers.ts";
+export * from "./ports/file-store.ts";
+export * from "./ports/subagents.ts";
 export * from "./sessions/session-facts.ts";
 export * from "./sessions/session-list.ts";
 export * from "./sessions/sessions.ts";

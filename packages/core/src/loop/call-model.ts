@@ -10,7 +10,7 @@ import {
 import type { Live } from "../live/live.ts";
 import { textDelta } from "../live/live.ts";
 import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
-import type { MemoryStore } from "../ports/agent-memory.ts";
+import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { compactedBySummary } from "./compaction.ts";
@@ -23,7 +23,7 @@ export interface CallDeps {
   readonly now: () => number;
   readonly ids: Ids;
   readonly random: () => number;
-  readonly memory: MemoryStore | undefined;
+  readonly memory: AgentMemory | undefined;
 }
 
 /** Makes the open model call and says what came of it: a reply, a retry later, or the end. */

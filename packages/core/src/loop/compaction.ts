@@ -1,6 +1,6 @@
 import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf } from "@skein/protocol";
 import { estimateTokens } from "../log/estimate-tokens.ts";
-import type { MemoryStore } from "../ports/agent-memory.ts";
+import type { AgentMemory } from "../ports/agent-memory.ts";
 import { compactionChecked, memoryRestored, memorySaved } from "../run/facts/index.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { attempt } from "./ask-memory.ts";
@@ -72,7 +72,7 @@ export function compactedBySummary(
 }
 
 interface HookDeps {
-  readonly memory: MemoryStore | undefined;
+  readonly memory: AgentMemory | undefined;
   readonly now: () => number;
 }
 

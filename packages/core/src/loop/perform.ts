@@ -1,7 +1,10 @@
 import { type Fact, type Ids, textOf } from "@skein/protocol";
 import type { Live } from "../live/live.ts";
 import type { Model } from "../ports/model.ts";
-import { type FileStore, LONGEST_SLEEP, type MemoryStore, type Subagents, type Timers } from "../ports/agent-memory.ts";
+import type { AgentMemory } from "../ports/agent-memory.ts";
+import type { FileStore } from "../ports/file-store.ts";
+import type { Subagents } from "../ports/subagents.ts";
+import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
 import { answerValidated, memoryRetrieved, memoryUpdated, parentInformed } from "../run/facts/index.ts";
 import { finalResponse } from "../run/rules.ts";
 import { promptAccepted } from "../sessions/session-facts.ts";
@@ -32,7 +35,7 @@ export interface PerformDeps {
   readonly model: Model;
   readonly live: Live;
   readonly files: FileStore | undefined;
-  readonly memory: MemoryStore | undefined;
+  readonly memory: AgentMemory | undefined;
   readonly subagents: Subagents | undefined;
   readonly validate: Validate | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
@@ -107,7 +110,7 @@ export async function perform(
   }
 }
 
-type Remembered = Awaited<ReturnType<MemoryStore["retrieve"]>>;
+type Remembered = Awaited<ReturnType<AgentMemory["retrieve"]>>;
 
 /** A check that cannot be made does not pass: nobody has seen that the answer is right. */
 async function problemWith(

@@ -1,5 +1,6 @@
 import type { Content, Fact } from "@skein/protocol";
-import { LONGEST_SLEEP, type Subagents, type Timers } from "../ports/agent-memory.ts";
+import type { Subagents } from "../ports/subagents.ts";
+import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
 import { leftToSpend } from "../run/budget.ts";
 import { awaitOpened, toolClosed, toolCompleted } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";

@@ -1,6 +1,6 @@
 import type { Fact, Failure } from "@skein/protocol";
 import { type Model, ModelFailure } from "../ports/model.ts";
-import type { FileStore } from "../ports/agent-memory.ts";
+import type { FileStore } from "../ports/file-store.ts";
 import { fileFailed, fileKept } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 

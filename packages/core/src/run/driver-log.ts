@@ -1,7 +1,7 @@
 import { type Event, type Fact, type Ids, type NewEvent, isKnownError } from "@skein/protocol";
 import { placed } from "../log/append-rules.ts";
 import { fold } from "../log/fold.ts";
-import type { Timers } from "../ports/agent-memory.ts";
+import type { Timers } from "../ports/timers.ts";
 import type { LeaseClock } from "../ports/runtime.ts";
 import type { SessionState } from "../log/state.ts";
 import type { StateCache } from "../log/state-cache.ts";

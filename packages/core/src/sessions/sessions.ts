@@ -26,7 +26,7 @@ import { fold, foldAll, restore } from "../log/fold.ts";
 import type { FollowOptions } from "../log/followers.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
-import type { Engine } from "../ports/runtime.ts";
+import type { Engine } from "../ports/engine.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "../log/state.ts";
 import {

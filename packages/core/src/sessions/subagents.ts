@@ -1,6 +1,6 @@
 import { type Fact, type Ids, type NewEvent, type Session, isKnownError } from "@skein/protocol";
 import { derivedId } from "./derived-id.ts";
-import type { Subagents } from "../ports/agent-memory.ts";
+import type { Subagents } from "../ports/subagents.ts";
 import type { SessionAgent } from "./agents.ts";
 import { awaitAnswered, cancelRequested, promptAccepted, sessionCreated } from "./session-facts.ts";
 import type { Store } from "../ports/store.ts";

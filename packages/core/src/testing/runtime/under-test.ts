@@ -1,6 +1,7 @@
 import type { Event, Ids, JsonObject, Usage } from "@skein/protocol";
 import type { Live } from "../../live/live.ts";
-import type { Engine, Runtime } from "../../ports/runtime.ts";
+import type { Engine } from "../../ports/engine.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import type { SessionAgent } from "../../sessions/agents.ts";
 import type { StateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";

@@ -1,5 +1,6 @@
 import { type Ids, isKnownError } from "@skein/protocol";
-import { type Claimed, openingOf } from "../../ports/runtime.ts";
+import type { Claimed } from "../../ports/runtime.ts";
+import { openingOf } from "../../run/runtimes.ts";
 import { createSessions } from "../../sessions/sessions.ts";
 import type { Claim, Store } from "../../ports/store.ts";
 import type { Operation } from "../check-history.ts";
