@@ -2,7 +2,7 @@ import { type Event, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { withReason } from "../bench.ts";
 import { type Prompted, type RuntimeBench, only } from "./bench.ts";
-import type { AgentUnderTest, ModelStep, RuntimeExceptions } from "./under-test.ts";
+import type { ModelStep, RuntimeExceptions } from "./under-test.ts";
 
 /** A model that the price list does not have. */
 const UNPRICED = "claude-opus-9-9";
@@ -30,16 +30,11 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     return events;
   }
 
-  /** The run begins without money: the model is not asked at all. */
-  async function expectNotAsked(maxCostMicros: number | undefined, agent: AgentUnderTest): Promise<Prompted> {
-    const prompted = await bench().run([{ text: "Never." }], {
-      agent,
-      ...(maxCostMicros !== undefined && { maxCostMicros }),
-    });
+  /** The run began without money: the model was not asked at all. */
+  async function expectNotAsked(prompted: Prompted): Promise<void> {
     const [failed] = only(await expectSpent(prompted), "session.failed");
     expect(failed?.data.cost_micros).toBe(0);
     expect(bench().under.asked(prompted.label)).toEqual([]);
-    return prompted;
   }
 
   test("a run ends when its money is spent, each call having its result; the next run has money of its own", async () => {
@@ -59,20 +54,24 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
   });
 
   test.skipIf(cannot.spentBefore)(withReason("a run without any money makes no call", cannot.spentBefore), async () => {
-    await expectNotAsked(0, {});
+    await expectNotAsked(await bench().run([{ text: "Never." }], { maxCostMicros: 0 }));
   });
 
   test.skipIf(cannot.spentBefore)(
-    withReason("a session without any money makes no call", cannot.spentBefore),
+    withReason("a session whose money is spent makes no call in its next run", cannot.spentBefore),
     async () => {
-      await expectNotAsked(undefined, { maxCostMicros: 0 });
+      const sessionId = await bench().session({ maxCostMicros: Math.ceil(0.9 * dear()) });
+      const first = await bench().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
+      expect(await bench().answer(first)).toBe("Dear.");
+      await expectNotAsked(await bench().prompt(sessionId, [{ text: "Never." }]));
     },
   );
 
   test.skipIf(cannot.unpriced)(
     withReason("a model without a price is not asked where a limit was set, and is where none was", cannot.unpriced),
     async () => {
-      const limited = await expectNotAsked(1_000_000, { model: UNPRICED });
+      const limited = await bench().run([{ text: "Never." }], { agent: { model: UNPRICED }, maxCostMicros: 1_000_000 });
+      await expectNotAsked(limited);
       const [failed] = only(await bench().ended(limited), "session.failed");
       expect(failed?.data.error.message).toContain(UNPRICED);
       const free = await bench().prompt(limited.sessionId, [{ text: "Here." }]);
