@@ -16,12 +16,11 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     priceCall(bench().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
   const dear = (): number => price({ input_tokens: 0, output_tokens: DEAR });
 
-  /** The model asks for one effect after the other, for ever, and each answer is dear. */
-  const endless = (): ModelStep => ({
-    text: "On and on.",
-    tools: [bench().under.calls.effect(bench().name())],
-    usage: { output_tokens: DEAR },
-  });
+  /** The model asks for one effect after the other, and each answer is dear. */
+  const spending = (usage: NonNullable<ModelStep["usage"]> = { output_tokens: DEAR }): readonly ModelStep[] => {
+    const step = { text: "On and on.", tools: [bench().under.calls.effect(bench().name())], usage };
+    return [step, step, step, step, step, { text: "All is done." }];
+  };
 
   async function expectSpent(prompted: Prompted): Promise<readonly Event[]> {
     const events = await bench().ended(prompted);
@@ -38,7 +37,7 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
   }
 
   test("a run ends when its money is spent, each call having its result; the next run has money of its own", async () => {
-    const prompted = await bench().run([endless()], { maxCostMicros: Math.ceil(2.5 * dear()) });
+    const prompted = await bench().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);
     expect(only(events, "tool.completed")).toHaveLength(3);
@@ -49,7 +48,7 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     const sessionId = await bench().session({ maxCostMicros: Math.ceil(2.5 * dear()) });
     const first = await bench().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
     expect(await bench().answer(first)).toBe("Dear.");
-    const events = await expectSpent(await bench().prompt(sessionId, [endless()]));
+    const events = await expectSpent(await bench().prompt(sessionId, spending()));
     expect(only(events, "step.generated")).toHaveLength(2);
   });
 
@@ -85,8 +84,7 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     withReason("what a subagent spends comes out of the limit of the run that asked for it", cannot.subagentCost),
     async () => {
       const { under, name } = bench();
-      const dearTask = { ...endless(), usage: { input_tokens: DEAR } };
-      const task = under.prompt([dearTask], name());
+      const task = under.prompt(spending({ input_tokens: DEAR }), name());
       const maxCostMicros = Math.floor(0.9 * price({ input_tokens: DEAR, output_tokens: 0 }));
       const prompted = await bench().run([{ tools: [under.calls.subagent(task)] }, { text: "Never." }], {
         maxCostMicros,
