@@ -28,7 +28,7 @@ export interface Prompted extends Accepted {
   readonly label: string;
 }
 
-export interface PromptUnderTest {
+interface PromptUnderTest {
   readonly mode?: "queue" | "steer" | "interrupt";
   readonly maxCostMicros?: number;
 }
