@@ -58,7 +58,7 @@ const HEADER = `-- Claude Code's data as tables, for the stock DuckDB shell:
 --
 -- The tables are those of "skein sql --schema" without the platform's: claude_conversations, claude_plans, claude_todos,
 -- claude_history and claude_stats, and the schema claude.
--- Differences from Skein:
+-- What differs here from Skein:
 --   - Files are found when this file runs. Run it again (.read skein.sql) to see new files. At least one transcript must exist.
 --   - Lines that DuckDB cannot read (a lone surrogate, a byte that is not UTF-8, two records in one line) are only in
 --     claude.damage. Skein repairs them and also shows them in the other tables.

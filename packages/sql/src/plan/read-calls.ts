@@ -4,7 +4,7 @@
  * DuckDB's table macros accept neither `path = '…'` nor a missing path, so each call in a statement is replaced by a table
  * before the statement runs.
  */
-import { LITERAL_OR_COMMENT } from "./statements.ts";
+import { LITERAL_OR_COMMENT } from "./split-statements.ts";
 
 export type ReadFunction = "read_conversations" | "read_plans" | "read_todos" | "read_history" | "read_stats";
 

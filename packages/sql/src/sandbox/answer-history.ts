@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createSql } from "../create-sql.ts";
 import { namesPlatform } from "../plan/named-tables.ts";
 import { literals } from "../database/quote.ts";
-import { isStatement, splitStatements } from "../plan/statements.ts";
+import { isStatement, splitStatements } from "../plan/split-statements.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
 import { MEMORY, answerQuestion } from "./answer-question.ts";
 import type { HistoryFolders } from "./bubblewrap.ts";

@@ -4,7 +4,7 @@
  * The sandbox (`bubblewrap.ts`) enforces what it may do; the settings below only give clearer errors.
  */
 import { DuckDBInstance, StatementType } from "@duckdb/node-api";
-import { statementsOf } from "../plan/statements.ts";
+import { statementsOf } from "../plan/split-statements.ts";
 import { MEMORY, answerQuestion } from "./answer-question.ts";
 
 await answerQuestion(async ({ file, statement }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isStatement, splitStatements, statementsOf } from "../src/plan/statements.ts";
+import { isStatement, splitStatements, statementsOf } from "../src/plan/split-statements.ts";
 
 test.each([
   ["a semicolon in a text", "SELECT ';'", 1],
