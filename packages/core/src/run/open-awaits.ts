@@ -5,7 +5,7 @@ import type { Store } from "../store.ts";
 import { derivedId } from "../subagents.ts";
 
 /** What a session that can do nothing but wait is waiting for. */
-export interface OpenAwaits {
+interface OpenAwaits {
   /** The run that waits. */
   readonly runId: string;
   /** The last event of the log that this was read from. */
