@@ -1,7 +1,8 @@
 /**
  * `npm test`: every test, on real parts, with a closing line `N passed, N failed` alone on its line.
  *
- * Arguments go to vitest, so `npm test -- packages/core` runs one package. In a run of everything, files that failed are
+ * Arguments go to vitest, so `npm test -- packages/core` runs one package; `--quick` runs the tests that start no process
+ * and no server. In a run of everything, files that failed are
  * run once more, alone: on a machine that was busy with something else a time limit may pass for a failure. A test that
  * passes only then is named, because it has a weakness all the same.
  */
@@ -26,7 +27,7 @@ const MOST_AGAIN = 4;
 
 const folder = mkdtempSync(join(tmpdir(), "skein-test-"));
 try {
-  const wanted = process.argv.slice(2);
+  const wanted = process.argv.slice(2).map((arg) => (arg === "--quick" ? "--project=quick" : arg));
   const first = vitest(wanted);
   const broken = first.report.testResults.filter(({ status }) => status === "failed");
   const again =

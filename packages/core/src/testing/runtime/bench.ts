@@ -1,11 +1,11 @@
 import { type Event, createIds } from "@skein/protocol";
 import { expect } from "vitest";
-import { createMemoryLive } from "../../live.ts";
-import type { Live } from "../../live.ts";
-import type { Accepted } from "../../accepted-prompt.ts";
-import { type Sessions, createSessions } from "../../sessions.ts";
-import { createStateCache } from "../../state-cache.ts";
-import type { Store } from "../../store.ts";
+import { createMemoryLive } from "../../live/live.ts";
+import type { Live } from "../../live/live.ts";
+import type { Accepted } from "../../sessions/accepted-prompt.ts";
+import { type Sessions, createSessions } from "../../sessions/sessions.ts";
+import { createStateCache } from "../../log/state-cache.ts";
+import type { Store } from "../../ports/store.ts";
 import { checkHistory } from "../check-history.ts";
 import type { AgentUnderTest, ModelStep, RuntimeUnderTest } from "./under-test.ts";
 

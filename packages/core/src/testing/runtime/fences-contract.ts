@@ -1,6 +1,6 @@
 import { type Event, KnownError, NO_USAGE, type NewEvent, type Usage, addUsage } from "@skein/protocol";
 import { expect, test } from "vitest";
-import type { Store } from "../../store.ts";
+import type { Store } from "../../ports/store.ts";
 import { type Host, type Prompted, type RuntimeBench, only, until } from "./bench.ts";
 import type { FactPlace, RuntimeExceptions } from "./under-test.ts";
 
