@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLocalEngine, timers } from "@skein/adapters/engines/local";
+import { createLocalEngine } from "@skein/adapters/engines/local";
+import { timers } from "@skein/adapters/engines/timers";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import {

@@ -1,4 +1,4 @@
-import { timers } from "@skein/adapters/engines/local";
+import { timers } from "@skein/adapters/engines/timers";
 import {
   type AgentCode,
   type Bus,

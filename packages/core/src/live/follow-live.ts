@@ -15,7 +15,7 @@ export interface FollowLive {
 }
 
 /** Who is told. */
-export interface LiveReader {
+interface LiveReader {
   /** False, or a promise of it, if there need be no more. The next fact is read when this one was taken. */
   fact(event: Event): boolean | Promise<boolean>;
   /** Frames of one attempt, as many as there are at once. */

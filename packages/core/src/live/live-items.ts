@@ -2,7 +2,7 @@ import type { Event } from "@skein/protocol";
 import { type FollowLive, followLive } from "./follow-live.ts";
 import type { LiveFrame } from "./live.ts";
 
-export interface LiveItems extends Omit<FollowLive, "facts"> {
+interface LiveItems extends Omit<FollowLive, "facts"> {
   readonly facts: (stop: AbortSignal) => AsyncIterable<Event>;
 }
 

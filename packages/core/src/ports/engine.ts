@@ -14,7 +14,7 @@ export interface Engine {
 }
 
 /** What every engine is given by the process that it drives sessions for. */
-export interface EngineParts {
+interface EngineParts {
   readonly store: Store;
   /** Drives a claimed session. */
   readonly runtime: Runtime;

@@ -2,7 +2,7 @@ import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core"
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { timers } from "../../engines/local.ts";
+import { timers } from "../../engines/timers.ts";
 import { createSpawnChild, findContainment } from "./child/index.ts";
 import type { Spawn } from "./child.ts";
 import { type ChildrenOptions, createChildren } from "./children.ts";
