@@ -39,7 +39,7 @@ export interface SessionsDeps {
   readonly now?: () => number;
   readonly ids?: Ids;
   /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
-  readonly reserve?: Engine["reserve"];
+  readonly reserve?: Engine["reserve"] | undefined;
 }
 
 /** A sequence that no log has. */
@@ -171,23 +171,7 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
-    return appendFirst(id, [fact, accepted(input)], key);
-  }
-
-  /** Stores the first facts of a session that has a prompt: with its lease and its first step, if there is a place for it here. */
-  async function appendFirst(id: string, facts: readonly Fact[], key: Key | undefined): Promise<Accepted> {
-    const first = facts.map(event);
-    const place = reserve?.(id);
-    let begun: number | null = null;
-    try {
-      const all = [...first, ...(place?.opening(first) ?? [])];
-      const claim = place && { claim: place.claim };
-      const appended = await store.append(id, all, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
-      if (!appended.repeated) begun = all.length;
-      return acceptedOf(appended);
-    } finally {
-      place?.settle(begun);
-    }
+    return appendFirst({ store, now, reserve }, { id, first: [fact, accepted(input)].map(event), key });
   }
 
   async function prompt(
@@ -246,10 +230,7 @@ export function createSessions({
     return { id, sequence };
   }
 
-  async function forked(
-    sessionId: string,
-    options: ForkOptions = {},
-  ): Promise<{ readonly id: string; readonly facts: readonly Fact[] }> {
+  async function forked(sessionId: string, options: ForkOptions = {}) {
     const log = await store.read(sessionId, { tenant });
     return forkFacts(foldAll(sessionId, log), log, options, { now, ids });
   }
@@ -288,7 +269,7 @@ export function createSessions({
     },
     async beginFork(sessionId, input, options, key) {
       const { id, facts } = await forked(sessionId, options);
-      return appendFirst(id, [...facts, accepted(input)], key);
+      return appendFirst({ store, now, reserve }, { id, first: [...facts, accepted(input)].map(event), key });
     },
     async import(log) {
       const id = ids();
@@ -310,6 +291,24 @@ export function createSessions({
     follow: (sessionId, options, signal) => store.follow(sessionId, { ...options, tenant }, signal),
     state,
   };
+}
+
+/** Stores the first events of a session that has a prompt: with its lease and its first step, if there is a place for it here. */
+async function appendFirst(
+  { store, now, reserve }: Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number },
+  { id, first, key }: { readonly id: string; readonly first: readonly NewEvent[]; readonly key: Key | undefined },
+): Promise<Accepted> {
+  const place = reserve?.(id);
+  let begun: number | null = null;
+  try {
+    const events = [...first, ...(place?.opening(first) ?? [])];
+    const claim = place && { claim: place.claim };
+    const appended = await store.append(id, events, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
+    if (!appended.repeated) begun = events.length;
+    return acceptedOf(appended);
+  } finally {
+    place?.settle(begun);
+  }
 }
 
 /** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */

@@ -17,8 +17,16 @@ async function waiting() {
   const entered = (run_id: string, message_id: string, role: "user" | "assistant"): Fact => ({
     event_type: "message.created",
     data: {
-      ...{ run_id, message_id, role, step: 1, rows: 1, transformation_type: `${role}_message_added` as const },
-      ...{ messages_before_count: 0, messages_after_count: 1, tokens_before: 0, tokens_after: 1 },
+      run_id,
+      message_id,
+      role,
+      step: 1,
+      rows: 1,
+      transformation_type: `${role}_message_added` as const,
+      messages_before_count: 0,
+      messages_after_count: 1,
+      tokens_before: 0,
+      tokens_after: 1,
     },
   });
   const started = (run_id: string, message_id: string): Fact => ({
@@ -32,9 +40,18 @@ async function waiting() {
       {
         event_type: "step.generated",
         data: {
-          ...{ run_id: runId, step: 1, purpose: "step", message_id: replyId, results_message_id: resultsId },
-          ...{ content: [call], model: "claude-sonnet-4-5", stop_reason: "tool_use", cost: null, container_id: null },
-          ...{ usage: { input_tokens: 1, output_tokens: 1 }, duration_ms: 1 },
+          run_id: runId,
+          step: 1,
+          purpose: "step",
+          message_id: replyId,
+          results_message_id: resultsId,
+          content: [call],
+          model: "claude-sonnet-4-5",
+          stop_reason: "tool_use",
+          cost: null,
+          container_id: null,
+          usage: { input_tokens: 1, output_tokens: 1 },
+          duration_ms: 1,
         },
       },
       entered(runId, replyId, "assistant"),
@@ -61,8 +78,15 @@ async function waiting() {
   const failed = (run_id: string): Fact => ({
     event_type: "session.failed",
     data: {
-      ...{ run_id, step: 1, outcome: "failed", stop_reason: "error", error: { code: "error", message: "No." } },
-      ...{ cost_micros: 0, unpriced_calls: 0, files_generated: 0, duration_ms: 1 },
+      run_id,
+      step: 1,
+      outcome: "failed",
+      stop_reason: "error",
+      error: { code: "error", message: "No." },
+      cost_micros: 0,
+      unpriced_calls: 0,
+      files_generated: 0,
+      duration_ms: 1,
       usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
     },
   });

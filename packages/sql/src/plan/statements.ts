@@ -1,16 +1,17 @@
-/** Texts, quoted names and comments: what stands in them is no call and no end of a statement. */
-export const QUIET =
+/** Text literals, quoted names and comments: nothing inside them is a call or ends a statement. */
+export const LITERAL_OR_COMMENT =
   /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
-const OPEN = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
+/** The same without an end. */
+const UNFINISHED = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
 
-export interface Statements {
-  /** Each with blank lines in front, so that an error names the line of the whole text. */
+interface Statements {
+  /** Each with as many blank lines before it as it has lines before it in the text, so that an error gives the right line. */
   readonly whole: readonly string[];
-  /** What follows the last semicolon. */
+  /** The text after the last semicolon. */
   readonly rest: string;
 }
 
-/** Takes statements apart at their semicolons. */
+/** Splits a text at the semicolons that end statements. */
 export function splitStatements(sql: string): Statements {
   const whole: string[] = [];
   let start = 0;
@@ -21,7 +22,7 @@ export function splitStatements(sql: string): Statements {
       lines += linesIn(sql.slice(start, at));
       start = at + 1;
     }
-    at += lengthAt(QUIET, sql, at) ?? lengthAt(OPEN, sql, at) ?? 1;
+    at += lengthAt(LITERAL_OR_COMMENT, sql, at) ?? lengthAt(UNFINISHED, sql, at) ?? 1;
   }
   return { whole: whole.filter(isStatement), rest: piece(start, sql.length) };
 
@@ -30,13 +31,13 @@ export function splitStatements(sql: string): Statements {
   }
 }
 
-/** Every statement of a text, whether the last one ends with a semicolon or not. */
+/** Every statement of a text. The last one need not end with a semicolon. */
 export function statementsOf(sql: string): readonly string[] {
   const { whole, rest } = splitStatements(sql);
   return isStatement(rest) ? [...whole, rest] : whole;
 }
 
-/** More than blanks and comments. */
+/** Whether a text contains more than spaces and comments. */
 export function isStatement(sql: string): boolean {
   return sql.replaceAll(/--[^\n]*|\/\*[^]*?\*\//g, "").trim() !== "";
 }
