@@ -22,6 +22,9 @@ interface Report {
   }[];
 }
 
+/** Processes that tests start load the same sources again and again: what Node made of them is kept. */
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/skein-test-compile");
+
 /** More files than this do not fail by chance. */
 const MOST_AGAIN = 4;
 
