@@ -2,7 +2,7 @@ import {
   type Answered,
   type FileStore,
   type Format,
-  type MemoryStore,
+  type AgentMemory,
   type SessionState,
   type Sessions,
   type Store,
@@ -31,7 +31,7 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig
   /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
   readonly validate?: Validate;
   /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
-  readonly memory?: MemoryStore;
+  readonly memory?: AgentMemory;
   /** Where files that code execution makes are kept: an open store, or a folder. */
   readonly files?: FileStore | string;
   /** Where sessions live: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store. */

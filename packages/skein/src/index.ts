@@ -20,7 +20,7 @@ export {
   type Answered,
   type FileStore,
   type Format,
-  type MemoryStore,
+  type AgentMemory,
   type SessionState,
   type Sessions,
   type Store,

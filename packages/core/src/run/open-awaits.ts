@@ -1,8 +1,8 @@
 import { type Await, type Event, isKnownError } from "@skein/protocol";
-import type { Sessions } from "../sessions.ts";
-import { type SessionState, statusOf } from "../state.ts";
-import type { Store } from "../store.ts";
-import { derivedId } from "../subagents.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import { type SessionState, statusOf } from "../log/state.ts";
+import type { Store } from "../ports/store.ts";
+import { derivedId } from "../sessions/derived-id.ts";
 
 /** What a session that can do nothing but wait is waiting for. */
 export interface OpenAwaits {

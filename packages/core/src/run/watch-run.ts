@@ -1,8 +1,8 @@
 import type { Await, Event } from "@skein/protocol";
-import type { Live, LiveFrame } from "../live.ts";
-import { liveItems } from "../live-items.ts";
-import type { Sessions } from "../sessions.ts";
-import type { Store } from "../store.ts";
+import type { Live, LiveFrame } from "../live/live.ts";
+import { liveItems } from "../live/live-items.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Store } from "../ports/store.ts";
 import { mayPause, openAwaits } from "./open-awaits.ts";
 
 export interface WatchDeps {

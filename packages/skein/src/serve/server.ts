@@ -5,7 +5,7 @@ import type { Bus } from "@skein/core";
 import { withoutSecrets } from "@skein/protocol";
 import { type Limits, createKeys, createServer as createHttpServer } from "@skein/server";
 import { createTenantSql } from "@skein/sql/sandbox";
-import { createAdoption } from "../adopt/adoption.ts";
+import { createAdoption } from "../adoption.ts";
 import { createHost } from "../host.ts";
 import { modelFrom } from "../model-from.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
