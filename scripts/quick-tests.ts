@@ -1,12 +1,15 @@
-/** Which tests are quick: those that start no process and no server. */
+/** Which tests are quick: those that start no process, no server and no DuckDB. */
 import { importsOf } from "./house/imports.ts";
 import { type SourceTree, readSourceTree } from "./house/source-tree.ts";
 
-/** Whoever imports one of these, itself or through others, may start a process or a server, or needs one. */
+/**
+ * Whoever imports one of these, itself or through others, may start a process or a server, or needs one. DuckDB is in
+ * the list because its questions keep every core busy for seconds.
+ */
 const STARTS =
-  /^(?:node:(?:child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)|pg|ws|fastify|eventsource|s3rver|@redis\/client)$/u;
+  /^(?:node:(?:child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)|pg|ws|fastify|eventsource|s3rver|@redis\/client|@duckdb\/node-api)$/u;
 
-/** The test files of a checkout that import nothing with which a process or a server can be started. */
+/** The test files of a checkout that import nothing of the list above. */
 export function quickTests(root: string): readonly string[] {
   const tree = readSourceTree(root);
   return [...tree.files.keys()].filter((path) => path.endsWith(".test.ts") && isQuick(tree, path));
