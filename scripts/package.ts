@@ -59,7 +59,7 @@ async function tryOut(folder: string): Promise<void> {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["tools.ts"] }));
   run(folder, join(folder, "node_modules/.bin/tsc"), "-p", ".");
   say("its types are right", "tsc");
-  const skein = join(folder, "node_modules/skein/bin/skein.js");
+  const skein = join(folder, "node_modules/@skein/cli/bin/skein.js");
   say("skein run", run(folder, process.execPath, skein, "run", "How much is 2+2?").trim());
   say("skein sql", run(folder, process.execPath, skein, "sql", "--json", "select 42 as answer").trim());
   await serve(folder, skein);

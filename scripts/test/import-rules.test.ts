@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const PACKAGES = ["protocol", "core", "adapters", "history", "sql", "simulator", "server", "client"] as const;
+const PACKAGES = ["protocol", "core", "adapters", "history", "sql", "simulator", "server", "client", "cli"] as const;
 
 /** The table of ARCHITECTURE.md: what the files of a folder may import of Skein. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -18,6 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/server/src": ["@skein/core", "@skein/protocol"],
   "packages/sql/src": ["@skein/core", "@skein/history", "@skein/protocol"],
   "packages/adapters/src/stores/sqlite": ["@skein/core", "@skein/protocol"],
+  "packages/skein/src": PACKAGES.filter((name) => name !== "cli").map((name) => `@skein/${name}`),
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
@@ -46,7 +47,8 @@ interface Planted {
 }
 
 const OTHERS = [...PACKAGES.map((name) => `@skein/${name}`), "@skein/history/format", "skein"];
-const owner = (folder: string): string => `@skein/${folder.split("/")[1]}`;
+const owner = (folder: string): string =>
+  folder === "packages/skein/src" ? "skein" : `@skein/${folder.split("/")[1]}`;
 
 const planted: readonly Planted[] = [
   ...Object.entries(ALLOWED).flatMap(([folder, allowed]) =>

@@ -6,7 +6,6 @@ export {
   type WatchOptions,
   createAgent,
 } from "./agent.ts";
-export { main } from "./main.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult, GeneratedFile } from "./result.ts";
 export type { SkeinConfig } from "./serve/config-file.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
 import { createKeys } from "@skein/server";
 import { describe, expect, test } from "vitest";
-import { dataFolder, lines, skein } from "../cli/skein.ts";
+import { dataFolder, lines, skein } from "../../../cli/test/skein.ts";
 import { openStore } from "../../src/open-store.ts";
 import { testServer } from "../server/world.ts";
 
