@@ -51,7 +51,7 @@ export async function startPostgres({
   settings = FAST,
   prefix = "skein-pg-",
 }: PostgresOptions = {}): Promise<Postgres> {
-  sweep(prefix);
+  sweepAbandoned(prefix);
   const asRoot = process.getuid?.() === 0;
   const who = asRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const folder = mkdtempSync(join(tmpdir(), prefix));
@@ -161,8 +161,8 @@ async function onServer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Folders whose starter is gone: its server ended with it, only the files stayed. */
-function sweep(prefix: string): void {
+/** Removes folders whose starter is gone: its server ended with it, only the files stayed. */
+export function sweepAbandoned(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue;
     const folder = join(tmpdir(), name);
@@ -172,7 +172,17 @@ function sweep(prefix: string): void {
       // Without the file it is one that is being made right now, or a remnant of it.
       if (Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 60_000) continue;
     }
+    remove(folder);
+  }
+}
+
+/** A folder that another user left is that user's to remove. */
+function remove(folder: string): void {
+  try {
     rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["EACCES", "EPERM"].includes(code)) throw error;
   }
 }
 

@@ -35,6 +35,7 @@ export interface Config {
 
 /** What is opened by the environment; `skein.config.ts` can open more. */
 export interface ClaudeConfig {
+  readonly keys: readonly string[];
   readonly roots: readonly string[];
   readonly env: readonly string[];
   readonly extraArgs: readonly string[];
@@ -55,6 +56,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     engine: env["SKEIN_ENGINE"] || undefined,
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
     claude: {
+      keys: listIn(env["SKEIN_CLAUDE_KEYS"]),
       roots: listIn(env["SKEIN_CLAUDE_ROOTS"]),
       env: listIn(env["SKEIN_CLAUDE_ENV"]),
       extraArgs: listIn(env["SKEIN_CLAUDE_EXTRA_ARGS"]),

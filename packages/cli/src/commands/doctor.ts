@@ -186,7 +186,7 @@ async function sandbox(): Promise<Finding> {
 }
 
 /** How well processes of Claude Code are held together here. */
-async function claude({ claudeCode }: ServeSettings): Promise<Finding> {
+async function claude({ claudeCode, claudeOpened, configFile }: ServeSettings): Promise<Finding> {
   const what = "claude";
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
@@ -194,7 +194,22 @@ async function claude({ claudeCode }: ServeSettings): Promise<Finding> {
   const containment = await findContainment();
   if (!containment)
     return { what, state: "wrong", says: "Claude Code cannot be started: its guard needs bash. Install bash." };
-  return { what, state: containment.kind === "namespace" ? "ok" : "note", says: containment.says };
+  const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
+  const who =
+    opened.length === 0
+      ? "Only keys with the scope admin may run it: its commands run as the server's user."
+      : `Keys with the scope admin may run it, and these, whose holders have a shell as the server's user: ${opened.join(", ")}.`;
+  const isSafe = containment.kind === "namespace" && opened.length === 0;
+  return { what, state: isSafe ? "ok" : "note", says: `${containment.says} ${who}` };
+}
+
+/** A file that cannot be loaded is a finding of its own. */
+async function keysInFile(configFile: string | undefined): Promise<readonly string[]> {
+  if (configFile === undefined) return [];
+  return loadCode(configFile).then(
+    ({ claude: { keys } }) => keys,
+    () => [],
+  );
 }
 
 function sentence(error: unknown): string {

@@ -21,7 +21,7 @@ import type { AskedRun } from "./asked-run.ts";
 import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { promptContent } from "./prompt-content.ts";
-import { checkRights } from "./rights.ts";
+import { checkOpen, checkRights } from "./rights.ts";
 import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
 
 /** What is said, and what is said about the session itself. */
@@ -158,11 +158,12 @@ function noSession(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
 }
 
-/** What stands before Claude Code, if it can run here. */
-export async function openGate({ shared }: Caller): Promise<ClaudeGate> {
-  const gate = shared.deps.claude;
+/** What stands before Claude Code, if it can run here and the key may run it. */
+export async function openGate(call: Caller): Promise<ClaudeGate> {
+  const gate = call.shared.deps.claude;
   const problem = gate ? await gate.problem() : "This server does not run Claude Code.";
   if (!gate || problem !== undefined) throw new ApiError("SERVICE_UNAVAILABLE", problem ?? "");
+  checkOpen(gate, call);
   return gate;
 }
 

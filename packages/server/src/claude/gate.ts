@@ -13,6 +13,8 @@ export interface ClaudeGate {
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
+  /** Whether this key may run Claude Code, which is a shell as the server's user: admin keys, and those that the operator named. */
+  opens(principal: Principal): boolean;
   /** Whether there may be sessions here that bypass permissions. */
   readonly bypass: boolean;
   /** The id for a new session with these options whose process is up already; undefined if none is ready. */

@@ -2,6 +2,7 @@ import { type Page, type SessionAgent, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
 import { type Call, type Caller, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
+import { checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "../models.ts";
 
 /** Sessions: open, list, change, fork, cancel, remove, take along. */
@@ -113,6 +114,8 @@ async function createFor(
   call: Call,
 ): Promise<ApiSession> {
   const { title, tags, model_id: modelId, metadata } = body;
+  const { claude } = call.shared.deps;
+  if (claude && agent.config.runtime === "claude-code") checkOpen(claude, call);
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
   return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));

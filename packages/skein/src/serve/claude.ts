@@ -75,6 +75,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       problem: async () => (problem === undefined ? undefined : (problem = sdkProblem())),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
+      opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
       bypass: settings.bypassPermissions,
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
       inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),

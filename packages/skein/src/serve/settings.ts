@@ -107,7 +107,12 @@ function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeCon
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
     return text === "on";
   };
-  const variables = { roots: "SKEIN_CLAUDE_ROOTS", env: "SKEIN_CLAUDE_ENV", extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS" };
+  const variables = {
+    keys: "SKEIN_CLAUDE_KEYS",
+    roots: "SKEIN_CLAUDE_ROOTS",
+    env: "SKEIN_CLAUDE_ENV",
+    extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS",
+  };
   const checked = ClaudeSettings.safeParse({
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
@@ -124,6 +129,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
   return {
     ...one,
     ...other,
+    keys: [...one.keys, ...other.keys],
     roots: [...one.roots, ...other.roots],
     env: [...one.env, ...other.env],
     extraArgs: [...one.extraArgs, ...other.extraArgs],

@@ -15,13 +15,16 @@ let home: string;
 let server: ClaudeServer;
 let key: string;
 let lesser: Caller;
+/** A key that may run agents, and that the operator did not open Claude Code for. */
+let closedKey: string;
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-rights-")));
   const storeUrl = `sqlite:${home}/skein.db`;
   const { executable } = await createStub(home, "exit 3");
-  server = await claudeServer({ storeUrl, claude: { executable, bypassPermissions: true } });
+  server = await claudeServer({ storeUrl, claude: { executable, bypassPermissions: true, keys: ["runner"] } });
   const store = await openStore(storeUrl);
   key = await createKeys({ records: store.records }).make({ name: "runner", scopes: ["run"], tenant: "default" });
+  closedKey = await createKeys({ records: store.records }).make({ name: "guest", scopes: ["run"], tenant: "default" });
   await store.close();
   lesser = caller(server.url, key);
 });
@@ -89,4 +92,38 @@ test("nor with one that was switched to that mode", async () => {
   // Back to less is for everybody.
   expect((await lesser("POST", `${path}/control`, { ...change, permission_mode: "default" })).status).toBe(200);
   expect((await lesser("POST", `${path}/resume`, { prompt })).status).toBe(200);
+});
+
+test("a key without the scope admin that the operator did not name runs no session of Claude Code, by any route", async () => {
+  const id = await begun({});
+  const guest = caller(server.url, closedKey);
+  const { body: agent } = await server.call("POST", "/v1/agents", { name: "coder", runtime: "claude-code" });
+  const asked: readonly [path: string, body: object][] = [
+    ["/api/v1/query", { prompt }],
+    ["/api/v1/query/single", { prompt, allowed_tools: ["Bash"] }],
+    ["/api/v1/query", { prompt, session_id: id }],
+    ["/api/v1/query", { prompt, session_id: id, fork_session: true }],
+    ["/api/v1/query", { prompt, continue_conversation: true }],
+    [`/api/v1/sessions/${id}/resume`, { prompt, permission_mode: "plan" }],
+    [`/api/v1/sessions/${id}/fork`, { prompt }],
+    [`/api/v1/sessions/${id}/answer`, { answer: "allow" }],
+    [`/api/v1/sessions/${id}/control`, { type: "permission_mode_change", permission_mode: "acceptEdits" }],
+    [`/v1/sessions/${id}/messages`, { role: "user", content: { text: prompt } }],
+    [`/v1/sessions/${id}/awaits/toolu_x`, { content: "yes" }],
+    ["/v1/sessions", { agent_id: agent["id"] }],
+  ];
+  for (const [path, body] of asked) {
+    const { status, body: answer } = await guest("POST", path, body);
+    expect([path, status, answer.error?.code]).toEqual([path, 403, "not_allowed"]);
+    expect(answer.error.message).toContain('SKEIN_CLAUDE_KEYS="guest"');
+  }
+  const socket = await talk({ url: server.url, key: closedKey });
+  socket.send({ type: "prompt", prompt });
+  expect(await socket.until(({ type }) => type === "error")).toMatchObject({ code: "not_allowed" });
+  socket.close();
+  // What only looks is open, and so is a fork of the log, which runs nothing until somebody prompts it.
+  expect((await guest("GET", `/api/v1/sessions/${id}`)).status).toBe(200);
+  const { body: fork } = await guest("POST", `/v1/sessions/${id}/fork`, {});
+  const said = { role: "user", content: { text: prompt } };
+  expect((await guest("POST", `/v1/sessions/${fork["id"]}/messages`, said)).status).toBe(403);
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import {
+  chmodSync,
   closeSync,
   constants,
   fchmodSync,
@@ -11,6 +12,7 @@ import {
   mkdirSync,
   openSync,
   rmSync,
+  statSync,
   unlinkSync,
   writeSync,
 } from "node:fs";
@@ -64,16 +66,22 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
   }
 }
 
-/** Makes a folder that only its owner can enter, whatever the umask. One that is there keeps its mode. */
+/**
+ * Makes a folder, and those above it that are missing, so that only its owner can enter them, whatever the umask. A folder
+ * that exists keeps its mode.
+ */
 export function makeFolder(path: string): void {
-  const made = mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
-  if (made === undefined) return;
-  const fd = openSync(path, constants.O_RDONLY);
   try {
-    fchmodSync(fd, FOLDER_MODE);
-  } finally {
-    closeSync(fd);
+    mkdirSync(path, { mode: FOLDER_MODE });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolder(dirname(path));
+    return makeFolder(path);
   }
+  // A umask may have taken the owner's own right to write, without which nothing can be made inside.
+  chmodSync(path, FOLDER_MODE);
 }
 
 /** Removes a file, or what stands in its place. `rmSync` is not used for files: it hides why it failed. */

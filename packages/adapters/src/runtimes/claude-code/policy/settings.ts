@@ -57,6 +57,8 @@ const RegisteredMcpServer = z.union([
 ]);
 
 export const ClaudeSettings = z.strictObject({
+  /** Names of keys that may run Claude Code although they do not have the scope admin. */
+  keys: z.array(z.string().min(1)).default([]),
   /** Folders in which requests may choose `cwd`, `add_dirs` and the sandbox's `allowed_paths` freely. */
   roots: z.array(AbsolutePath).default([]),
   /** Folders that requests may name. */
