@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"] } },
+  resolve: { conditions: ["@skein/source"] },
+  ssr: { resolve: { conditions: ["@skein/source"] } },
   test: {
     include: ["packages/*/test/**/*.test.ts", "scripts/test/**/*.test.ts", "examples/test/**/*.test.ts"],
     globalSetup: ["scripts/test-services.ts"],

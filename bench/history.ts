@@ -217,7 +217,7 @@ function wholeProcess(folder: string, work: string, what: string): Figure {
   return whole(process.execPath, [...flags, script, folder, work, what, "once"], {});
 }
 
-const flags = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e"];
+const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e"];
 
 function child(args: readonly string[]): string {
   const result = spawnSync(process.execPath, [...flags, script, ...args], { encoding: "utf8" });

@@ -102,7 +102,9 @@ function measure(at: number, { folder, cache, times }: Place) {
   for (let n = 0; n < times; n += 1)
     for (const how of ["bare", "cold", "warm"] as const) {
       const child = join(import.meta.dirname, "sql/child.ts");
-      const answer = JSON.parse(node("--conditions=source", child, how, String(at), folder, cache)) as Measured & {
+      const answer = JSON.parse(
+        node("--conditions=@skein/source", child, how, String(at), folder, cache),
+      ) as Measured & {
         readonly megabytes: number;
       };
       found[how] = {

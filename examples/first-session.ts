@@ -1,4 +1,4 @@
-/** One agent, one question, one log: run it with `node --conditions=source examples/first-session.ts`. */
+/** One agent, one question, one log: run it with `node --conditions=@skein/source examples/first-session.ts`. */
 import { createAgent } from "skein";
 
 const agent = createAgent({ name: "Helper", store: "memory:" });

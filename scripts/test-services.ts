@@ -29,7 +29,7 @@ function migrate(url: string): void {
   const program = `
     const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
     await (await createPostgresStore({ url: process.argv[1] })).close();`;
-  execFileSync(process.execPath, ["--conditions=source", "--input-type=module", "--eval", program, url], {
+  execFileSync(process.execPath, ["--conditions=@skein/source", "--input-type=module", "--eval", program, url], {
     cwd: fileURLToPath(new URL("..", import.meta.url)),
     stdio: "inherit",
   });

@@ -23,7 +23,7 @@ const examples = readdirSync(folder)
   .map((file) => file.slice(0, -3));
 
 test.each(examples)("%s runs as it is, without a key", (name) => {
-  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", `${folder}${name}.ts`];
+  const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", `${folder}${name}.ts`];
   const env = { PATH: process.env["PATH"], HOME: tmpdir(), TMPDIR: tmpdir() };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

@@ -36,7 +36,7 @@ export async function startServed(task: ServingTask): Promise<Served> {
   mkdirSync(task.dataDir, { recursive: true });
   const program = fileURLToPath(new URL("./serving.ts", import.meta.url));
   // Under a test runner the options of this process are not those of a plain one.
-  const child = spawn(process.execPath, ["--conditions=source", program, JSON.stringify(task)], {
+  const child = spawn(process.execPath, ["--conditions=@skein/source", program, JSON.stringify(task)], {
     stdio: ["pipe", "pipe", "pipe"],
   });
   let said = "";

@@ -80,7 +80,7 @@ describe("code in documents is true", () => {
   test("that of the README is an example that runs", () => {
     const [readme] = snippets.filter(({ page }) => page === "./README.md");
     expect(text("examples/first-session.ts")).toContain(readme?.code ?? "nothing");
-    const args = ["--conditions=source", "examples/first-session.ts"];
+    const args = ["--conditions=@skein/source", "examples/first-session.ts"];
     const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
     expect(status).toBe(0);
     expect(stdout).toMatch(/^The answer is 4\b/);

@@ -19,7 +19,7 @@ function child(folder: string, lines: string): { process: ChildProcess; said: As
     const say = (text) => process.stdout.write(text + "\\n");
     const ids = createIds();
     ${lines}`;
-  const spawned = spawn(process.execPath, ["--conditions=source", "--input-type=module", "-e", code], {
+  const spawned = spawn(process.execPath, ["--conditions=@skein/source", "--input-type=module", "-e", code], {
     cwd: join(root, "packages", "adapters"),
     stdio: ["ignore", "pipe", "inherit"],
   });

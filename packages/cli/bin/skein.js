@@ -13,9 +13,9 @@ if (major < 22 || (major === 22 && minor < 18)) {
 
 // In a clone the sources run as they are, without a build. Worker threads see them only if the flag is on the process itself.
 const inClone = existsSync(new URL("../src/main.ts", import.meta.url));
-if (inClone && !process.execArgv.includes("--conditions=source")) {
+if (inClone && !process.execArgv.includes("--conditions=@skein/source")) {
   const file = fileURLToPath(import.meta.url);
-  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", ...process.execArgv, file];
+  const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", ...process.execArgv, file];
   process.execve(process.execPath, [process.execPath, ...args, ...process.argv.slice(2)]);
 }
 

@@ -144,7 +144,13 @@ test("several processes archive at once", async () => {
   const data = prepared();
   const code = `const { archive } = await import(${JSON.stringify(fileURLToPath(new URL("../src/index.ts", import.meta.url)))});
     await Promise.all([1, 2, 3].map(() => archive(${JSON.stringify(optionsFor(data))})));`;
-  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", code];
+  const args = [
+    "--conditions=@skein/source",
+    "--disable-warning=ExperimentalWarning",
+    "--input-type=module",
+    "-e",
+    code,
+  ];
   const codes = await Promise.all(
     [1, 2, 3].map(async () => (await once(spawn(process.execPath, args, { stdio: "inherit" }), "exit"))[0] as number),
   );

@@ -14,7 +14,13 @@ const builder = `
 `;
 
 function startBuilder(dataPath: string, cacheFolder: string): ReturnType<typeof spawn> {
-  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", builder];
+  const args = [
+    "--conditions=@skein/source",
+    "--disable-warning=ExperimentalWarning",
+    "--input-type=module",
+    "-e",
+    builder,
+  ];
   return spawn(process.execPath, [...args, dataPath, cacheFolder], { stdio: ["ignore", "pipe", "inherit"] });
 }
 

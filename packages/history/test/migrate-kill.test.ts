@@ -136,7 +136,7 @@ test("a process that is really killed gives its lock back, and the next one fini
     const child = spawn(
       process.execPath,
       [
-        "--conditions=source",
+        "--conditions=@skein/source",
         fileURLToPath(new URL("migrate-child.ts", import.meta.url)),
         String(at),
         JSON.stringify(options(data)),

@@ -18,7 +18,13 @@ function asNobody(data: DataDirectory, body: string, cacheFolder: string | null 
     console.log(JSON.stringify(await (async () => { ${body} })()));`;
   // The folder of the test itself is only for us.
   chmodSync(dirname(data.root), 0o755);
-  const flags = ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script];
+  const flags = [
+    "--conditions=@skein/source",
+    "--disable-warning=ExperimentalWarning",
+    "--input-type=module",
+    "-e",
+    script,
+  ];
   const run = spawnSync(process.execPath, flags, {
     encoding: "utf8",
     env: { PATH: process.env["PATH"] },

@@ -150,7 +150,7 @@ test("nothing is written under the data directory: every function works on a rea
     await library.readHistory(config); await library.readStats(config); await library.verify(config); await library.doctor(config);
     console.log("done");
   `;
-  const mount = `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$0" --conditions=source --disable-warning=ExperimentalWarning --input-type=module -e "$3" "$1" "$2"`;
+  const mount = `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$0" --conditions=@skein/source --disable-warning=ExperimentalWarning --input-type=module -e "$3" "$1" "$2"`;
   // Root may mount in a namespace of its own; others become root in one first.
   const isRoot = process.getuid?.() === 0;
   const args = [isRoot ? "-m" : "-rm", "sh", "-c", mount, process.execPath, data.root, data.cacheFolder, script];

@@ -11,7 +11,9 @@ afterEach(() => {
 });
 
 async function start(...args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, ["--conditions=source", main, ...args], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--conditions=@skein/source", main, ...args], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   children.push(child);
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line.toString())?.[0] ?? "";

@@ -1,7 +1,6 @@
-import type { Client as McpClient, Tool as McpTool } from "@modelcontextprotocol/client";
+import { Client, type Tool as McpTool } from "@modelcontextprotocol/client";
 import type { Tool, ToolContext } from "@skein/core";
 import { type JsonObject, KnownError } from "@skein/protocol";
-import { Client } from "./official-client.ts";
 import { toolOutput } from "./result.ts";
 import { type Taken, asTool, hashOf, takeTools } from "./tools.ts";
 import { type McpPlace, type OpenTransport, openTransport } from "./transport.ts";
@@ -30,7 +29,7 @@ export interface McpConnection {
 const NAME = /^[a-zA-Z0-9_-]{1,40}$/;
 
 interface Session {
-  readonly client: McpClient;
+  readonly client: Client;
   readonly opened: OpenTransport;
 }
 
@@ -149,13 +148,13 @@ async function end({ client, opened }: Session): Promise<void> {
 }
 
 /** Page by page, and no further than anybody could use: a list may have no end. */
-async function listAll(client: McpClient, most: number, timeout: number): Promise<readonly McpTool[]> {
+async function listAll(client: Client, most: number, timeout: number): Promise<readonly McpTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: McpTool[] = [];
   let cursor: string | undefined = "";
   while (cursor !== undefined && tools.length <= most) {
     // A cursor asks for one page; without one the client would collect them all.
-    const page: Awaited<ReturnType<McpClient["listTools"]>> = await client.request(
+    const page: Awaited<ReturnType<Client["listTools"]>> = await client.request(
       { method: "tools/list", params: cursor === "" ? {} : { cursor } },
       { timeout },
     );

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import type { Transport } from "@modelcontextprotocol/client";
+import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { StdioClientTransport, getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { KnownError } from "@skein/protocol";
-import { StdioClientTransport, StreamableHTTPClientTransport, getDefaultEnvironment } from "./official-client.ts";
 
 /** Where an MCP server is: a command that is started here, or an address. */
 export interface McpPlace {

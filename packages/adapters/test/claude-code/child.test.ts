@@ -125,7 +125,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
     const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
     // A stopped server is silent; after this long its child is killed.
     const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
-    const server = spawn(process.execPath, ["--conditions=source", SERVER, ...args], {
+    const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {
       env: { PATH: process.env["PATH"], MARK: folder },
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -163,7 +163,7 @@ test("Claude Code itself does nothing more after SIGKILL of its server: no effec
   const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
   const step = { tools: [{ name: "Bash", input: { command: "printf . >>effects" } }], delayMs: 100 };
   const prompt = `Count. ${script([...Array.from({ length: 100 }, () => step), { text: "Done." }], "effects")}`;
-  const server = spawn(process.execPath, ["--conditions=source", QUERY, "guarded", folder, prompt], {
+  const server = spawn(process.execPath, ["--conditions=@skein/source", QUERY, "guarded", folder, prompt], {
     env: {
       PATH: process.env["PATH"],
       MARK: folder,
@@ -287,7 +287,7 @@ test.each(["a folder that others can read", "a link"])("secrets are not put in %
 test("what a killed server left in that folder is removed by the next", async () => {
   const stub = await createStub(folder, "echo up; sleep 1000");
   const args = ["namespace", join(folder, "run"), "60000", stub.executable, "--mcp-config", '{"canary":1}'];
-  const server = spawn(process.execPath, ["--conditions=source", SERVER, ...args], {
+  const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {
     env: { PATH: process.env["PATH"], MARK: folder },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -16,7 +16,7 @@ const SERVER = fileURLToPath(new URL("processes/claude-server.ts", import.meta.u
 async function startServer(...args: readonly string[]): Promise<ChildProcess> {
   const server = spawn(
     process.execPath,
-    ["--conditions=source", "--disable-warning=ExperimentalWarning", SERVER, ...args],
+    ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", SERVER, ...args],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },

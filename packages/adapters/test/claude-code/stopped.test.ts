@@ -17,7 +17,7 @@ const LEASE = "6000";
 async function startServer(...args: readonly string[]) {
   const server = spawn(
     process.execPath,
-    ["--conditions=source", "--disable-warning=ExperimentalWarning", SERVER, ...args],
+    ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", SERVER, ...args],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },

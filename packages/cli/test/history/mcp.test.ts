@@ -12,7 +12,14 @@ import { bin, createWorld, first, second, type World } from "./world.ts";
 
 /** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
 async function connected(world: World, env: Readonly<Record<string, string>> = {}): Promise<McpConnection> {
-  const args = ["--conditions=source", "--disable-warning=ExperimentalWarning", bin, "mcp", "--root", world.root];
+  const args = [
+    "--conditions=@skein/source",
+    "--disable-warning=ExperimentalWarning",
+    bin,
+    "mcp",
+    "--root",
+    world.root,
+  ];
   const connection = await connectMcpServer({
     name: "history",
     command: process.execPath,

@@ -48,7 +48,7 @@ test("no call of the system writes below the data directory", ({ skip }) => {
       "-e",
       "trace=%file,ftruncate,fchmod,fchown",
       process.execPath,
-      "--conditions=source",
+      "--conditions=@skein/source",
       "--disable-warning=ExperimentalWarning",
       bin,
       "history",

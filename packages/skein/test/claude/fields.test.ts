@@ -47,7 +47,7 @@ test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments,
       plugins: { weaving, unused: "/nowhere" },
       extraArgs: ["append-system-prompt"],
       mcpServers: {
-        sums: { command: process.execPath, args: ["--conditions=source", MCP], env: { WOOL: "merino" } },
+        sums: { command: process.execPath, args: ["--conditions=@skein/source", MCP], env: { WOOL: "merino" } },
         web: { type: "http", url: mcp.http, headers: { "x-loom": "seven" } },
         old: { type: "sse", url: mcp.sse, headers: { "x-loom": "eight" } },
       },

@@ -20,7 +20,7 @@ beforeAll(async () => {
       env: ["LOOM"],
       extraArgs: ["debug-to-stderr"],
       settings: { team: { outputStyle: "Explanatory" } },
-      mcpServers: { sums: { command: process.execPath, args: ["--conditions=source", MCP], env: {} } },
+      mcpServers: { sums: { command: process.execPath, args: ["--conditions=@skein/source", MCP], env: {} } },
     },
   });
   other = join(server.work, "other");

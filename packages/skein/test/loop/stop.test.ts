@@ -110,7 +110,7 @@ function programOf(text: string): { readonly status: number | null; readonly std
   const { PATH } = process.env;
   const { status, stdout } = spawnSync(
     process.execPath,
-    ["--conditions=source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", text],
+    ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", text],
     { encoding: "utf8", env: { PATH }, timeout: 20_000 },
   );
   return { status, stdout };

@@ -65,7 +65,7 @@ export function child(file: string, ...args: readonly string[]) {
   const path = fileURLToPath(new URL(`processes/${file}`, import.meta.url));
   const process_: ChildProcess = spawn(
     process.execPath,
-    ["--conditions=source", "--disable-warning=ExperimentalWarning", path, ...args],
+    ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", path, ...args],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
   const exited = once(process_, "exit");

@@ -128,7 +128,7 @@ function insideOf(history: HistoryFolders | undefined): {
     ],
     program: [
       "/skein/node",
-      ...(isSource ? ["--conditions=source"] : []),
+      ...(isSource ? ["--conditions=@skein/source"] : []),
       "--disable-warning=ExperimentalWarning",
       `/skein/sql/code/sandbox/${name}.${isSource ? "ts" : "js"}`,
       ...(history ? [JSON.stringify(history)] : []),

@@ -61,7 +61,7 @@ export function createKeeper(): Keeper {
     const isSource = import.meta.url.endsWith(".ts");
     const program = fileURLToPath(new URL(isSource ? "./keeper.ts" : "./keeper.js", import.meta.url));
     const made = fork(program, {
-      execArgv: [...(isSource ? ["--conditions=source"] : []), "--disable-warning=ExperimentalWarning"],
+      execArgv: [...(isSource ? ["--conditions=@skein/source"] : []), "--disable-warning=ExperimentalWarning"],
       env: {},
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
