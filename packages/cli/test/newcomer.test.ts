@@ -60,7 +60,7 @@ test.each([
   const folder = dataFolder();
   const { code, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");
-  const sentence = `There is no Claude Code data directory at ${place}. --root DIR names another one.\n`;
+  const sentence = `There is no Claude Code data directory at ${place}. --root FOLDER names another one.\n`;
   expect({ code, err }).toEqual({ code: 3, err: sentence });
 });
 

@@ -1,6 +1,7 @@
+import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { skein } from "../src/main.ts";
-import { type Command, asksFor, defineCommand, parse } from "../src/terminal/command.ts";
+import { type Command, type Option, asksFor, defineCommand, parse } from "../src/terminal/command.ts";
 import type { Group } from "../src/terminal/group.ts";
 import { helpOf } from "../src/terminal/help.ts";
 import { dollars, oneOf, wholeNumber } from "../src/terminal/kinds.ts";
@@ -108,3 +109,52 @@ test("every command refuses an unknown option in the same sentence and explains 
     expect(helpOf(command, 100)).toMatch(new RegExp(`Usage:\\s+skein ${command.name}[^]+Options:[^]+Examples:\n {2}`));
   }
 });
+
+test("an option has one meaning: the same name takes the same value and letter in every command", async () => {
+  const names = new Map<string, string>();
+  const letters = new Map<string, string>();
+  for (const { name: command, options = {} } of await everyCommand(skein))
+    for (const [name, { takes, short }] of Object.entries<Option>(options)) {
+      const shape = JSON.stringify([takes, short]);
+      expect([command, name, names.get(name) ?? shape]).toEqual([command, name, shape]);
+      names.set(name, shape);
+      if (short === undefined) continue;
+      expect([command, short, letters.get(short) ?? name]).toEqual([command, short, name]);
+      letters.set(short, name);
+    }
+  // What these were called elsewhere before.
+  for (const gone of ["before", "out", "html", "index", "agents", "csv", "parquet"])
+    expect(names.has(gone), gone).toBe(false);
+});
+
+test("every example in a help and in the documents is a call that the command reads", async () => {
+  const commands = new Map((await everyCommand(skein)).map((command) => [command.name, command]));
+  const examples = [...commands.values()].flatMap(({ examples: lines }) =>
+    lines.map((line) => (typeof line === "string" ? line : line[0])),
+  );
+  const folder = new URL("../../../docs/", import.meta.url);
+  const documented = readdirSync(folder)
+    .filter((file) => file.endsWith(".md"))
+    .flatMap((file) => [...readFileSync(new URL(file, folder), "utf8").matchAll(/^(?:\$ )?(skein [a-z].*)$/gm)])
+    .map(([, line = ""]) => line);
+  expect(documented.length).toBeGreaterThan(10);
+  for (const line of [...examples, ...documented].filter((text) => text.startsWith("skein "))) {
+    const words = shellWords(line);
+    const command = commands.get(words.slice(1, 3).join(" ")) ?? commands.get(words[1] ?? "");
+    if (!command) continue;
+    const args = words.slice(1 + command.name.split(" ").length);
+    expect(() => parse(command, args), line).not.toThrow();
+  }
+});
+
+/** The words of a line as a shell splits them, up to a pipe, a redirection or a comment. */
+function shellWords(line: string): readonly string[] {
+  const words = [...line.matchAll(/(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"'])+/g)].map(([word]) => word);
+  const end = words.findIndex((word) => /^(\||>|<|#|&&|;)/.test(word));
+  return (end < 0 ? words : words.slice(0, end)).map((word) =>
+    word.replaceAll(
+      /"((?:\\.|[^"\\])*)"|'([^']*)'/g,
+      (_, double: string | undefined, single: string | undefined) => double ?? single ?? "",
+    ),
+  );
+}

@@ -29,9 +29,9 @@ describe("with a session of two runs", () => {
     expect(out).toMatch(new RegExp(`^${id} +completed +2 +\\$0\\.\\d+ +\\d{4}-`, "m"));
     expect(await json("sessions", "list", "--status", "completed")).toMatchObject([{ id }]);
     expect(await json("sessions", "list", "--status", "failed")).toEqual([]);
-    expect(await json("sessions", "list", "--after", "2999-01-01")).toEqual([]);
-    expect(await json("sessions", "list", "--after", "7d")).toMatchObject([{ id }]);
-    expect(await json("sessions", "list", "--before", "yesterday")).toEqual([]);
+    expect(await json("sessions", "list", "--since", "2999-01-01")).toEqual([]);
+    expect(await json("sessions", "list", "--since", "7d")).toMatchObject([{ id }]);
+    expect(await json("sessions", "list", "--until", "yesterday")).toEqual([]);
   });
 
   test("show shows what was said, and nothing raw of it", async () => {
@@ -67,11 +67,11 @@ describe("with a session of two runs", () => {
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
     for (const event of events) expect(Event.safeParse(event).error).toBeUndefined();
     const file = join(folder, "out.jsonl");
-    expect(await call("sessions", "export", id, "--out", file)).toMatchObject({ code: 0, out: "" });
+    expect(await call("sessions", "export", id, "--output", file)).toMatchObject({ code: 0, out: "" });
     expect(lines(readFileSync(file, "utf8"))).toEqual(events);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const again = await call("sessions", "export", id, "--out", file);
-    expect(again).toMatchObject({ code: 4, err: `${file} is there already.\n` });
+    const again = await call("sessions", "export", id, "--output", file);
+    expect(again).toMatchObject({ code: 4, err: `${file} is there already; --force replaces it.\n` });
   });
 
   test("import makes another one of what export wrote, or of the server's document, and of nothing else", async () => {
@@ -144,7 +144,7 @@ describe("with a session of two runs", () => {
     ["sessions show of nobody", ["sessions", "show", nobody], 3],
     ["sessions show of no id", ["sessions", "show", "../../etc/passwd"], 3],
     ["sessions list of a strange status", ["sessions", "list", "--status", "odd"], 2],
-    ["sessions list of a strange time", ["sessions", "list", "--after", "tomorrowish"], 2],
+    ["sessions list of a strange time", ["sessions", "list", "--since", "tomorrowish"], 2],
     ["sessions list of a strange number", ["sessions", "list", "--limit", "-1"], 2],
     ["sessions answer of nobody", ["sessions", "answer", nobody, "toolu_1", "x"], 3],
     ["sessions frobnicate", ["sessions", "frobnicate"], 2],

@@ -1,7 +1,8 @@
 import { adopt as adoptSession, readClaudeSession } from "skein/adopt";
 import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
-import { JSON_OPTION, sessionCommand, withNewStore } from "../terminal/session-command.ts";
+import { sessionCommand, withNewStore } from "../terminal/session-command.ts";
+import { JSON_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { inOurWords } from "./history/errors.ts";
 
@@ -12,7 +13,7 @@ export const adopt = sessionCommand({
   summary:
     "Make a session of Claude Code one of Skein's, under the same id. SESSION is its index or id as `skein history list` shows it.",
   options: {
-    root: { takes: "DIR", about: "Claude Code's data directory (default: CLAUDE_CONFIG_DIR or ~/.claude)" },
+    root: ROOT_OPTION,
     json: JSON_OPTION,
   },
   examples: ["skein adopt 0", "skein adopt 3f2a91c4", "skein adopt 0 --root ./backup/.claude --json"],

@@ -18,7 +18,8 @@ import {
 } from "../terminal/print-run.ts";
 import { asksFor, contentOf } from "../terminal/questions.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { type STORE_OPTION, sessionCommand } from "../terminal/session-command.ts";
+import { sessionCommand } from "../terminal/session-command.ts";
+import type { STORE_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";
 
 const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
@@ -31,7 +32,7 @@ Text that you type while the model works is read before its next step.
 
 const OPTIONS = {
   ...AGENT_OPTIONS,
-  session: { takes: "SESSION", about: "Go on with this session" },
+  session: { takes: "SESSION", short: "s", about: "Go on with this session" },
 } as const;
 
 /** `skein chat`: a conversation in the terminal. */

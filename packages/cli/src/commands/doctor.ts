@@ -11,7 +11,7 @@ import { defineCommand } from "../terminal/command.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { failureOf } from "../terminal/failure.ts";
 import { wrapped } from "../terminal/help.ts";
-import { JSON_OPTION } from "../terminal/session-command.ts";
+import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 

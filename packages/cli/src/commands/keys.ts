@@ -7,7 +7,7 @@ import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import type { Group } from "../terminal/group.ts";
 import type { Kind } from "../terminal/kinds.ts";
-import { JSON_OPTION } from "../terminal/session-command.ts";
+import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";
 import { SERVER_PLACE } from "./server-options.ts";
 

@@ -8,13 +8,14 @@ import { createHistoryServer } from "../mcp/serve-history.ts";
 import { openStore } from "skein/stores";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
+import { ROOT_OPTION } from "../terminal/shared-options.ts";
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
 export const mcp = defineCommand({
   name: "mcp",
   summary: "Serve search, outline, reading and SQL of past Claude Code sessions over MCP (standard input and output).",
   options: {
-    root: { takes: "DIR", several: true, about: "A Claude Code data directory; may be given several times" },
+    root: ROOT_OPTION,
   },
   examples: [
     ["claude mcp add history -- npx skein mcp", "Let Claude Code look into its own past"],

@@ -3,7 +3,7 @@ import { type MovedAll, isStore, move as moveAll, placeOf } from "skein/stores";
 import { counted } from "../terminal/counts.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
-import { JSON_OPTION } from "../terminal/session-command.ts";
+import { JSON_OPTION } from "../terminal/shared-options.ts";
 
 const NAMED = 20;
 

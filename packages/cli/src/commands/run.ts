@@ -9,20 +9,23 @@ import { onInterrupt } from "../terminal/interrupts.ts";
 import { dollars, oneOf } from "../terminal/kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
-import { JSON_OPTION, type STORE_OPTION, sessionCommand } from "../terminal/session-command.ts";
+import { sessionCommand } from "../terminal/session-command.ts";
+import { JSON_OPTION, type STORE_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";
 
 const OPTIONS = {
   ...AGENT_OPTIONS,
   session: {
     takes: "SESSION",
+    short: "s",
     about: "Go on with this session; without a prompt, with the run that is under way in it",
   },
   "max-cost": { takes: "DOLLARS", kind: dollars, about: "What this run may cost at most" },
   format: {
-    takes: "json|xml|raw",
+    takes: "FORMAT",
+    short: "F",
     kind: oneOf("json", "xml", "raw"),
-    about: "The text form of the stream: seed 002's envelopes, tagged blocks, or the API's own events",
+    about: "The text form of the stream: json (envelopes), xml (tagged blocks) or raw (the API's own events)",
   },
   json: JSON_OPTION,
 } as const;

@@ -4,33 +4,41 @@ import { isDataNotFoundError } from "@skein/history/discover";
 import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
+import { oneOf } from "../terminal/kinds.ts";
 import { nearest } from "../terminal/nearest.ts";
+import { createFileOutput, createOutput } from "../terminal/output.ts";
+import { openPrivateFile } from "../terminal/private-file.ts";
 import { readInput } from "../terminal/read-input.ts";
 import type { Screen } from "../terminal/screen.ts";
+import { CACHE_OPTION, OUTPUT_OPTIONS, PAGER_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";
 import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
 import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
-import { createOutput } from "./sql/output.ts";
 import { printSchema, tablesNamed } from "./sql/print-schema.ts";
+
+/** What an answer can be written as. */
+const ANSWER_FORMATS = [...FORMATS, "plot", "parquet"] as const;
+type AnswerFormat = (typeof ANSWER_FORMATS)[number];
 
 const OPTIONS = {
   file: { takes: "FILE", short: "f", about: "Read the statements from a file; - is standard input" },
   schema: { about: "Every table and column, and what they mean; --schema claude.messages: of one table" },
-  root: { takes: "DIR", several: true, about: "A Claude Code data directory; may be given several times" },
+  root: ROOT_OPTION,
   store: {
     takes: "URL",
     about: "The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)",
   },
-  json: { about: "A JSON array of row objects" },
-  jsonl: { about: "One object per line" },
-  csv: { about: "CSV; formulas are defused" },
-  markdown: { about: "A Markdown table" },
-  box: { about: "A table with lines" },
-  table: { about: "A table (the default)" },
-  parquet: { takes: "FILE", about: "Write the answer to a Parquet file" },
-  plot: { about: "Draw a chart: names of rows and numbers" },
-  cache: { isOn: true, about: "Read the files themselves, and keep nothing in Skein's cache folder" },
+  json: { about: "A JSON array of row objects: the same as --format json" },
+  format: {
+    takes: "FORMAT",
+    short: "F",
+    kind: oneOf(...ANSWER_FORMATS),
+    about: `${ANSWER_FORMATS.join(", ")} (default: table; plot draws a chart of names and numbers)`,
+  },
+  ...OUTPUT_OPTIONS,
+  cache: CACHE_OPTION,
+  pager: PAGER_OPTION,
   afresh: { about: 'With "cache build": from nothing, instead of from the copy that is there' },
 } as const;
 
@@ -45,15 +53,16 @@ export const sql = defineCommand({
     ["-f FILE", "Those in a file"],
     ["", "A prompt, on a terminal"],
     ["examples [NAME]", "Questions that are worth asking; runs one"],
-    ["export DIR|FILE.duckdb", "Every table as Parquet, or as one database"],
+    ["export FOLDER|FILE.duckdb", "Every table as Parquet, or as one database"],
     ["init", "The tables as SQL for the stock DuckDB shell"],
     ["cache [build|clear]", "The copy that makes questions quick: where it is; makes it; removes it"],
   ],
   options: OPTIONS,
   examples: [
     'skein sql "SELECT model, sum(cost_usd) FROM claude.responses GROUP BY 1"',
-    `skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --jsonl`,
-    "skein sql examples usage-by-day --plot",
+    `skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --format jsonl`,
+    "skein sql examples usage-by-day --format plot",
+    `skein sql "FROM claude.messages" --format parquet --output messages.parquet`,
   ],
   run: (call) =>
     run(call).catch((error: unknown) => {
@@ -91,7 +100,7 @@ async function run(call: SqlCall): Promise<number> {
   if (word === "cache") return cache(name, { ...place, afresh: values.afresh, screen });
   if (word === "init") {
     if (name !== undefined || (values.root?.length ?? 0) > 1)
-      throw new UsageError("skein sql init takes one data directory: skein sql init --root DIR.");
+      throw new UsageError("skein sql init takes one data directory: skein sql init --root FOLDER.");
     screen.out(await initSql(values.root?.[0]));
     return EXIT.completed;
   }
@@ -128,7 +137,13 @@ async function run(call: SqlCall): Promise<number> {
     if (statement === undefined) {
       const { ask } = await import("./sql/prompt.ts");
       const historyFile = join(config.dataDir, "sql-history");
-      await ask({ database, screen, historyFile: values.cache ? historyFile : null, format, answered: follow });
+      await ask({
+        database,
+        screen,
+        historyFile: values.cache ? historyFile : null,
+        format: rowsAs(format),
+        answered: follow,
+      });
       return EXIT.completed;
     }
     return await answered(database, statement, call);
@@ -141,30 +156,37 @@ async function run(call: SqlCall): Promise<number> {
 }
 
 async function answered(database: Sql, statement: string, { values, screen }: SqlCall): Promise<number> {
+  const { output: file, force, pager: pages } = values;
+  const format = formatOf(values);
   const done = screen.progress("Asking");
   try {
-    if (values.parquet !== undefined) return await parquet(database, statement, values.parquet, screen);
-    const output = createOutput({ stdout: process.stdout, env: process.env, pages: true });
+    if (format === "parquet") {
+      await writeParquet(database, statement, { file: file ?? "", force });
+      return EXIT.completed;
+    }
+    const output =
+      file === undefined
+        ? createOutput({ stdout: process.stdout, env: process.env, pages })
+        : createFileOutput(openPrivateFile(file, { force }));
     try {
       for await (const answer of database.stream(statement)) {
         done();
-        await writeAnswer(answer, { format: formatOf(values), plots: values.plot, columns: screen.columns, output });
+        await writeAnswer(answer, { format, columns: file === undefined ? screen.columns : WIDE, output });
         if (output.isClosed) break;
       }
-    } finally {
-      await output.close();
+    } catch (error) {
+      await output.giveUp();
+      throw error;
     }
+    await output.close();
     return EXIT.completed;
   } finally {
     done();
   }
 }
 
-async function parquet(database: Sql, statement: string, file: string, screen: Screen): Promise<number> {
-  const code = await writeParquet(database, statement, file);
-  if (code !== EXIT.completed) screen.note(`${visible(file)} exists. Name a file that does not.\n`);
-  return code;
-}
+/** How wide a table in a file may be. */
+const WIDE = 100_000;
 
 async function statementOf(file: string | undefined, words: readonly string[]): Promise<string> {
   if (file !== undefined) return readInput(file);
@@ -202,7 +224,7 @@ function onSignals(stop: () => void): () => void {
 }
 
 async function exported(database: Sql, target: string | undefined, screen: Screen): Promise<number> {
-  if (target === undefined) throw new UsageError("Where to? skein sql export DIR, or FILE.duckdb.");
+  if (target === undefined) throw new UsageError("Where to? skein sql export FOLDER, or FILE.duckdb.");
   const done = screen.progress("Exporting");
   try {
     for (const path of await exportTables(database, target)) screen.out(`${visible(path)}\n`);
@@ -216,10 +238,15 @@ async function exported(database: Sql, target: string | undefined, screen: Scree
   }
 }
 
-function formatOf(values: SqlCall["values"]): Format {
-  const given: string[] = FORMATS.filter((format) => values[format]);
-  if (values.parquet !== undefined) given.push("parquet");
-  if (values.plot) given.push("plot");
-  if (given.length > 1) throw new UsageError(`--${given.join(" and --")} at once: choose one.`);
-  return FORMATS.find((format) => format === given[0]) ?? "table";
+/** The prompt answers with rows: charts are asked for there. */
+function rowsAs(format: AnswerFormat): Format {
+  return format === "plot" || format === "parquet" ? "table" : format;
+}
+
+function formatOf({ format, json, output }: SqlCall["values"]): AnswerFormat {
+  if (json && format !== undefined && format !== "json")
+    throw new UsageError(`--json and --format ${format} at once: choose one.`);
+  if (format === "parquet" && output === undefined)
+    throw new UsageError("A Parquet file needs a name: --format parquet --output FILE.");
+  return format ?? (json ? "json" : "table");
 }

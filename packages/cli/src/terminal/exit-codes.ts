@@ -44,5 +44,5 @@ export class MissingError extends CommandError {
 
 /** Claude Code has no files where they were looked for. */
 export function dataMissing({ message }: Error): MissingError {
-  return new MissingError(`${message}. --root DIR names another one.`);
+  return new MissingError(`${message}. --root FOLDER names another one.`);
 }

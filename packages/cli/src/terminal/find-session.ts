@@ -70,9 +70,10 @@ async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Prom
   }
 }
 
-/** At most so many of them. */
+/** The first ones, and no more than `most` of them. */
 export async function first<Item>(most: number, items: AsyncIterable<Item>): Promise<readonly Item[]> {
   const taken: Item[] = [];
+  if (most === 0) return taken;
   for await (const item of items) if (taken.push(item) === most) break;
   return taken;
 }

@@ -5,7 +5,8 @@ import type { Tool } from "@skein/core";
 import { type Agent, type AgentOptions, createAgent, remade } from "skein/agent";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
-import { type STORE_OPTION, storeUrlFor } from "./session-command.ts";
+import { storeUrlFor } from "./session-command.ts";
+import type { STORE_OPTION } from "./shared-options.ts";
 
 /** What every command that runs an agent takes. */
 export const AGENT_OPTIONS = {

@@ -7,7 +7,7 @@ import type { AGENT_OPTIONS } from "./load-agent.ts";
 import { questionIn } from "./questions.ts";
 import { quoted } from "./quoted.ts";
 import type { Screen } from "./screen.ts";
-import type { STORE_OPTION } from "./session-command.ts";
+import type { STORE_OPTION } from "./shared-options.ts";
 import { brief, createVisible, visible, visibleLine } from "./visible.ts";
 
 /** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */

@@ -6,20 +6,7 @@ import { openStore } from "skein/stores";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
 import { openExisting } from "./existing-store.ts";
 import { sessionIdOf } from "./find-session.ts";
-import { wholeNumber } from "./kinds.ts";
-
-export const JSON_OPTION = { about: "JSON, one value per line" } as const;
-export const LIMIT = 50;
-export const LIMIT_OPTION = {
-  takes: "N",
-  kind: wholeNumber(1, 999_999),
-  about: `At most so many (default ${LIMIT})`,
-} as const;
-
-/** What every command about sessions takes. */
-export const STORE_OPTION = {
-  store: { takes: "URL", about: "sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)" },
-} as const;
+import { STORE_OPTION } from "./shared-options.ts";
 
 type StoreCall = Call<typeof STORE_OPTION>;
 

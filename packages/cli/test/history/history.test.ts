@@ -30,7 +30,7 @@ test.each([
   expect(code).toBe(0);
   expect(out).toContain(`Usage: skein history ${name}`);
   expect(out).toMatch(/Examples:\n {2}skein history /);
-  expect(out).toMatch(/--root DIR.+\n[\s\S]+--json/);
+  expect(out).toMatch(/--root FOLDER.+\n[\s\S]+--json/);
   expect((await createWorld().run()).out).toContain(`  ${name} `);
 });
 
@@ -120,17 +120,17 @@ test("show has the active thread with calls and results on a line each, and --al
   expect((await world.run("show", "0", "--full")).out).toContain("line three");
 });
 
-test("show --html and export write private files, never over others and never into the data directory", async () => {
+test("show --output and export write private files, never over others and never into the data directory", async () => {
   const world = createWorld();
   const page = join(world.folder, "page.html");
-  expect((await world.run("show", "0", "--html", page)).code).toBe(0);
+  expect((await world.run("show", "0", "--output", page)).code).toBe(0);
   expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>/);
   expect(statSync(page).mode & 0o777).toBe(0o600);
-  expect(await world.run("show", "0", "--html", page)).toMatchObject({
+  expect(await world.run("show", "0", "--output", page)).toMatchObject({
     code: 4,
     err: expect.stringContaining("--force") as string,
   });
-  expect((await world.run("show", "0", "--html", page, "--force")).code).toBe(0);
+  expect((await world.run("show", "0", "--output", page, "--force")).code).toBe(0);
   expect((await world.run("export", "0", "-o", join(world.root, "x.md"))).code).toBe(2);
   expect((await world.run("export", "--all", "-o", join(world.root, "projects", "..", "new"))).code).toBe(2);
   expect((await world.run("export", "--all", "--format", "json", "-o", join(world.folder, "all"))).code).toBe(0);

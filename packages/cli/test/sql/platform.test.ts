@@ -176,12 +176,12 @@ test("the rows are the same from every kind of store", { timeout: 120_000 }, asy
 test("skein sql finds the store of the data folder, and makes none", async () => {
   const folder = dataFolder();
   const question = "SELECT count(*) AS n FROM platform.sessions";
-  expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 0 }]);
+  expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 0 }]);
   const file = join(folder, "other.db");
   const store = await createSqliteStore({ file });
   await playSessions(store, createIds());
   await store.close();
-  const { out } = await skein(folder, "sql", question, "--jsonl", "--store", `sqlite:${file}`);
+  const { out } = await skein(folder, "sql", question, "--format", "jsonl", "--store", `sqlite:${file}`);
   expect(lines(out)).toEqual([{ n: expect.any(Number) as number }]);
   expect(out).not.toContain(":0}");
 });

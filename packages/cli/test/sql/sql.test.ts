@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
@@ -45,11 +45,11 @@ const PROMPTS = "SELECT content, line AS n FROM claude_conversations";
 describe("skein sql", () => {
   const FORMATS = [
     ["--json", '[{"content":"a|b","n":1}]\n'],
-    ["--jsonl", '{"content":"a|b","n":1}\n'],
-    ["--csv", "content,n\r\na|b,1\r\n"],
-    ["--markdown", "| content | n |\n| --- | ---: |\n| a\\|b | 1 |\n"],
-    ["--table", "content  n\na|b      1\n"],
-    ["--box", "┌─────────┬───┐\n│ content │ n │\n├─────────┼───┤\n│ a|b     │ 1 │\n└─────────┴───┘\n"],
+    ["--format=jsonl", '{"content":"a|b","n":1}\n'],
+    ["--format=csv", "content,n\r\na|b,1\r\n"],
+    ["--format=markdown", "| content | n |\n| --- | ---: |\n| a\\|b | 1 |\n"],
+    ["--format=table", "content  n\na|b      1\n"],
+    ["--format=box", "┌─────────┬───┐\n│ content │ n │\n├─────────┼───┤\n│ a|b     │ 1 │\n└─────────┴───┘\n"],
   ] as const;
 
   test(`writes an answer as ${FORMATS.map(([option]) => option).join(", ")}`, { timeout: 120_000 }, async () => {
@@ -64,7 +64,7 @@ describe("skein sql", () => {
   test("a cell that a spreadsheet would run is defused, and what would move a cursor is shown", async () => {
     const others = "SELECT '＝1' AS wide, chr(10) || '=1' AS below";
     const numbers = "SELECT -9007199254740993 AS large, '-1+1' AS sum, -1.5 AS small, '=1' AS \"=name\"";
-    const { out } = await skein(home("=1+1\u001B[2J"), "sql", [PROMPTS, others, numbers].join(";"), "--csv");
+    const { out } = await skein(home("=1+1\u001B[2J"), "sql", [PROMPTS, others, numbers].join(";"), "--format", "csv");
     expect(out).toBe(
       [
         "content,n\r\n'=1+1\\x1b[2J,1\r\n",
@@ -83,7 +83,7 @@ describe("skein sql", () => {
         ["SELECT contnt FROM claude_conversations"],
         ["SELEC 1"],
         ["SELECT", "1"],
-        ["SELECT 1", "--json", "--csv"],
+        ["SELECT 1", "--json", "--format", "csv"],
         ["SELECT 1", "--root", join(folder, "missing")],
       ]);
       expect(wrong).toMatchObject({ code: 1, out: "" });
@@ -101,7 +101,7 @@ describe("skein sql", () => {
       const file = join(folder, "q.sql");
       writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
       const [both, examples, asked, unknown, schema, one, misspelt] = await skeins(folder, [
-        ["-f", file, "--jsonl"],
+        ["-f", file, "--format", "jsonl"],
         ["examples"],
         ["examples", "asked-about"],
         ["examples", "nothing"],
@@ -123,16 +123,17 @@ describe("skein sql", () => {
     const folder = home("x");
     const commented = "-- What is it?\nSELECT 42 AS answer";
     const [answer, ...refused] = await skeins(folder, [
-      [commented, "--jsonl"],
+      [commented, "--format", "jsonl"],
       ["export", "one", "two"],
       ["init", "one"],
       ["init", "--root", "one", "--root", "two"],
       ["-f", folder],
-      ["SELECT 1", "--parquet", join(folder, "missing", "x.parquet")],
+      ["SELECT 1", "--format", "parquet", "--output", join(folder, "missing", "x.parquet")],
+      ["SELECT 1", "--format", "parquet"],
       ["--nothing"],
     ]);
     expect(answer).toMatchObject({ code: 0, out: '{"answer":42}\n' });
-    expect(refused).toHaveLength(6);
+    expect(refused).toHaveLength(7);
     for (const { code, err } of refused) expect([code, said(err).split("\n").length], err).toEqual([2, 2]);
   });
 
@@ -147,7 +148,7 @@ describe("skein sql", () => {
       const [json, table, pivoted, plan] = await skeins(folder, [
         [steps, "--json"],
         [steps],
-        [pivot, "--jsonl"],
+        [pivot, "--format", "jsonl"],
         ["EXPLAIN SELECT 1"],
       ]);
       expect(json).toMatchObject({ code: 0, out: '[{"n":1},\n {"n":2}]\n' });
@@ -241,8 +242,8 @@ describe("skein sql cache", () => {
       expect(file.startsWith(join(folder, ".cache", "skein", "sql"))).toBe(true);
       const [again, copied, read] = await skeins(folder, [
         ["cache", "build"],
-        [PROMPTS, "--jsonl"],
-        [PROMPTS, "--jsonl", "--no-cache"],
+        [PROMPTS, "--format", "jsonl"],
+        [PROMPTS, "--format", "jsonl", "--no-cache"],
       ]);
       expect(again?.out).toBe("It is up to date.\n");
       for (const answer of [copied, read]) expect(lines(answer?.out ?? "")).toEqual([{ content: "kept", n: 1 }]);
@@ -266,9 +267,9 @@ describe("skein sql cache", () => {
       writeFileSync(file, `${JSON.stringify(line)}\n`.repeat(35));
       age(folder);
       const question = "SELECT count(*) AS n FROM claude_conversations";
-      expect(lines((await skein(folder, "sql", question, "--jsonl", "--no-cache")).out)).toEqual([{ n: 35 }]);
+      expect(lines((await skein(folder, "sql", question, "--format", "jsonl", "--no-cache")).out)).toEqual([{ n: 35 }]);
       expect(existsSync(join(folder, ".cache"))).toBe(false);
-      expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 35 }]);
+      expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
       const copies = join(folder, ".cache", "skein", "sql");
       const isMade = (): boolean =>
         existsSync(copies) && readdirSync(copies).some((name) => /^[^.]+\.duckdb$/.test(name));
@@ -280,7 +281,7 @@ describe("skein sql cache", () => {
       expect(status.out).toContain("MiB, of ");
       const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
-      expect(lines((await skein(folder, "sql", question, "--jsonl")).out)).toEqual([{ n: 35 }]);
+      expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
       // What the files hold is no longer looked at: they are the same as those that were copied.
       expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
       expect(statSync(copy).mtimeMs).toBe(made);
@@ -307,7 +308,7 @@ test(
     const wide = (name: string): string => `repeat('${name}', 200) AS ${name}`;
     const [table, box] = await skeins(folder, [
       [`SELECT 1 AS n, '${id}' AS id, ${wide("a")}, ${wide("b")}, ${wide("c")}`],
-      [`SELECT 1 AS n, ${wide("a")}`, "--box"],
+      [`SELECT 1 AS n, ${wide("a")}`, "--format", "box"],
     ]);
     expect(table?.out.split("\n")[1]).toBe(
       `1  ${id}  ${["a", "b", "c"].map((name) => `${name.repeat(35)}…`).join("  ")}`,
@@ -325,30 +326,55 @@ test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }
   const folder = home("x");
   const odd = "VALUES ('half', 0.5), ('none', NULL), ('much', 'inf'::DOUBLE), ('less', -0.25)";
   const [chart, nothing, odds] = await skeins(folder, [
-    ["SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--plot"],
-    ["SELECT 'a' AS name", "--plot"],
-    [`FROM (${odd}) t(name, n)`, "--plot"],
+    ["SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--format", "plot"],
+    ["SELECT 'a' AS name", "--format", "plot"],
+    [`FROM (${odd}) t(name, n)`, "--format", "plot"],
   ]);
   expect(chart?.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
   expect(nothing).toMatchObject({ code: 2 });
   expect(odds?.out).toMatch(/^n\nhalf +0\.5 {2}█+\nnone\nmuch {2}Infinity\nless +-0\.25 {2}░+\n$/);
 });
 
-test("an answer is written as Parquet, over nothing", { timeout: 120_000 }, async () => {
+test("an answer is written as Parquet, over nothing unless told to", { timeout: 120_000 }, async () => {
   const folder = home("x");
   const file = join(folder, "it's.parquet");
-  expect(await skein(folder, "sql", `${PROMPTS}; -- done`, "--parquet", file)).toMatchObject({ code: 0 });
+  const parquet = ["--format", "parquet", "--output", file];
+  expect(await skein(folder, "sql", `${PROMPTS}; -- done`, ...parquet)).toMatchObject({ code: 0 });
   const quoted = file.replaceAll("'", "''");
-  const [read, over] = await skeins(folder, [
-    [`FROM '${quoted}'`, "--jsonl"],
-    [PROMPTS, "--parquet", file],
+  const [read, over, forced] = await skeins(folder, [
+    [`FROM '${quoted}'`, "--format", "jsonl"],
+    [PROMPTS, ...parquet],
+    [PROMPTS, ...parquet, "--force"],
   ]);
   expect(lines(read?.out ?? "")).toEqual([{ content: "x", n: 1 }]);
+  expect(over).toMatchObject({ code: 4, err: expect.stringMatching(/is there already; --force replaces it/) });
+  expect(forced).toMatchObject({ code: 0 });
+});
+
+test("--output writes an answer to a private file, and nothing if it fails", { timeout: 120_000 }, async () => {
+  const folder = home("x");
+  const file = join(folder, "answer.csv");
+  const failed = join(folder, "failed.csv");
+  const [written, over, wrong] = await skeins(folder, [
+    [PROMPTS, "--format", "csv", "--output", file],
+    [PROMPTS, "--output", file],
+    ["SELECT nothing", "--output", failed],
+  ]);
+  expect(written).toMatchObject({ code: 0, out: "" });
+  expect(readFileSync(file, "utf8")).toBe("content,n\r\nx,1\r\n");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(over).toMatchObject({ code: 4 });
+  expect(wrong).toMatchObject({ code: 1 });
+  expect(existsSync(failed)).toBe(false);
 });
 
 test("an answer comes as it is made: a reader that has had enough ends it", { timeout: 120_000 }, async () => {
-  const { child, ended, says } = start(home("x"), ["sql", "SELECT range AS n FROM range(100000000000)", "--jsonl"]);
+  const { child, ended, says } = start(home("x"), [
+    "sql",
+    "SELECT range AS n FROM range(100000000000)",
+    "--format",
+    "jsonl",
+  ]);
   await says('{"n":5}');
   child.stdout?.destroy();
   expect(await ended).toMatchObject({ code: 0 });

@@ -11,11 +11,13 @@ import { join } from "node:path";
 import { historyCommand } from "./command.ts";
 import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/kinds.ts";
+import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
 import type { Screen } from "./screen.ts";
 import { escapeControls, t } from "./styled.ts";
 import { counted } from "../../terminal/counts.ts";
-import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
+import { createPrivateFile } from "../../terminal/private-file.ts";
+import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
   name: "history export",
@@ -26,21 +28,17 @@ export const exportCommand = historyCommand({
       takes: "FORMAT",
       short: "F",
       kind: oneOf("json", "markdown", "md", "html"),
-      about: "json, markdown (or md) or html (markdown)",
+      about: "json, markdown (or md) or html (default: markdown)",
     },
-    output: {
-      takes: "PATH",
-      short: "o",
-      about: "A file for one session, a folder for several; standard output if not given",
-    },
+    ...OUTPUT_OPTIONS,
+    output: { ...OUTPUT_OPTIONS.output, about: "A file for one session, a folder for several (default: stdout)" },
     all: {
       short: "a",
       about: "Every session (--project, --since and --until choose); needs --output FOLDER",
     },
     redact: { about: "Take out secrets, account names and paths of this machine" },
-    agents: { about: "Also the subagents' conversations" },
+    subagents: { about: "Also the subagents' conversations" },
     "active-only": { about: "Leave out what was compacted, rewound or said beside" },
-    force: { about: "Replace files that are there" },
   },
   examples: [
     ["skein history export 0 > session.md", "The newest session as Markdown"],
@@ -52,7 +50,7 @@ export const exportCommand = historyCommand({
     const format = given === "md" ? "markdown" : given;
     const options: ExportOptions = {
       ...library,
-      includeAgents: values.agents,
+      includeAgents: values.subagents,
       activeOnly: values["active-only"],
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };

@@ -11,6 +11,7 @@ import { isatty } from "node:tty";
 import type { Config } from "skein/config";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { YES_OPTION } from "../../terminal/shared-options.ts";
 import { absolute, sessionWord } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
@@ -28,9 +29,9 @@ export const migrate = historyCommand({
     to: { takes: "PATH", short: "t", about: "The project path that the sessions shall belong to" },
     from: { takes: "PATH", about: "All sessions of this project, with its memory and settings" },
     move: { short: "m", about: "Take them away from where they are (without: copy)" },
-    "to-root": { takes: "DIR", about: "Into another data directory" },
+    "to-root": { takes: "FOLDER", about: "Into another data directory" },
     "dry-run": { short: "n", about: "Only show the plan" },
-    yes: { short: "y", about: "Do not ask" },
+    yes: YES_OPTION,
   },
   examples: [
     ["skein history migrate --from ~/old --to ~/new --move", "The project was renamed"],

@@ -2,33 +2,31 @@ import type { LibraryConfig } from "@skein/history";
 import { resolve } from "node:path";
 import type { Values } from "../../terminal/command.ts";
 import { UsageError } from "../../terminal/exit-codes.ts";
-import { type Kind, time, wholeNumber } from "../../terminal/kinds.ts";
-
-const limit: Kind<number> = {
-  what: "a whole number, or all",
-  read: (text) => (text === "all" ? Number.POSITIVE_INFINITY : wholeNumber().read(text)),
-};
+import { wholeNumber } from "../../terminal/kinds.ts";
+import {
+  CACHE_OPTION,
+  JSON_OPTION,
+  LIMIT_OPTION,
+  PAGER_OPTION,
+  ROOT_OPTION,
+  SPAN_OPTIONS,
+} from "../../terminal/shared-options.ts";
 
 /** What every history command takes. */
 export const COMMON_OPTIONS = {
-  root: { takes: "DIR", several: true, about: "A Claude Code data directory; may be given several times" },
+  root: ROOT_OPTION,
   project: { takes: "PATH", about: "Only sessions of this project" },
-  since: {
-    takes: "TIME",
-    kind: time("start"),
-    about: "Only from then on: 2026-11-01, 2026-11-01T10:00, 7d, today, yesterday",
-  },
-  until: { takes: "TIME", kind: time("end"), about: "Only before then; a date includes its day" },
-  limit: { takes: "N", kind: limit, about: "At most so many results (50); 0 shows none, all shows every one" },
-  offset: { takes: "N", kind: wholeNumber(), about: "Skip so many results (0)" },
-  json: { about: "JSON instead of text" },
+  ...SPAN_OPTIONS,
+  limit: LIMIT_OPTION,
+  offset: { takes: "N", kind: wholeNumber(), about: "Skip so many results (default 0)" },
+  json: JSON_OPTION,
   archive: { isOn: true, about: "Leave out what only the archive has left" },
-  index: { isOn: true, about: "Keep no index in Skein's cache folder" },
-  pager: { isOn: true, about: "Do not show long output page by page on a terminal" },
+  cache: CACHE_OPTION,
+  pager: PAGER_OPTION,
 } as const;
 
 export function libraryConfig(values: Values<typeof COMMON_OPTIONS>, signal: AbortSignal): LibraryConfig {
-  const { root, project, since, until, limit: most, offset, index } = values;
+  const { root, project, since, until, limit: most, offset, cache } = values;
   return {
     signal,
     ...(root === undefined ? {} : { dataPath: root }),
@@ -37,7 +35,7 @@ export function libraryConfig(values: Values<typeof COMMON_OPTIONS>, signal: Abo
     ...(until === undefined ? {} : { until }),
     ...(most === undefined ? {} : { limit: most }),
     ...(offset === undefined ? {} : { offset }),
-    ...(index ? {} : { cacheFolder: null }),
+    ...(cache ? {} : { cacheFolder: null }),
   };
 }
 

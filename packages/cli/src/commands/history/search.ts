@@ -31,8 +31,8 @@ export const search = historyCommand({
     },
     tool: { takes: "NAME", about: "Only calls of this tool" },
     session: { takes: "SESSION", short: "s", about: "Only in this session and its subagents" },
-    context: { takes: "N", short: "c", kind: wholeNumber(), about: "Lines around each match (2)" },
-    agents: { isOn: true, about: "Leave out subagents" },
+    context: { takes: "N", short: "c", kind: wholeNumber(), about: "Lines around each match (default 2)" },
+    subagents: { isOn: true, about: "Leave out subagents" },
   },
   examples: [
     ["skein history search flaky test", "Messages with both words"],
@@ -48,7 +48,7 @@ export const search = historyCommand({
     if (query.trim() === "") throw new UsageError('What to search for? Give words, a "phrase" or a /pattern/.');
     const options: SearchOptions = {
       ...library,
-      includeAgents: values.agents,
+      includeAgents: values.subagents,
       ...(values.role === undefined ? {} : { role: values.role }),
       ...(values.tool === undefined ? {} : { tool: values.tool }),
       ...(values.context === undefined ? {} : { context: values.context }),

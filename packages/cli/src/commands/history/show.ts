@@ -1,6 +1,7 @@
 import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
+import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
 import { printJson } from "./print-json.ts";
 import type { Screen } from "./screen.ts";
@@ -8,7 +9,8 @@ import { type Styled, joined, t } from "./styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { duration, shortTime } from "./times.ts";
 import { shortModel, transcriptLines } from "./transcript-view.ts";
-import { createPrivateFile, refuseDataFolder } from "./write-file.ts";
+import { createPrivateFile } from "../../terminal/private-file.ts";
+import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const show = historyCommand({
   name: "history show",
@@ -17,24 +19,24 @@ export const show = historyCommand({
   usesPager: true,
   options: {
     all: { short: "a", about: "Also what was compacted, rewound or said beside the active thread" },
-    full: { short: "f", about: "Whole inputs, results and thoughts" },
-    html: { takes: "FILE", about: "Write it as one HTML file instead" },
-    force: { about: "Replace FILE if it is there" },
+    full: { about: "Whole inputs, results and thoughts" },
+    ...OUTPUT_OPTIONS,
+    output: { ...OUTPUT_OPTIONS.output, about: "Write it to this file as one HTML page instead" },
   },
   examples: [
     ["skein history show 0", "The newest session"],
     ["skein history show 3f2a --all --full", "Everything of the session whose id begins with 3f2a"],
-    ["skein history show 0 --html session.html", "A page to share"],
+    ["skein history show 0 --output session.html", "A page to share"],
     ["skein history show agent-a1b2c3", "What a subagent did"],
   ],
   async run({ screen, values, words, library }) {
     const [word] = words;
     const config = { ...library, activeOnly: !values.all };
-    if (values.html !== undefined) {
-      refuseDataFolder(values.html, library);
+    if (values.output !== undefined) {
+      refuseDataFolder(values.output, library);
       const page = await exportSession(sessionWord(word), "html", { ...config, includeAgents: true });
-      createPrivateFile(values.html, page, values.force);
-      screen.note(t`Wrote ${values.html}`);
+      createPrivateFile(values.output, page, values.force);
+      screen.note(t`Wrote ${values.output}`);
       return EXIT.completed;
     }
     if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });

@@ -1,7 +1,8 @@
 import { cost, minute } from "../../terminal/amounts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, runsOf } from "../../terminal/find-session.ts";
-import { JSON_OPTION, LIMIT, LIMIT_OPTION, sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION, LIMIT, LIMIT_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { brief } from "../../terminal/visible.ts";
 

@@ -2,7 +2,8 @@ import { type AgentLog, logsOf } from "skein/result";
 import { moment, seconds } from "../../terminal/amounts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { findRun, sessionIdOf } from "../../terminal/find-session.ts";
-import { JSON_OPTION, sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { brief } from "../../terminal/visible.ts";
 
@@ -11,7 +12,11 @@ export const logs = sessionCommand({
   words: "RUN",
   summary: "The log of a run, one line per action: what seed 002 calls agent_runs.",
   options: {
-    session: { takes: "SESSION", about: "The session of the run; found by looking through all of them otherwise" },
+    session: {
+      takes: "SESSION",
+      short: "s",
+      about: "The session of the run; found by looking through all of them otherwise",
+    },
     action: { takes: "TYPE", about: "Only this type of action, for example tool_execution" },
     json: JSON_OPTION,
   },

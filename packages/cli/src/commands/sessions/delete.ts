@@ -1,11 +1,12 @@
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { JSON_OPTION, sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION, YES_OPTION } from "../../terminal/shared-options.ts";
 
 export const deleteCommand = sessionCommand({
   name: "sessions delete",
   words: "SESSION",
   summary: "Delete a session and everything that was said in it. There is no way back.",
-  options: { yes: { about: "Do it" }, json: JSON_OPTION },
+  options: { yes: YES_OPTION, json: JSON_OPTION },
   examples: ["skein sessions delete 0199c8f1 --yes"],
   run: (call) =>
     withSession(call, async ({ sessions, id }) => {

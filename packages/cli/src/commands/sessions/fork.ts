@@ -1,5 +1,6 @@
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { JSON_OPTION, sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
 
 export const fork = sessionCommand({
   name: "sessions fork",

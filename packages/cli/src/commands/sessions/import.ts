@@ -1,6 +1,7 @@
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { readInput } from "../../terminal/read-input.ts";
-import { JSON_OPTION, sessionCommand, withNewStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withNewStore } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
 
 export const importCommand = sessionCommand({
   name: "sessions import",

@@ -3,8 +3,9 @@ import type { Session } from "@skein/protocol";
 import { cost, minute } from "../../terminal/amounts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
-import { oneOf, time } from "../../terminal/kinds.ts";
-import { JSON_OPTION, LIMIT, LIMIT_OPTION, sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { oneOf } from "../../terminal/kinds.ts";
+import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { brief } from "../../terminal/visible.ts";
 
@@ -12,25 +13,20 @@ const status = oneOf("pending", "running", "completed", "failed");
 
 export const list = sessionCommand({
   name: "sessions list",
-  summary: "List the sessions of a store, the newest first.",
+  summary: "List the sessions of a store, the newest first. --since and --until go by when a session was created.",
   options: {
     status: { takes: "STATUS", kind: status, about: `Only those that are ${status.what}` },
     tag: { takes: "TAG", about: "Only those with this tag" },
     "forks-of": { takes: "SESSION", about: "Only forks of this session" },
     "subagents-of": { takes: "SESSION", about: "Only sessions that worked for this one" },
-    after: {
-      takes: "TIME",
-      kind: time("start"),
-      about: "Created after this: 2026-11-01, 2026-11-01T10:00, 7d, yesterday",
-    },
-    before: { takes: "TIME", kind: time("start"), about: "Created before this" },
+    ...SPAN_OPTIONS,
     limit: LIMIT_OPTION,
     json: JSON_OPTION,
   },
   examples: [
     "skein sessions list",
     "skein sessions list --status running --json",
-    "skein sessions list --after 2026-11-01",
+    "skein sessions list --since 2026-11-01",
   ],
   run: (call) =>
     withStore(call, async ({ sessions }) => {
@@ -41,8 +37,8 @@ export const list = sessionCommand({
         tag: values.tag,
         parentSessionId: await idOf(values["forks-of"]),
         subagentOfSessionId: await idOf(values["subagents-of"]),
-        createdAfter: values.after?.toISOString(),
-        createdBefore: values.before?.toISOString(),
+        createdAfter: values.since?.toISOString(),
+        createdBefore: values.until?.toISOString(),
       };
       const query: Omit<SessionQuery, "tenant"> = Object.fromEntries(
         Object.entries(given).filter(([, value]) => value !== undefined),

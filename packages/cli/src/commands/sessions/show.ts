@@ -4,7 +4,8 @@ import { EXIT } from "../../terminal/exit-codes.ts";
 import { counted } from "../../terminal/counts.ts";
 import { waitLines } from "../../terminal/print-run.ts";
 import type { Screen } from "../../terminal/screen.ts";
-import { JSON_OPTION, sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { brief, visible, visibleLine } from "../../terminal/visible.ts";
 

@@ -8,7 +8,7 @@ import { visible } from "../../terminal/visible.ts";
 import { failureText, writeAnswer } from "./answer.ts";
 import { completions } from "./complete.ts";
 import { FORMATS, type Format } from "./formats.ts";
-import { type Output, createOutput } from "./output.ts";
+import { type Output, createOutput } from "../../terminal/output.ts";
 import { printSchema, tablesNamed } from "./print-schema.ts";
 
 const HELP = `A statement ends with a semicolon and may have several lines. Tab completes tables and columns.
@@ -88,7 +88,11 @@ export async function ask(deps: PromptDeps): Promise<void> {
       let rows = 0;
       let ms = 0;
       try {
-        rows = await writeAnswer(answer, { format, plots, columns: process.stdout.columns || 80, output });
+        rows = await writeAnswer(answer, {
+          format: plots ? "plot" : format,
+          columns: process.stdout.columns || 80,
+          output,
+        });
         ms = Math.round(performance.now() - started);
       } finally {
         await output.close();

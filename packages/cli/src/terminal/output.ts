@@ -2,13 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { PrivateFile } from "./private-file.ts";
 
-/** Where an answer goes: waits for a reader that is slow, and knows when it has gone. */
+/** Where a long answer goes: waits for a reader that is slow, and knows when it has gone. */
 export interface Output {
   readonly isClosed: boolean;
   write(text: string): Promise<void>;
   /** Waits until the reader has seen everything. */
   close(): Promise<void>;
+  /** The answer cannot be finished: a file is not made, and a reader sees what there is. */
+  giveUp(): Promise<void>;
 }
 
 export interface OutputOptions {
@@ -40,6 +43,13 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
     done.abort();
   };
 
+  const close = async (): Promise<void> => {
+    if (!child) return send(stdout, held);
+    child.stdin?.end();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    paging?.(false);
+  };
+
   return {
     get isClosed() {
       return isClosed;
@@ -51,18 +61,28 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
       // A terminal that does not know its size says that it has none.
       if (held.split("\n").length <= (stdout.rows || 24)) return;
       paging?.(true);
-      child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "-RX", ...env } });
+      child = spawn(pager, {
+        shell: true,
+        stdio: ["pipe", "inherit", "inherit"],
+        env: { LESS: "-RX", ...env, LESSSECURE: "1" },
+      });
       child.on("error", closed);
       child.on("exit", closed);
       child.stdin?.on("error", closed);
       await send(child.stdin ?? stdout, held);
     },
-    async close() {
-      if (!child) return send(stdout, held);
-      child.stdin?.end();
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-      paging?.(false);
-    },
+    close,
+    giveUp: close,
+  };
+}
+
+/** Into a file instead, which is there when everything was written. */
+export function createFileOutput(file: PrivateFile): Output {
+  return {
+    isClosed: false,
+    write: async (text) => file.write(text),
+    close: async () => file.finish(),
+    giveUp: async () => file.discard(),
   };
 }
 
