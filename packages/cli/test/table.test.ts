@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { createPaint } from "../src/terminal/paint.ts";
+import { createTextPaint } from "../src/terminal/styled.ts";
 import type { Screen } from "../src/terminal/screen.ts";
 import { printTable } from "../src/terminal/table.ts";
 
 test("columns line up under wide letters, and nothing raw gets through", () => {
   let text = "";
-  const paint = createPaint(false);
+  const paint = createTextPaint(false);
   const screen = { out: (line) => (text += line), paint: { out: paint, note: paint } } as Partial<Screen> as Screen;
   printTable(
     screen,
@@ -25,7 +25,7 @@ test.each([
   [20, ["ID", "  TITLE", "0199c8f1-a", `  ${"x".repeat(17)}…`, "0199c8f1-b"]],
 ])("on a terminal of %i columns no line is longer", (tableColumns, expected) => {
   let text = "";
-  const paint = createPaint(false);
+  const paint = createTextPaint(false);
   const screen: Partial<Screen> = { out: (line) => (text += line), paint: { out: paint, note: paint }, tableColumns };
   const rows = [
     ["0199c8f1-a", "x".repeat(50)],
@@ -37,7 +37,7 @@ test.each([
 
 test("where there is no room ids are shortened, and columns that do not fit stand below", () => {
   let text = "";
-  const paint = createPaint(false);
+  const paint = createTextPaint(false);
   const screen: Partial<Screen> = { out: (line) => (text += line), paint: { out: paint, note: paint } };
   const id = "01a1e0de-d376-74f4-8fb3-0b98aefd9f80";
   const titles = ["ID", "STATUS", "UPDATED", "TITLE"];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { brief, createVisible, visible, visibleJson, visibleLine } from "../src/terminal/visible.ts";
+import { createVisible, visible, visibleJson, visibleLine } from "../src/terminal/visible.ts";
+import { shorten } from "../src/terminal/width.ts";
 
 /** What must never reach a terminal: everything that acts on it or hides something. */
 // oxlint-disable-next-line no-control-regex
@@ -85,6 +86,8 @@ test.each([
   ["a long line of words", 10, "a long li…"],
   ["two\nlines", 20, "two lines"],
   ["\u001B[2Jx", 20, "\\x1b[2Jx"],
-])("brief(%j, %d)", (text, length, shown) => {
-  expect(brief(text, length)).toBe(shown);
+  ["日本語日本語", 7, "日本語…"],
+  [`a${" ".repeat(1000)}b`, 20, "a…"],
+])("shorten(%j, %d)", (text, length, shown) => {
+  expect(shorten(text, length)).toBe(shown);
 });

@@ -17,17 +17,3 @@ export function tokens(usage: UsageTotals): string {
   const read = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   return `${read.toLocaleString("en")} tokens in, ${usage.output_tokens.toLocaleString("en")} out`;
 }
-
-export function seconds(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
-
-/** A time as people read it in a list: to the second, in UTC. */
-export function moment(instant: string): string {
-  return instant.replace("T", " ").replace(/\.\d+Z$/, "Z");
-}
-
-/** The same to the minute, where a line has no room for more. */
-export function minute(instant: string): string {
-  return moment(instant).replace(/:\d\dZ$/, "Z");
-}

@@ -1,7 +1,7 @@
 import type { Page, Sessions } from "@skein/core";
 import type { Run } from "@skein/protocol";
 import { MissingError } from "./exit-codes.ts";
-import { brief } from "./visible.ts";
+import { shorten } from "./width.ts";
 
 /** The beginning of an id, as people copy it. */
 const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
@@ -14,7 +14,7 @@ export async function sessionIdOf(sessions: Sessions, word: string): Promise<str
   const found: string[] = [];
   for await (const { id, title } of sessionsOf(sessions)) {
     if (!id.startsWith(word.toLowerCase())) continue;
-    if (found.push(title === null ? id : `${id}  ${brief(title, 60)}`) > MOST_CANDIDATES) break;
+    if (found.push(title === null ? id : `${id}  ${shorten(title, 60)}`) > MOST_CANDIDATES) break;
   }
   return theOnly("session", word, found);
 }

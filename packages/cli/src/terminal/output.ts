@@ -7,6 +7,8 @@ import type { PrivateFile } from "./private-file.ts";
 /** Where a long answer goes: waits for a reader that is slow, and knows when it has gone. */
 export interface Output {
   readonly isClosed: boolean;
+  /** A pager has the terminal. */
+  readonly isPaging: boolean;
   write(text: string): Promise<void>;
   /** Waits until the reader has seen everything. */
   close(): Promise<void>;
@@ -31,6 +33,8 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
   const closed = (): void => {
     isClosed = true;
   };
+  // The reader may leave at any time; that is no error.
+  stdout.on("error", closed);
 
   const send = async (stream: NodeJS.WritableStream, text: string): Promise<void> => {
     if (isClosed || text === "") return;
@@ -43,16 +47,25 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
     done.abort();
   };
 
-  const close = async (): Promise<void> => {
+  const finish = async (): Promise<void> => {
     if (!child) return send(stdout, held);
     child.stdin?.end();
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
     paging?.(false);
   };
+  const close = async (): Promise<void> => {
+    await finish();
+    stdout.off("error", closed);
+    // What was written last may still find that nobody reads.
+    if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
+  };
 
   return {
     get isClosed() {
       return isClosed;
+    },
+    get isPaging() {
+      return child !== undefined && !isClosed;
     },
     async write(text) {
       if (pager === undefined) return send(stdout, text);
@@ -76,10 +89,13 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
   };
 }
 
+function ignored(): void {}
+
 /** Into a file instead, which is there when everything was written. */
 export function createFileOutput(file: PrivateFile): Output {
   return {
     isClosed: false,
+    isPaging: false,
     write: async (text) => file.write(text),
     close: async () => file.finish(),
     giveUp: async () => file.discard(),

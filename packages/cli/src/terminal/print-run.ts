@@ -1,6 +1,7 @@
 import { type Await, type Draft, type Event, type FactData, type Run, blocksOf, isToolUse } from "@skein/protocol";
 import type { Config } from "skein/config";
-import { cost, seconds, tokens } from "./amounts.ts";
+import { cost, tokens } from "./amounts.ts";
+import { duration } from "./times.ts";
 import { counted } from "./counts.ts";
 import type { Values } from "./command.ts";
 import type { AGENT_OPTIONS } from "./load-agent.ts";
@@ -8,7 +9,8 @@ import { questionIn } from "./questions.ts";
 import { quoted } from "./quoted.ts";
 import type { Screen } from "./screen.ts";
 import type { STORE_OPTION } from "./shared-options.ts";
-import { brief, createVisible, visible, visibleLine } from "./visible.ts";
+import { createVisible, visible, visibleLine } from "./visible.ts";
+import { shorten } from "./width.ts";
 
 /** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
 export interface RunPrinter {
@@ -95,13 +97,15 @@ export function createRunPrinter(screen: Screen): RunPrinter {
           block.type === "text" ? String(block["text"]) : `[${block.type}]`,
         );
         const mark = is_error ? paint.red(outcome === "unknown" ? "?" : "✗") : paint.green("✓");
-        line(`${mark} ${paint.dim(`${visibleLine(name)}: ${brief(said.join(" "), 100)} (${seconds(duration_ms)})`)}`);
+        line(
+          `${mark} ${paint.dim(`${visibleLine(name)}: ${shorten(said.join(" "), 100)} (${duration(duration_ms)})`)}`,
+        );
         return;
       }
       case "step.retried":
         line(
           paint.yellow(
-            `The model failed (${brief(item.data.error.message, 120)}); again in ${seconds(item.data.delay_ms)}.`,
+            `The model failed (${shorten(item.data.error.message, 120)}); again in ${duration(item.data.delay_ms)}.`,
           ),
         );
         waiting("Waiting before the next attempt");
@@ -158,7 +162,7 @@ export function sessionOf(item: Event | Draft): string {
 function callLine({ name, input }: { readonly name: string; readonly input: unknown }): string {
   const entries = Object.entries((input ?? {}) as Record<string, unknown>);
   const shown = entries.map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return brief(`${name}(${shown.join(", ")})`, 120);
+  return shorten(`${name}(${shown.join(", ")})`, 120);
 }
 
 /** Without a key nobody should take the answers for a model's. */
@@ -200,7 +204,7 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
       const answer = kind === "approval" ? "yes" : '"your answer"';
       const at = store === undefined ? "" : ` --store ${quoted(store)}`;
       const deny = kind === "approval" ? `\n  skein sessions answer ${session_id} ${tool_use_id} no --deny${at}` : "";
-      return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : brief(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
+      return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : shorten(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
     })
     .join("");
 }

@@ -1,7 +1,8 @@
 import type { Await } from "@skein/protocol";
 import { z } from "zod";
 import type { Screen } from "./screen.ts";
-import { brief, visible, visibleLine } from "./visible.ts";
+import { visible, visibleLine } from "./visible.ts";
+import { shorten } from "./width.ts";
 
 /** One thing to ask a person, and how to read what they type. */
 export interface Ask {
@@ -28,7 +29,7 @@ type Question = z.infer<typeof Questions>["questions"][number];
 /** What must be asked to answer an await: one thing, or one per question of AskUserQuestion. */
 export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   const { note: paint } = screen.paint;
-  const call = brief(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
+  const call = shorten(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
   if (wait.kind === "approval")
     return [{ text: `${paint.yellow(`May this run? ${call}`)}\n[y]es, or [n]o and why: `, read: readApproval }];
   if (wait.kind === "frontend_tool")

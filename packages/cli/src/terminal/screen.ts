@@ -1,5 +1,5 @@
 import { EXIT } from "./exit-codes.ts";
-import { type Paint, createPaint } from "./paint.ts";
+import { type TextPaint, createTextPaint } from "./styled.ts";
 import { visibleJson } from "./visible.ts";
 
 /** Where a command writes: answers to `out`, everything about them to `note`. Only text that is `visible` belongs here. */
@@ -8,7 +8,7 @@ export interface Screen {
   note(text: string): void;
   json(value: unknown): void;
   /** Colours for `out` and for `note`; they do nothing where there is no terminal. */
-  readonly paint: { readonly out: Paint; readonly note: Paint };
+  readonly paint: { readonly out: TextPaint; readonly note: TextPaint };
   /** Whether a person looks at the notes. */
   readonly isWatched: boolean;
   readonly columns: number;
@@ -34,7 +34,6 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 export function createScreen(
   { out, err, env }: ScreenDeps = { out: process.stdout, err: process.stderr, env: process.env },
 ): Screen {
-  const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   const isWatched = err.isTTY;
   if (!out.listeners("error").includes(endUnread)) out.on("error", endUnread);
 
@@ -61,7 +60,7 @@ export function createScreen(
     out: (text) => void out.write(text),
     note: (text) => void err.write(text),
     json: (value) => void out.write(`${visibleJson(value)}\n`),
-    paint: { out: createPaint(colours(out)), note: createPaint(colours(err)) },
+    paint: { out: createTextPaint(hasColours(out, env)), note: createTextPaint(hasColours(err, env)) },
     isWatched,
     columns: out.columns || 100,
     tableColumns: out.isTTY && out.columns > 0 ? out.columns : undefined,
@@ -72,6 +71,11 @@ export function createScreen(
     },
     progress,
   };
+}
+
+/** Colours are for terminals that have them, and for people who want them. */
+export function hasColours(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
+  return stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
 function endUnread(error: NodeJS.ErrnoException): void {

@@ -1,14 +1,33 @@
 import type { Screen } from "./screen.ts";
+import { type Piece, type Styled, joined, piece } from "./styled.ts";
 import { visibleLine } from "./visible.ts";
-import { widthOf } from "./width.ts";
+import { cut, widthOf } from "./width.ts";
 
-/** The least that is left of the last column beside the others; below that it gets a line of its own. */
-const LEAST = 16;
+export interface Column {
+  readonly title: string;
+  readonly align?: "left" | "right";
+}
+
 /** Columns that do not fit beside the others stand below them, so far in. */
-export const INDENT = 2;
+const INDENT = 2;
+
+/** Rows under titles, each column as wide as its widest cell. Columns for which there is no room stand below the others. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly Piece[])[],
+  space: number = Number.POSITIVE_INFINITY,
+): readonly Styled[] {
+  const cells = [columns.map(({ title }) => piece(title)), ...rows.map((row) => row.map(piece))];
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => row[at]?.width ?? 0)));
+  const layout = { columns, widths, gap: 2, lines: linesOf(widths, { space, gap: 2 }) };
+  return cells.flatMap((row) => rowLines(row, layout));
+}
+
+/** The least that is left of the last column of a printed table; below that it gets a line of its own. */
+const LEAST = 16;
 
 /**
- * Prints rows under titles, each column as wide as its widest cell; what comes from outside is made visible.
+ * Prints rows of plain text as a table; what comes from outside is made visible.
  *
  * On a terminal that is too narrow ids are shortened to what still names them, the columns move together, the last one is
  * cut, and columns for which there is no room stand below.
@@ -19,31 +38,33 @@ export function printTable(screen: Screen, titles: readonly string[], rows: read
   const isNarrow = sum(widthsOf(titles, whole)) + 2 * (titles.length - 1) > space;
   const cells = isNarrow ? whole.map((row) => row.map(shortId)) : whole;
   const widths = widthsOf(titles, cells);
-  const gap = isNarrow ? " " : "  ";
-  const lines = linesOf(widths, { space, gap: gap.length, least: LEAST });
+  const gap = isNarrow ? 1 : 2;
+  const lines = linesOf(widths, { space, gap, least: LEAST });
+  const layout = { columns: titles.map((title) => ({ title })), widths, gap, lines };
   const text = (row: readonly string[]): string =>
-    lines
-      .map((columns, at) => {
-        const indent = at === 0 ? 0 : INDENT;
-        let room = space - indent;
-        const shown = columns.map((column) => {
-          const cell = cut(row[column] ?? "", room);
-          const padded = cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
-          room -= widthOf(padded) + gap.length;
-          return padded;
-        });
-        return (" ".repeat(indent) + shown.join(gap)).trimEnd();
-      })
-      .filter((line, at) => at === 0 || line !== "")
+    rowLines(fitted(row, { ...layout, space }).map(piece), layout)
+      .map((line) => line.text)
       .join("\n");
   screen.out(`${screen.paint.out.bold(text(titles))}\n`);
   for (const row of cells) screen.out(`${text(row)}\n`);
 }
 
+/** How a table stands: which columns beside each other, and how wide. */
+interface Layout {
+  readonly columns: readonly Column[];
+  readonly widths: readonly number[];
+  readonly gap: number;
+  readonly lines: readonly (readonly number[])[];
+}
+
 /** Which columns stand beside each other: as many as fit, of the last one at least so much. */
-export function linesOf(
+function linesOf(
   widths: readonly number[],
-  { space, gap, least }: { readonly space: number; readonly gap: number; readonly least: number },
+  {
+    space,
+    gap,
+    least = Number.POSITIVE_INFINITY,
+  }: { readonly space: number; readonly gap: number; readonly least?: number },
 ): readonly (readonly number[])[] {
   const lines: number[][] = [];
   let room = 0;
@@ -59,6 +80,38 @@ export function linesOf(
   return lines;
 }
 
+/** One row: its cells beside each other, and below each other where the layout says so. */
+function rowLines(row: readonly Styled[], { columns, widths, gap, lines }: Layout): readonly Styled[] {
+  return lines
+    .map((shown, line) => {
+      const cells = shown.map((column) => {
+        const cell = row[column] ?? piece("");
+        const blank = " ".repeat(Math.max(0, (widths[column] ?? 0) - cell.width));
+        return columns[column]?.align === "right" ? joined([blank, cell]) : joined([cell, blank]);
+      });
+      const { text, width } = joined(cells, " ".repeat(gap));
+      return { text: (" ".repeat(line === 0 ? 0 : INDENT) + text).trimEnd(), width };
+    })
+    .filter(({ text }, line) => line === 0 || text !== "");
+}
+
+/** The cells of a row, cut where their line has no more room. */
+function fitted(
+  row: readonly string[],
+  { widths, gap, lines, space }: Layout & { readonly space: number },
+): readonly string[] {
+  const cells = [...row];
+  for (const [line, shown] of lines.entries()) {
+    let room = space - (line === 0 ? 0 : INDENT);
+    for (const column of shown) {
+      const cell = cut(cells[column] ?? "", room);
+      cells[column] = cell;
+      room -= Math.max(widths[column] ?? 0, widthOf(cell)) + gap;
+    }
+  }
+  return cells;
+}
+
 function widthsOf(titles: readonly string[], cells: readonly (readonly string[])[]): readonly number[] {
   return titles.map((title, at) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[at] ?? ""))));
 }
@@ -70,14 +123,4 @@ function shortId(cell: string): string {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0);
-}
-
-function cut(text: string, room: number): string {
-  if (widthOf(text) <= room) return text;
-  let shown = "";
-  for (const char of text) {
-    if (widthOf(shown + char) >= room) break;
-    shown += char;
-  }
-  return `${shown}…`;
 }

@@ -42,20 +42,6 @@ export function visibleLine(text: string): string {
   return visible(text).replaceAll("\n", "\\n").replaceAll("\t", " ");
 }
 
-/** One line of at most so many characters. */
-export function brief(text: string, length: number): string {
-  const line = visibleLine(
-    text
-      .slice(0, length * 2)
-      .replaceAll(/\s+/g, " ")
-      .trim(),
-  );
-  const characters = Array.from(line);
-  return characters.length <= length && text.length <= length * 2
-    ? line
-    : `${characters.slice(0, length - 1).join("")}…`;
-}
-
 function escaped(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   const hex = code.toString(16);
@@ -80,9 +66,9 @@ export function createVisible(): { push(piece: string): string; end(): string } 
   };
 }
 
-/** JSON on one line, the same value, with such characters written as JSON's own escapes. */
-export function visibleJson(value: unknown): string {
-  return (JSON.stringify(value) ?? "null").replaceAll(ACTING, (found) =>
+/** JSON, the same value, with such characters written as JSON's own escapes; on one line unless it is indented. */
+export function visibleJson(value: unknown, indent?: number): string {
+  return (JSON.stringify(value, undefined, indent) ?? "null").replaceAll(ACTING, (found) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
       "",
     ),

@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { escapeControls, safeJson, shorten, t, wrap } from "../../src/commands/history/styled.ts";
-import { widthOf } from "../../src/terminal/width.ts";
-import { table } from "../../src/commands/history/table.ts";
+import { t, wrap } from "../../src/terminal/styled.ts";
+import { table } from "../../src/terminal/table.ts";
+import { visible, visibleJson } from "../../src/terminal/visible.ts";
+import { shorten, widthOf } from "../../src/terminal/width.ts";
 import { parseTime } from "../../src/terminal/parse-time.ts";
 import { queryOf } from "../../src/commands/history/search.ts";
 import { bin, createWorld, first } from "./world.ts";
@@ -18,23 +19,32 @@ function onTerminal(
   const command = [process.execPath, bin, "history", ...args, "--root", world.root]
     .map((word) => `'${word}'`)
     .join(" ");
-  const { stdout } = spawnSync("script", ["-qec", command, join(world.folder, "typescript")], {
-    encoding: "utf8",
-    env: { ...process.env, ...world.env, TERM: "xterm-256color", COLUMNS: "100", NO_COLOR: "", ...env },
-  });
+  const { stdout } = spawnSync(
+    "script",
+    ["-qec", `stty rows ${env["LINES"] ?? 24}; ${command}`, join(world.folder, "typescript")],
+    {
+      encoding: "utf8",
+      env: { ...process.env, ...world.env, TERM: "xterm-256color", COLUMNS: "100", NO_COLOR: "", ...env },
+    },
+  );
   return stdout;
 }
 
 const hasScript = existsSync("/usr/bin/script");
 
-test.skipIf(!hasScript)("on a terminal there are colours and a pager, which is PAGER", () => {
-  const world = createWorld();
-  const out = onTerminal(world, { PAGER: "sed s/^/paged:/" }, "list");
-  expect(out).toMatch(/paged:/);
-  expect(out).toContain("\u001B[36m");
-  expect(onTerminal(world, { PAGER: "sed s/^/paged:/" }, "list", "--no-pager")).not.toContain("paged:");
-  expect(onTerminal(world, { PAGER: "cat", NO_COLOR: "1" }, "list")).not.toContain("\u001B[3");
-});
+test.skipIf(!hasScript)(
+  "on a terminal there are colours, and a pager, which is PAGER, for what is longer than a page",
+  () => {
+    const world = createWorld();
+    const short = { PAGER: "sed s/^/paged:/", LINES: "2" };
+    const out = onTerminal(world, short, "list");
+    expect(out).toMatch(/paged:/);
+    expect(out).toContain("\u001B[36m");
+    expect(onTerminal(world, short, "list", "--no-pager")).not.toContain("paged:");
+    expect(onTerminal(world, { ...short, LINES: "24" }, "list")).not.toContain("paged:");
+    expect(onTerminal(world, { PAGER: "cat", NO_COLOR: "1" }, "list")).not.toContain("\u001B[3");
+  },
+);
 
 test.skipIf(!hasScript)("on a terminal nothing of a transcript acts", () => {
   const world = createWorld();
@@ -71,9 +81,9 @@ test.each([
   ["a family, which is joined", "👨‍👩‍👧", "👨‍👩‍👧"],
   ["tabs and other languages", "a\tü中", "a\tü中"],
 ])("%s is shown and does not act", (_, text, expected) => {
-  expect(escapeControls(text)).toBe(expected);
+  expect(visible(text)).toBe(expected);
   expect(t`${text}`.text).toBe(expected);
-  expect(JSON.parse(safeJson({ text }, 2))).toEqual({ text });
+  expect(JSON.parse(visibleJson({ text }, 2))).toEqual({ text });
 });
 
 test("tables align by columns that are seen, and text is cut and wrapped by them", () => {

@@ -1,11 +1,10 @@
 import { archive } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { printJson } from "./print-json.ts";
 import { bringIndexUpToDate } from "./search.ts";
-import { t } from "./styled.ts";
+import { t } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
-import { size } from "./times.ts";
+import { size } from "../../terminal/times.ts";
 import { archiveFolder } from "./with-archived.ts";
 
 export const archiveCommand = historyCommand({
@@ -27,7 +26,7 @@ export const archiveCommand = historyCommand({
     screen.progress(undefined);
     // Everything is in the page cache now: the index comes cheaply.
     if (library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
-    if (values.json) await printJson(screen, result);
+    if (values.json) await screen.json(result);
     else {
       await screen.print(
         ...result.failed.map(({ path, reason }) => screen.paint.red(t`${path}: ${reason}`)),

@@ -2,11 +2,11 @@ import type { LibraryConfig } from "@skein/history";
 import { type Call, type Command, type Options, defineCommand } from "../../terminal/command.ts";
 import { inOurWords } from "./errors.ts";
 import { COMMON_OPTIONS, libraryConfig } from "./options.ts";
-import { type Screen, createScreen } from "./screen.ts";
+import { type StyledScreen, createStyledScreen } from "../../terminal/styled-screen.ts";
 import { withArchived } from "./with-archived.ts";
 
 export interface HistoryCall<Given> extends Omit<Call<Given & typeof COMMON_OPTIONS>, "screen"> {
-  readonly screen: Screen;
+  readonly screen: StyledScreen;
   /** What the library takes: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
@@ -33,7 +33,7 @@ export function historyCommand<const Given extends Options>({
       process.once("SIGINT", stop);
       process.once("SIGTERM", stop);
       const given = values as unknown as HistoryCall<Given>["values"];
-      const screen = createScreen({ env: process.env, usesPager: usesPager && !values.json && values.pager });
+      const screen = createStyledScreen({ env: process.env, usesPager: usesPager && !values.json && values.pager });
       try {
         const plain = libraryConfig(values, interrupt.signal);
         const library = values.archive && !isLive ? await withArchived(plain, config, screen) : plain;

@@ -1,10 +1,9 @@
 import { doctor, type SeenType } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { printJson } from "./print-json.ts";
-import type { Screen } from "./screen.ts";
-import { type Styled, t } from "./styled.ts";
-import { table } from "./table.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 
 export const doctorCommand = historyCommand({
@@ -22,7 +21,7 @@ export const doctorCommand = historyCommand({
     const unknown = [...report.lineTypes, ...report.blockTypes].filter(({ isKnown }) => !isKnown);
     const isClean = unknown.length + report.formProblems.length + report.damagedLines === 0;
     if (values.json) {
-      await printJson(screen, report);
+      await screen.json(report);
       return isClean ? EXIT.completed : EXIT.failed;
     }
     const { paint } = screen;
@@ -46,7 +45,7 @@ export const doctorCommand = historyCommand({
   },
 });
 
-function typeLines(title: string, types: readonly SeenType[], { paint }: Screen): readonly Styled[] {
+function typeLines(title: string, types: readonly SeenType[], { paint }: StyledScreen): readonly Styled[] {
   const rows = types.map(({ type, count: times, isKnown, path, line, fields }) => [
     isKnown ? type : paint.yellow(type),
     count(times),

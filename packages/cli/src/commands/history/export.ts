@@ -13,8 +13,9 @@ import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/kinds.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
-import type { Screen } from "./screen.ts";
-import { escapeControls, t } from "./styled.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { t } from "../../terminal/styled.ts";
+import { visible } from "../../terminal/visible.ts";
 import { counted } from "../../terminal/counts.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
@@ -73,7 +74,7 @@ export const exportCommand = historyCommand({
     }
     const text = await exportSession(sessionWord(words[0]), format, options);
     if (values.output !== undefined) createPrivateFile(values.output, text, force);
-    else await screen.data(screen.isTerminal ? escapeControls(text) : text);
+    else await screen.data(screen.isTerminal ? visible(text) : text);
     return EXIT.completed;
   },
 });
@@ -86,7 +87,7 @@ export function redactorOfThisMachine(): (text: string) => string {
 }
 
 interface All {
-  readonly screen: Screen;
+  readonly screen: StyledScreen;
   readonly format: ExportFormat;
   readonly options: ExportOptions;
   readonly folder: string;

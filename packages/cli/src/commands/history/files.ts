@@ -4,12 +4,12 @@ import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { type Kind, wholeNumber } from "../../terminal/kinds.ts";
 import { sessionWord } from "./options.ts";
-import { printJson } from "./print-json.ts";
-import type { Screen } from "./screen.ts";
-import { type Styled, escapeControls, t } from "./styled.ts";
-import { table } from "./table.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, t } from "../../terminal/styled.ts";
+import { visible } from "../../terminal/visible.ts";
+import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
-import { shortTime } from "./times.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 const versions: Kind<readonly [from: number, to: number]> = {
   what: "two versions such as 1..2",
@@ -47,15 +47,15 @@ export const files = historyCommand({
     }
     if (values.version !== undefined) return await printText(screen, textOf(entry, values.version));
     if (values.diff !== undefined) return await printDiff(screen, entry, values.diff);
-    if (values.json) await printJson(screen, entry);
+    if (values.json) await screen.json(entry);
     else await screen.print(t`${entry.path}`, ...versionLines(entry));
     return EXIT.completed;
   },
 });
 
-async function listFiles(history: FileHistory, screen: Screen, isJson: boolean): Promise<number> {
+async function listFiles(history: FileHistory, screen: StyledScreen, isJson: boolean): Promise<number> {
   const { sessionId, files: entries, messageUuids } = history;
-  if (isJson) await printJson(screen, { sessionId, files: entries, messageUuids });
+  if (isJson) await screen.json({ sessionId, files: entries, messageUuids });
   else if (entries.length === 0) await screen.print(t`No file copies are recorded in this session.`);
   else {
     const rows = entries.map(({ path, versions }) => [
@@ -117,13 +117,13 @@ function textOf(entry: FileHistoryEntry, number: number): string {
   return readFileSync(version.backupPath, "utf8");
 }
 
-async function printText(screen: Screen, text: string): Promise<number> {
-  await screen.data(screen.isTerminal ? escapeControls(text) : text);
+async function printText(screen: StyledScreen, text: string): Promise<number> {
+  await screen.data(screen.isTerminal ? visible(text) : text);
   return EXIT.completed;
 }
 
 async function printDiff(
-  screen: Screen,
+  screen: StyledScreen,
   entry: FileHistoryEntry,
   [from, to]: readonly [from: number, to: number],
 ): Promise<number> {

@@ -2,11 +2,11 @@ import { listSessions } from "@skein/history";
 import { homedir } from "node:os";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { printJson } from "./print-json.ts";
-import { shorten, t } from "./styled.ts";
-import { table } from "./table.ts";
+import { t } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
+import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { shortTime } from "./times.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 export const list = historyCommand({
   name: "history list",
@@ -20,7 +20,7 @@ export const list = historyCommand({
   async run({ screen, values, library }) {
     const result = await listSessions(library);
     if (values.json) {
-      await printJson(screen, result);
+      await screen.json(result);
       return EXIT.completed;
     }
     const { paint } = screen;

@@ -13,12 +13,11 @@ import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { YES_OPTION } from "../../terminal/shared-options.ts";
 import { absolute, sessionWord } from "./options.ts";
-import { printJson } from "./print-json.ts";
-import type { Screen } from "./screen.ts";
-import { type Styled, t } from "./styled.ts";
-import { table } from "./table.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { size } from "./times.ts";
+import { size } from "../../terminal/times.ts";
 
 export const migrate = historyCommand({
   name: "history migrate",
@@ -62,14 +61,14 @@ export const migrate = historyCommand({
     if (!values.json || isDry) {
       const plan = await run(true);
       screen.progress(undefined);
-      if (isDry && values.json) await printJson(screen, plan);
+      if (isDry && values.json) await screen.json(plan);
       else await screen.print(...planLines(plan, { mode, destination }, screen));
       if (isDry || plan.successCount === 0) return codeOf(plan);
     }
     if (!values.yes && !(await isConfirmed(screen, mode))) return EXIT.cancelled;
     const result = await run(false);
     screen.progress(undefined);
-    if (values.json) await printJson(screen, result);
+    if (values.json) await screen.json(result);
     else await screen.print(...resultLines(result, mode, screen));
     return codeOf(result);
   },
@@ -84,7 +83,7 @@ function codeOf({ successCount, failedCount }: MigrateResult): number {
   return successCount === 0 ? EXIT.io : EXIT.failed;
 }
 
-async function isConfirmed(screen: Screen, mode: "copy" | "move"): Promise<boolean> {
+async function isConfirmed(screen: StyledScreen, mode: "copy" | "move"): Promise<boolean> {
   if (!isatty(0) || !screen.isTerminal)
     throw new UsageError(`Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`);
   const questions = createInterface({ input: process.stdin, output: process.stderr });
@@ -101,7 +100,7 @@ async function isConfirmed(screen: Screen, mode: "copy" | "move"): Promise<boole
 function planLines(
   plan: MigrateResult,
   { mode, destination }: { mode: string; destination: string },
-  { paint }: Screen,
+  { paint }: StyledScreen,
 ): readonly Styled[] {
   const rows = plan.sessions.map(({ sessionId, from, files, bytes, rewrittenPaths }) => [
     paint.cyan(sessionId.slice(0, 8)),
@@ -128,7 +127,7 @@ function planLines(
   ];
 }
 
-function resultLines(result: MigrateResult, mode: "copy" | "move", { paint }: Screen): readonly Styled[] {
+function resultLines(result: MigrateResult, mode: "copy" | "move", { paint }: StyledScreen): readonly Styled[] {
   return [
     paint.green(t`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
     ...(result.finishedBefore > 0

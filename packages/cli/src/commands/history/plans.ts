@@ -2,11 +2,12 @@ import { listPlans, type PlanFile } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
-import { printJson } from "./print-json.ts";
-import { escapeControls, shorten, t } from "./styled.ts";
-import { table } from "./table.ts";
+import { t } from "../../terminal/styled.ts";
+import { visible } from "../../terminal/visible.ts";
+import { shorten } from "../../terminal/width.ts";
+import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
-import { shortTime } from "./times.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 export const plans = historyCommand({
   name: "history plans",
@@ -29,12 +30,12 @@ export const plans = historyCommand({
     if (name !== undefined) {
       const plan = all.find((found) => found.name === name) ?? all.find((found) => found.name.startsWith(name));
       if (!plan) throw new MissingError(`There is no plan whose name begins with ${name}.`);
-      if (values.json) await printJson(screen, plan);
-      else await screen.data(screen.isTerminal ? escapeControls(plan.content) : plan.content);
+      if (values.json) await screen.json(plan);
+      else await screen.data(screen.isTerminal ? visible(plan.content) : plan.content);
       return EXIT.completed;
     }
     const page = pageOf(all, library);
-    if (values.json) await printJson(screen, page);
+    if (values.json) await screen.json(page);
     else if (all.length === 0) await screen.print(t`No plans.`);
     else {
       const rows = page.data.map((plan) => [

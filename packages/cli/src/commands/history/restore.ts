@@ -1,8 +1,7 @@
 import { restoreSession } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { printJson } from "./print-json.ts";
-import { t } from "./styled.ts";
+import { t } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { archiveFolder } from "./with-archived.ts";
 
@@ -24,7 +23,7 @@ export const restore = historyCommand({
       archiveFolder: archiveFolder(config),
       ...(root === undefined ? {} : { root }),
     });
-    if (values.json) await printJson(screen, result);
+    if (values.json) await screen.json(result);
     else {
       const { paint } = screen;
       await screen.print(

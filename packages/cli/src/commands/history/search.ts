@@ -12,11 +12,11 @@ import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf, wholeNumber } from "../../terminal/kinds.ts";
 import { sessionWord } from "./options.ts";
 import { pageOf } from "./page.ts";
-import { printJson } from "./print-json.ts";
-import type { Screen } from "./screen.ts";
-import { type Piece, type Styled, joined, shorten, t } from "./styled.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Piece, type Styled, joined, t } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { shortTime } from "./times.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 export const search = historyCommand({
   name: "history search",
@@ -59,7 +59,7 @@ export const search = historyCommand({
         ? await searchSessions(query, options)
         : pageOf(await searchInSession(sessionWord(values.session), query, options), options);
     screen.progress(undefined);
-    if (values.json) await printJson(screen, found);
+    if (values.json) await screen.json(found);
     else await screen.print(...matchLines(found, screen, options.context ?? 2));
     // While a person reads: the next search then only reads what is new.
     if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
@@ -67,7 +67,7 @@ export const search = historyCommand({
   },
 });
 
-export async function bringIndexUpToDate(library: LibraryConfig, screen: Screen): Promise<void> {
+export async function bringIndexUpToDate(library: LibraryConfig, screen: StyledScreen): Promise<void> {
   const onProgress = (done: number, total: number): void => {
     if (done % 20 === 0) screen.progress(t`Indexing: ${done} of ${total} files (Ctrl-C stops, nothing is lost)`);
   };
@@ -83,7 +83,7 @@ export function queryOf(words: readonly string[]): string {
     .join(" ");
 }
 
-function matchLines(found: PaginatedResult<SearchMatch>, screen: Screen, context: number): readonly Styled[] {
+function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, context: number): readonly Styled[] {
   const { paint } = screen;
   const { data, pagination } = found;
   if (pagination.total === 0) return [t`Nothing found.`];
@@ -128,7 +128,7 @@ const kindNames: Readonly<Record<SearchMatch["kind"], string>> = {
 };
 
 /** The line with the match in it, cut so that the match is seen. */
-function marked(line: string, match: string, screen: Screen): Styled {
+function marked(line: string, match: string, screen: StyledScreen): Styled {
   const needle = (match.split("\n", 1)[0] ?? "").toLowerCase();
   const width = widthFor(screen);
   const lower = line.toLowerCase();
@@ -146,6 +146,6 @@ function marked(line: string, match: string, screen: Screen): Styled {
   return joined(pieces);
 }
 
-function widthFor({ columns }: Screen): number {
+function widthFor({ columns }: StyledScreen): number {
   return Number.isFinite(columns) ? columns - 6 : 300;
 }

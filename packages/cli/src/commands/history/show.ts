@@ -3,11 +3,10 @@ import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
-import { printJson } from "./print-json.ts";
-import type { Screen } from "./screen.ts";
-import { type Styled, joined, t } from "./styled.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, joined, t } from "../../terminal/styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { duration, shortTime } from "./times.ts";
+import { duration, shortTime } from "../../terminal/times.ts";
 import { shortModel, transcriptLines } from "./transcript-view.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
@@ -41,7 +40,7 @@ export const show = historyCommand({
     }
     if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });
     const session = await getSession(sessionWord(word), config);
-    if (values.json) await printJson(screen, session);
+    if (values.json) await screen.json(session);
     else {
       await screen.print(...header(session, screen));
       await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full }));
@@ -52,7 +51,7 @@ export const show = historyCommand({
 });
 
 /** In pieces, so that the first page is there at once. */
-async function printAll(screen: Screen, lines: Iterable<Styled>): Promise<void> {
+async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<void> {
   let batch: Styled[] = [];
   for (const line of lines) {
     batch.push(line);
@@ -64,7 +63,7 @@ async function printAll(screen: Screen, lines: Iterable<Styled>): Promise<void> 
   await screen.print(...batch);
 }
 
-function header(session: Session, { paint }: Screen): readonly Styled[] {
+function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
   const models = new Set(
     session.messages.flatMap((message) =>
       message.role === "assistant" && message.model.startsWith("claude") ? [shortModel(message.model)] : [],
@@ -81,7 +80,7 @@ function header(session: Session, { paint }: Screen): readonly Styled[] {
   return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(facts, " · "))];
 }
 
-function footer(session: Session, { paint }: Screen, isAll: boolean): readonly Styled[] {
+function footer(session: Session, { paint }: StyledScreen, isAll: boolean): readonly Styled[] {
   const lines: Styled[] = [];
   if (session.branches.length > 0 && !isAll)
     lines.push(paint.dim(t`${counted(session.branches.length, "rewind")}: --all shows what was left behind.`));
@@ -101,11 +100,11 @@ async function showAgent(
     screen,
     values,
   }: {
-    readonly screen: Screen;
+    readonly screen: StyledScreen;
     readonly values: { readonly json: boolean; readonly full: boolean };
   },
 ): Promise<number> {
-  if (values.json) await printJson(screen, agent);
+  if (values.json) await screen.json(agent);
   else {
     const { paint } = screen;
     const facts = [

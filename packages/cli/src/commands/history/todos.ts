@@ -2,9 +2,8 @@ import { listTasks, listTodos, type TaskList, type TodoList } from "@skein/histo
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
-import { printJson } from "./print-json.ts";
-import { type Paint, type Styled, t } from "./styled.ts";
-import { shortTime } from "./times.ts";
+import { type Paint, type Styled, t } from "../../terminal/styled.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 export const todos = historyCommand({
   name: "history todos",
@@ -34,7 +33,7 @@ export const todos = historyCommand({
     );
     const hasProblem =
       todoLists.some(({ problem }) => problem !== null) || taskLists.some(({ problems }) => problems.length > 0);
-    if (values.json) await printJson(screen, { todos: pageOf(todoLists, library), tasks: pageOf(taskLists, library) });
+    if (values.json) await screen.json({ todos: pageOf(todoLists, library), tasks: pageOf(taskLists, library) });
     else if (todoLists.length + taskLists.length === 0) await screen.print(t`No todos and no tasks.`);
     else {
       const { data: shownTasks } = pageOf(taskLists, library);

@@ -1,9 +1,10 @@
 /** A transcript for people to read: who said what, and each tool call as one line with its result. */
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
-import { type Paint, type Styled, shorten, t, wrap } from "./styled.ts";
+import { type Paint, type Styled, t, wrap } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { clock, shortDate } from "./times.ts";
+import { clock, shortDate } from "../../terminal/times.ts";
 
 export interface ViewOptions {
   readonly paint: Paint;

@@ -3,11 +3,10 @@ import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { migrationsFolder } from "./migrate.ts";
 import { pageOf } from "./page.ts";
-import { printJson } from "./print-json.ts";
-import { t } from "./styled.ts";
-import { table } from "./table.ts";
+import { t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
-import { shortTime } from "./times.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 export const undo = historyCommand({
   name: "history undo",
@@ -23,7 +22,7 @@ export const undo = historyCommand({
     const options = { journalFolder: migrationsFolder(config) };
     if (values.list) {
       const page = pageOf(listMigrations(options), library);
-      if (values.json) await printJson(screen, page);
+      if (values.json) await screen.json(page);
       else if (page.data.length === 0) await screen.print(t`No migrations.`);
       else {
         const rows = page.data.map(({ id, kind, mode, destination, at, sessions, isUndone, isInterrupted }) => [
@@ -52,7 +51,7 @@ export const undo = historyCommand({
       return EXIT.completed;
     }
     const result = await undoMigration(words[0], options);
-    if (values.json) await printJson(screen, result);
+    if (values.json) await screen.json(result);
     else {
       await screen.print(
         t`Took back ${counted(result.successCount, "session")} of migration ${result.migrationId}.`,

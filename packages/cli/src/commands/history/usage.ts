@@ -4,12 +4,11 @@ import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/kinds.ts";
 import { shortenPath } from "./list.ts";
 import { pageOf } from "./page.ts";
-import { printJson } from "./print-json.ts";
-import type { Screen } from "./screen.ts";
-import { type Piece, type Styled, t } from "./styled.ts";
-import { table } from "./table.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Piece, type Styled, t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { shortTime } from "./times.ts";
+import { shortTime } from "../../terminal/times.ts";
 
 const views = ["day", "week", "month", "model", "project", "session", "block"] as const;
 
@@ -45,7 +44,7 @@ export const usage = historyCommand({
       },
     });
     screen.progress(undefined);
-    if (values.json) await printJson(screen, report);
+    if (values.json) await screen.json(report);
     else {
       for (const view of shown) await screen.print(...viewLines(view, report, screen, library), t``);
       await screen.print(...remarks(report, screen));
@@ -59,7 +58,7 @@ type View = (typeof views)[number];
 /** Those that go by time and end with the newest: of those the last ones are shown. */
 const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
 
-function viewLines(view: View, report: UsageReport, screen: Screen, page: LibraryConfig): readonly Styled[] {
+function viewLines(view: View, report: UsageReport, screen: StyledScreen, page: LibraryConfig): readonly Styled[] {
   const { paint } = screen;
   const all = rowsOf(view, report, screen);
   const { limit = all.length } = page;
@@ -83,7 +82,7 @@ function viewLines(view: View, report: UsageReport, screen: Screen, page: Librar
 function rowsOf(
   view: View,
   report: UsageReport,
-  { paint, columns }: Screen,
+  { paint, columns }: StyledScreen,
 ): readonly (readonly [Piece, UsageTotals])[] {
   const width = Math.max(24, Math.min(60, columns - 80));
   switch (view) {
@@ -125,7 +124,7 @@ function numbers(totals: UsageTotals): readonly string[] {
   ];
 }
 
-function remarks(report: UsageReport, { paint }: Screen): readonly Styled[] {
+function remarks(report: UsageReport, { paint }: StyledScreen): readonly Styled[] {
   const lines = [
     paint.dim(
       t`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,

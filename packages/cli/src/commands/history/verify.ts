@@ -1,10 +1,9 @@
 import { verify } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { printJson } from "./print-json.ts";
-import { t } from "./styled.ts";
+import { t } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
-import { size } from "./times.ts";
+import { size } from "../../terminal/times.ts";
 
 export const verifyCommand = historyCommand({
   name: "history verify",
@@ -20,7 +19,7 @@ export const verifyCommand = historyCommand({
     screen.progress(undefined);
     const { damage, skipped } = report;
     const unreadable = skipped.filter(({ reason }) => reason === "unreadable");
-    if (values.json) await printJson(screen, report);
+    if (values.json) await screen.json(report);
     else {
       const { paint } = screen;
       await screen.print(

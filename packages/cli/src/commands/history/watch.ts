@@ -1,9 +1,10 @@
 import { watch, type WatchEvent } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import type { Screen } from "./screen.ts";
-import { type Styled, safeJson, shorten, t } from "./styled.ts";
-import { clock } from "./times.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, t } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
+import { clock } from "../../terminal/times.ts";
 
 export const watchCommand = historyCommand({
   name: "history watch",
@@ -18,14 +19,14 @@ export const watchCommand = historyCommand({
     screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
     for await (const event of watch({ ...library, signal })) {
       if (screen.isClosed) break;
-      if (values.json) await screen.data(`${safeJson(event)}\n`);
+      if (values.json) await screen.json(event, 0);
       else await screen.print(...eventLines(event, screen, values.bookkeeping));
     }
     return EXIT.completed;
   },
 });
 
-function eventLines(event: WatchEvent, screen: Screen, showsAll: boolean): readonly Styled[] {
+function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean): readonly Styled[] {
   const { paint } = screen;
   const { sessionId = "", agentId } = event.file;
   const who = paint.cyan(agentId === undefined ? sessionId.slice(0, 8) : `agent-${agentId.slice(0, 8)}`);

@@ -1,15 +1,19 @@
 import { withArchive, type LibraryConfig } from "@skein/history";
 import { join } from "node:path";
 import type { Config } from "skein/config";
-import type { Screen } from "./screen.ts";
-import { t } from "./styled.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { t } from "../../terminal/styled.ts";
 
 export function archiveFolder(config: Config): string {
   return join(config.dataDir, "archive");
 }
 
 /** The same configuration, which also reads what only the archive has left. */
-export async function withArchived(library: LibraryConfig, config: Config, screen: Screen): Promise<LibraryConfig> {
+export async function withArchived(
+  library: LibraryConfig,
+  config: Config,
+  screen: StyledScreen,
+): Promise<LibraryConfig> {
   try {
     return await withArchive({ ...library, archiveFolder: archiveFolder(config) });
   } catch (error) {

@@ -1,10 +1,11 @@
-import { cost, minute } from "../../terminal/amounts.ts";
+import { cost } from "../../terminal/amounts.ts";
+import { shortTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, runsOf } from "../../terminal/find-session.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { JSON_OPTION, LIMIT, LIMIT_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
-import { brief } from "../../terminal/visible.ts";
+import { shorten } from "../../terminal/width.ts";
 
 export const list = sessionCommand({
   name: "runs list",
@@ -32,8 +33,8 @@ export const list = sessionCommand({
             run.outcome ?? "under way",
             String(run.total_steps),
             cost(run.cost_micros, run.unpriced_calls),
-            minute(run.started_at),
-            brief(run.user_message, 50),
+            shortTime(new Date(run.started_at)),
+            shorten(run.user_message, 50),
           ]),
         );
       return EXIT.completed;

@@ -1,11 +1,11 @@
 import { type AgentLog, logsOf } from "skein/result";
-import { moment, seconds } from "../../terminal/amounts.ts";
+import { duration, longTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { findRun, sessionIdOf } from "../../terminal/find-session.ts";
 import { sessionCommand, withStore } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
-import { brief } from "../../terminal/visible.ts";
+import { shorten } from "../../terminal/width.ts";
 
 export const logs = sessionCommand({
   name: "runs logs",
@@ -40,11 +40,11 @@ export const logs = sessionCommand({
           call.screen,
           ["TIME", "STEP", "ACTION", "TOOK", "DATA"],
           rows.map(({ timestamp, stepNumber, actionType, actionData, durationMs }) => [
-            moment(timestamp),
+            longTime(new Date(timestamp)),
             String(stepNumber),
             actionType,
-            durationMs === null ? "" : seconds(durationMs),
-            brief(JSON.stringify(actionData), 100),
+            durationMs === null ? "" : duration(durationMs),
+            shorten(JSON.stringify(actionData), 100),
           ]),
         );
       return EXIT.completed;

@@ -1,13 +1,14 @@
 import type { SessionQuery, Sessions } from "@skein/core";
 import type { Session } from "@skein/protocol";
-import { cost, minute } from "../../terminal/amounts.ts";
+import { cost } from "../../terminal/amounts.ts";
+import { shortTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
 import { oneOf } from "../../terminal/kinds.ts";
 import { sessionCommand, withStore } from "../../terminal/session-command.ts";
 import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
-import { brief } from "../../terminal/visible.ts";
+import { shorten } from "../../terminal/width.ts";
 
 const status = oneOf("pending", "running", "completed", "failed");
 
@@ -67,7 +68,7 @@ function row(session: Session, title: string): readonly string[] {
     session.status === "idle" ? (session.outcome ?? "idle") : session.status,
     String(session.total_runs),
     cost(session.cost_micros, session.unpriced_calls),
-    minute(session.updated_at),
-    brief(title, 60),
+    shortTime(new Date(session.updated_at)),
+    shorten(title, 60),
   ];
 }

@@ -1,5 +1,6 @@
 import { type Event, type Message, type Session, blocksOf } from "@skein/protocol";
-import { cost, moment, tokens } from "../../terminal/amounts.ts";
+import { cost, tokens } from "../../terminal/amounts.ts";
+import { longTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { counted } from "../../terminal/counts.ts";
 import { waitLines } from "../../terminal/print-run.ts";
@@ -7,7 +8,8 @@ import type { Screen } from "../../terminal/screen.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
-import { brief, visible, visibleLine } from "../../terminal/visible.ts";
+import { visible, visibleLine } from "../../terminal/visible.ts";
+import { shorten } from "../../terminal/width.ts";
 
 export const show = sessionCommand({
   name: "sessions show",
@@ -55,10 +57,10 @@ function said(screen: Screen, { role, content }: Message): string {
       case "text":
         return visible(String(block["text"]));
       case "tool_use":
-        return cyan(`→ ${brief(`${String(block["name"])} ${JSON.stringify(block["input"])}`, 160)}`);
+        return cyan(`→ ${shorten(`${String(block["name"])} ${JSON.stringify(block["input"])}`, 160)}`);
       case "tool_result": {
         const result = typeof block["content"] === "string" ? block["content"] : JSON.stringify(block["content"]);
-        return dim(`${block["is_error"] === true ? "✗" : "✓"} ${brief(result ?? "", 160)}`);
+        return dim(`${block["is_error"] === true ? "✗" : "✓"} ${shorten(result ?? "", 160)}`);
       }
       default:
         return dim(`[${visibleLine(block.type)}]`);
@@ -72,9 +74,9 @@ function showEvents(screen: Screen, events: readonly Event[], json: boolean): nu
   else {
     const rows = events.map(({ sequence, created_at, event_type, data }) => [
       String(sequence),
-      moment(created_at),
+      longTime(new Date(created_at)),
       event_type,
-      brief(JSON.stringify(data), 80),
+      shorten(JSON.stringify(data), 80),
     ]);
     printTable(screen, ["#", "TIME", "EVENT", "DATA"], rows);
   }

@@ -3,6 +3,7 @@ import { setPriority } from "node:os";
 import { type BuildCopyOptions, buildCopy, copyStatus, removeCopy } from "@skein/sql";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
+import { shortTime, size as sizeText } from "../../terminal/times.ts";
 import { visible } from "../../terminal/visible.ts";
 
 /** Less than this is read as quickly as a copy of it is opened. */
@@ -21,7 +22,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       screen.out(
         size === null
           ? 'There is none yet. "skein sql cache build" makes it.\n'
-          : `${(size / 2 ** 20).toFixed(1)} MiB, of ${madeAt?.toISOString()}\n`,
+          : `${sizeText(size)}, of ${madeAt ? shortTime(madeAt) : "an unknown time"}\n`,
       );
       return EXIT.completed;
     }

@@ -1,6 +1,6 @@
 import type { Column, Row, Value } from "@skein/sql";
 import { visible, visibleJson, visibleLine } from "../../terminal/visible.ts";
-import { widthOf } from "../../terminal/width.ts";
+import { cut, padded, widthOf } from "../../terminal/width.ts";
 
 /** How an answer can be written. */
 export const FORMATS = ["table", "box", "json", "jsonl", "csv", "markdown"] as const;
@@ -114,16 +114,15 @@ const LEAST_WIDTH = 36;
 function lined(columns: readonly Column[], width: number, { edge, between, rule }: Lines): Formatter {
   const room = width - Math.max(0, columns.length - 1) * between.length - (edge === "" ? 0 : 4);
   const most = Math.max(LEAST_WIDTH, room);
-  const cells = (row: Row): readonly string[] => row.map((value) => cut(textOf(value), most));
-  const titles = columns.map(({ name }) => cut(name, most));
+  const cells = (row: Row): readonly string[] => row.map((value) => cellOf(textOf(value), most));
+  const titles = columns.map(({ name }) => cellOf(name, most));
   let measured: (readonly string[])[] | undefined = [];
   let widths: readonly number[] = [];
   const line = (row: readonly string[]): string => {
     const inside = row
       .map((given, at) => {
-        const text = widthOf(given) > (widths[at] ?? 0) ? cut(given, widths[at] ?? 0) : given;
-        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - widthOf(text)));
-        return isNumber(columns[at]?.type ?? "") ? space + text : text + space;
+        const width = widths[at] ?? 0;
+        return padded(cut(given, width), width, isNumber(columns[at]?.type ?? "") ? "right" : "left");
       })
       .join(between);
     return edge === "" ? `${inside.trimEnd()}\n` : `${edge} ${inside} ${edge}\n`;
@@ -161,18 +160,9 @@ function fitted(widths: readonly number[], room: number): readonly number[] {
   return widths;
 }
 
-/** As much of a text as fits into so many columns, on one line. */
-function cut(text: string, most: number): string {
-  const line = visibleLine(text.slice(0, most * 2));
-  if (text.length <= most * 2 && widthOf(line) <= most) return line;
-  let kept = "";
-  let width = 0;
-  for (const character of line) {
-    width += widthOf(character);
-    if (width > most - 1) break;
-    kept += character;
-  }
-  return `${kept}…`;
+/** As much of a value as fits into so many columns, on one line. */
+function cellOf(value: string, most: number): string {
+  return cut(visibleLine(value.slice(0, most * 2)), most, value.length > most * 2);
 }
 
 export function isNumber(type: string): boolean {

@@ -1,6 +1,5 @@
 import type { Column, Row } from "@skein/sql";
-import { brief } from "../../terminal/visible.ts";
-import { widthOf } from "../../terminal/width.ts";
+import { shorten, widthOf } from "../../terminal/width.ts";
 import { isNumber, textOf } from "./formats.ts";
 
 /** More bars than anybody looks at. */
@@ -19,10 +18,10 @@ export function plot(columns: readonly Column[], rows: readonly Row[], width: nu
   const shown = rows.slice(0, MOST_ROWS);
   // The bars have at least half of the room.
   const length = Math.min(40, Math.floor(width / 2));
-  const labels = shown.map((row) => brief(names.map((at) => textOf(row[at] ?? null)).join(" · "), length));
+  const labels = shown.map((row) => shorten(names.map((at) => textOf(row[at] ?? null)).join(" · "), length));
   const charts = series.map((at) => {
     const values = shown.map((row) => (row[at] === null ? undefined : Number(row[at])));
-    return `${brief(columns[at]?.name ?? "", 60)}\n${bars(labels, values, width)}`;
+    return `${shorten(columns[at]?.name ?? "", 60)}\n${bars(labels, values, width)}`;
   });
   const more = rows.length > shown.length ? `… and ${rows.length - shown.length} more rows\n` : "";
   return charts.join("\n") + more;

@@ -6,6 +6,11 @@ export function shortTime(date: Date): string {
   return `${shortDate(date)} ${clock(date)}`;
 }
 
+/** The same to the second. */
+export function longTime(date: Date): string {
+  return `${shortTime(date)}:${String(date.getSeconds()).padStart(2, "0")}`;
+}
+
 export function shortDate(date: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

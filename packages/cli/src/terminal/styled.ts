@@ -4,8 +4,8 @@
  * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
  * printed as a plain string: `t` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
  */
-import { visible } from "../../terminal/visible.ts";
-import { widthOf } from "../../terminal/width.ts";
+import { visible } from "./visible.ts";
+import { widthOf } from "./width.ts";
 
 export interface Styled {
   readonly text: string;
@@ -31,7 +31,7 @@ export function joined(pieces: readonly Piece[], separator = ""): Styled {
 
 export function piece(value: Piece): Styled {
   if (typeof value === "object") return value;
-  const text = escapeControls(String(value));
+  const text = visible(String(value));
   return { text, width: widthOf(text) };
 }
 
@@ -51,7 +51,7 @@ export interface Paint {
 }
 
 export function createPaint(hasColour: boolean): Paint {
-  const with_ =
+  const inColour =
     (code: string) =>
     (value: Piece): Styled => {
       const plain = piece(value);
@@ -64,50 +64,29 @@ export function createPaint(hasColour: boolean): Paint {
       return { text, width: plain.width };
     };
   return {
-    bold: with_("1"),
-    dim: with_("2"),
-    red: with_("31"),
-    green: with_("32"),
-    yellow: with_("33"),
-    blue: with_("34"),
-    cyan: with_("36"),
-    mark: with_("1;7"),
+    bold: inColour("1"),
+    dim: inColour("2"),
+    red: inColour("31"),
+    green: inColour("32"),
+    yellow: inColour("33"),
+    blue: inColour("34"),
+    cyan: inColour("36"),
+    mark: inColour("1;7"),
   };
 }
 
-/** Makes characters visible that would act on a terminal or hide something from its reader. */
-export const escapeControls = visible;
+/** The same colours for text that is visible already. */
+export type TextPaint = { readonly [Name in keyof Paint]: (text: string) => string };
 
-/** JSON that is safe to look at: the same value, with such characters written as JSON's own escapes. */
-export function safeJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(value, undefined, indent) ?? "null";
-  // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[^\x20-\x7e\n]/gu, (char) => (visible(char) === char ? char : jsonEscape(char)));
-}
-
-function jsonEscape(char: string): string {
-  return Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
-    "",
-  );
-}
-
-/** At most so many columns, with an ellipsis where something is missing; one line. */
-export function shorten(value: string, columns: number): string {
-  const text = escapeControls(value.slice(0, columns * 4 + 100).replaceAll(/\s+/g, " ")).trim();
-  if (widthOf(text) <= columns) return text;
-  let kept = "";
-  let width = 0;
-  for (const char of text) {
-    width += widthOf(char);
-    if (width > columns - 1) break;
-    kept += char;
-  }
-  return `${kept}…`;
+export function createTextPaint(hasColour: boolean): TextPaint {
+  const paint = createPaint(hasColour);
+  const names = Object.keys(paint) as readonly (keyof Paint)[];
+  return Object.fromEntries(names.map((name) => [name, (text: string) => paint[name](text).text])) as TextPaint;
 }
 
 /** Breaks lines at spaces so that they fit. Text without spaces is cut. */
 export function wrap(value: string, columns: number): readonly string[] {
-  return escapeControls(value)
+  return visible(value)
     .replaceAll("\t", "    ")
     .split("\n")
     .flatMap((line) => wrapLine(line, columns));
