@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME [options]`: runs one benchmark, or says which there are. */
 import { readdirSync } from "node:fs";
+import { HELP as AGAINST_HELP, runAgainst } from "./compare/against.ts";
 
 interface Bench {
   /** One line for the list. */
@@ -21,12 +22,18 @@ const load = async (name: string): Promise<Bench> => (await import(`./${name}.ts
 async function list(): Promise<void> {
   console.log("npm run bench -- NAME [options]\n\nBenchmarks, each with its own --help:\n");
   for (const name of names) console.log(`  ${name.padEnd(12)} ${(await load(name)).summary}`);
-  console.log("\nExample: npm run bench -- store --quick");
+  console.log("\nExample: npm run bench -- store --quick\n");
+  console.log(`Beside an earlier commit:\n\n${AGAINST_HELP}`);
+}
+
+async function run(benchmark: string): Promise<boolean> {
+  if (args.some((arg) => /^--against(?:=|$)/u.test(arg))) return runAgainst(benchmark, args);
+  return (await load(benchmark)).run(args);
 }
 
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined || name === "--help" || name === "-h") await list();
-else if (names.includes(name)) process.exitCode = (await (await load(name)).run(args)) ? 0 : 1;
+else if (names.includes(name)) process.exitCode = (await run(name)) ? 0 : 1;
 else {
   console.error(`There is no benchmark "${name}". There are: ${names.join(", ")}.`);
   process.exitCode = 2;

@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
+import type { Result } from "./store/results.ts";
 
 export const summary = "list, usage, search, index, export and watch beside ccusage, the Agent SDK and grep, on 400 MB";
 
@@ -19,6 +20,7 @@ Without a folder a corpus of 400 files and 400 MB is made. Ends with 1 if a goal
 
   --quick        one run of each instead of five
   --alone        without fetching the other tools
+  --json         the results as JSON
   --large        only the memory of calls on a corpus of 10,000 sessions and 2 GB, which is made first
 
 Example:
@@ -40,11 +42,13 @@ export async function run(args: readonly string[]): Promise<boolean> {
     return true;
   }
   if (args.includes("--quick")) runs = 1;
+  const isJson = args.includes("--json");
+  const print = isJson ? printJson : printTable;
   const work = mkdtempSync(join(tmpdir(), "skein-bench-history-"));
   try {
-    if (args.includes("--large")) return print(largeRows(work));
+    if (args.includes("--large")) return print(largeRows(work, isJson));
     const folder = args.find((arg) => !arg.startsWith("-")) ?? generate(work);
-    describe(folder);
+    if (!isJson) describe(folder);
     const tools = args.includes("--alone") ? undefined : install(work);
     const rows = [...usageRows(folder, work, tools), ...listRows(folder, work, tools), ...searchRows(folder, work)];
     return print([...rows, ...indexRows(folder, work), ...exportRows(folder, work), await watchRow(work)]);
@@ -116,10 +120,10 @@ function exportRows(folder: string, work: string): Row[] {
 }
 
 /** However many sessions there are, a call stays small. */
-function largeRows(work: string): Row[] {
+function largeRows(work: string, isQuiet: boolean): Row[] {
   const folder = join(work, "large");
   writeCorpus({ folder, files: 10_000, bytes: 2_000_000_000, seed: 3 });
-  describe(folder);
+  if (!isQuiet) describe(folder);
   const goal = { ms: undefined, mb: 300 };
   const row = (what: string, name: string, kind: "once" | "indexed"): Row => {
     const { first, mb } = JSON.parse(child([folder, work, name, kind])) as { first: number; mb: number };
@@ -271,7 +275,7 @@ function install(work: string): string | undefined {
     });
     return tools;
   } catch {
-    console.log("The other tools could not be fetched; only our own figures follow.");
+    console.error("The other tools could not be fetched; only our own figures follow.");
     return undefined;
   }
 }
@@ -293,20 +297,33 @@ function describe(folder: string): void {
   console.log(`${files} transcripts, ${(bytes / 1e6).toFixed(0)} MB, Node ${process.versions.node}\n`);
 }
 
-function print(rows: readonly Row[]): boolean {
+function printJson(rows: readonly Row[]): boolean {
+  const results = rows.flatMap(([what, figure, goal]): Result[] => {
+    if (!figure) return [];
+    const time = { what, store: "", value: figure.ms, unit: "ms", passed: !isMissed(figure, goal) };
+    const memory = { what: `${what}, memory`, store: "", value: figure.mb, unit: "MB" };
+    return figure.mb > 0 ? [time, memory] : [time];
+  });
+  console.log(JSON.stringify(results));
+  return results.every(({ passed }) => passed !== false);
+}
+
+function isMissed(figure: Figure | undefined, goal: Goal | undefined): boolean {
+  if (!figure || !goal) return false;
+  return figure.ms > (goal.ms ?? Infinity) || figure.mb > (goal.mb ?? Infinity);
+}
+
+function printTable(rows: readonly Row[]): boolean {
   const width = Math.max(...rows.map(([what]) => what.length));
   console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
   let missed = 0;
   for (const [what, figure, goal] of rows) {
     const ms = figure ? figure.ms.toFixed(figure.ms < 10 ? 1 : 0) : "-";
     const mb = figure && figure.mb > 0 ? figure.mb.toFixed(0) : "";
-    const isMissed =
-      figure !== undefined &&
-      goal !== undefined &&
-      (figure.ms > (goal.ms ?? Infinity) || figure.mb > (goal.mb ?? Infinity));
-    if (isMissed) missed += 1;
+    const isOver = isMissed(figure, goal);
+    if (isOver) missed += 1;
     console.log(
-      `${what.padEnd(width)}  ${ms.padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isMissed ? "  MISSED" : ""}`,
+      `${what.padEnd(width)}  ${ms.padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isOver ? "  MISSED" : ""}`,
     );
   }
   return missed === 0;

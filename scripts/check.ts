@@ -9,6 +9,7 @@ const checks: readonly (readonly [title: string, command: string, ...args: strin
   ["lint", bin("oxlint"), "--type-aware", "--deny-warnings"],
   ["format", bin("oxfmt"), "--check", "."],
   ["dead code", bin("knip")],
+  ["house", process.execPath, "scripts/house.ts", "--check"],
 ];
 
 let failures = 0;

@@ -44,7 +44,8 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
 
-function figure(value: number): string {
+/** A number as short as it can be read. */
+export function figure(value: number): string {
   if (value >= 1000) return Math.round(value).toLocaleString("en");
   return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);
 }

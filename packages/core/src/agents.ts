@@ -14,6 +14,9 @@ import { parsed } from "./parsed.ts";
 import type { Records, StoredRecord } from "./records.ts";
 import type { Page } from "./store.ts";
 
+/** The agent that a session is created for: a stored one, or just a configuration. */
+export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
+
 export interface AgentsDeps {
   readonly records: Records;
   readonly tenant?: string;

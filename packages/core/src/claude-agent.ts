@@ -1,5 +1,5 @@
 import { AgentConfig, ClaudeOptions } from "@skein/protocol";
-import type { SessionAgent } from "./sessions.ts";
+import type { SessionAgent } from "./agents.ts";
 import { derivedId } from "./subagents.ts";
 
 const NAME = "Claude Code";

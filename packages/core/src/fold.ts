@@ -1,4 +1,4 @@
-import { type Event, type Failure, KnownError, NO_USAGE, isFactType } from "@skein/protocol";
+import { type Event, type FactData, type Failure, KnownError, NO_USAGE, isFactType } from "@skein/protocol";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { applyToRun } from "./fold-run.ts";
 import { type CallState, type RunState, type SessionState, emptyState } from "./state.ts";
@@ -48,21 +48,8 @@ export function restore(snapshot: Snapshot): SessionState | undefined {
 function apply(state: SessionState, event: Event): void {
   const { run } = state;
   switch (event.event_type) {
-    case "session.created": {
-      const { data } = event;
-      state.tenant = data.tenant;
-      state.agentId = data.agent_id;
-      state.agentVersion = data.agent_version;
-      state.agent = data.agent;
-      state.title = data.title;
-      state.tags = data.tags;
-      state.modelId = data.model_id;
-      state.metadata = data.metadata;
-      state.workingDirectory = data.working_directory;
-      state.parent = data.parent;
-      state.subagentOf = data.subagent_of;
-      return;
-    }
+    case "session.created":
+      return begin(state, event.data);
     case "session.edited": {
       const { title, tags, model_id, metadata } = event.data;
       if (title !== undefined) state.title = title;
@@ -82,17 +69,8 @@ function apply(state: SessionState, event: Event): void {
       state.queue.push(event.data);
       state.pending[event.data.message_id] = { role: "user", content: event.data.content };
       return;
-    case "cancel.requested": {
-      const { run_id, reason } = event.data;
-      // A cancel names its run: for one that is over it means nothing, a queued one never starts.
-      if (run?.runId === run_id) {
-        run.cancelRequested = true;
-        run.cancelReason = reason;
-      }
-      for (const prompt of state.queue) if (prompt.run_id === run_id) delete state.pending[prompt.message_id];
-      state.queue = state.queue.filter((prompt) => prompt.run_id !== run_id);
-      return;
-    }
+    case "cancel.requested":
+      return cancel(state, event.data);
     case "session.started":
       state.run = newRun(state, event.data, event.created_at);
       state.runs += 1;
@@ -140,11 +118,31 @@ function apply(state: SessionState, event: Event): void {
   }
 }
 
-function newRun(
-  state: SessionState,
-  started: Extract<Event, { event_type: "session.started" }>["data"],
-  at: string,
-): RunState {
+function begin(state: SessionState, created: FactData<"session.created">): void {
+  state.tenant = created.tenant;
+  state.agentId = created.agent_id;
+  state.agentVersion = created.agent_version;
+  state.agent = created.agent;
+  state.title = created.title;
+  state.tags = created.tags;
+  state.modelId = created.model_id;
+  state.metadata = created.metadata;
+  state.workingDirectory = created.working_directory;
+  state.parent = created.parent;
+  state.subagentOf = created.subagent_of;
+}
+
+/** A cancel names its run: for one that is over it means nothing, a queued one never starts. */
+function cancel(state: SessionState, { run_id, reason }: FactData<"cancel.requested">): void {
+  if (state.run?.runId === run_id) {
+    state.run.cancelRequested = true;
+    state.run.cancelReason = reason;
+  }
+  for (const prompt of state.queue) if (prompt.run_id === run_id) delete state.pending[prompt.message_id];
+  state.queue = state.queue.filter((prompt) => prompt.run_id !== run_id);
+}
+
+function newRun(state: SessionState, started: FactData<"session.started">, at: string): RunState {
   const prompt = state.queue.find(({ message_id }) => message_id === started.message_id);
   if (!prompt)
     throw new KnownError(

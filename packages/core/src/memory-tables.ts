@@ -10,7 +10,8 @@ import {
 } from "@skein/protocol";
 import { duplicateCheckpoint } from "./append-rules.ts";
 import { COUNTERS, type Counters, type RunCounters, noRunCounters } from "./counters.ts";
-import { type Changes, type FileRow, type MessageInsert, type RunUpdate, messageRow } from "./projection.ts";
+import { messageRow } from "./projection.ts";
+import type { Changes, FileRow, MessageInsert, RunUpdate } from "./row-changes.ts";
 import type { Page, PageOptions } from "./store.ts";
 
 const DEFAULT_LIMIT = 50;

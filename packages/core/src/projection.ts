@@ -1,89 +1,26 @@
-import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/protocol";
+import type { Await, Checkpoint, Event, MessageRow, Run } from "@skein/protocol";
 import { COUNTERS, type Counters, type RunCounters, noCounters, noRunCounters } from "./counters.ts";
 import { displayText } from "./display-text.ts";
 import { type RowPart, resultRow, rowsOf } from "./message-rows.ts";
+import type {
+  Changes,
+  FileRow,
+  MessageEntry,
+  MessageInsert,
+  RunColumns,
+  RunUpdate,
+  SessionColumns,
+} from "./row-changes.ts";
 
-export type SessionColumns = Omit<Session, "usage" | keyof Counters | "total_runs" | "total_turns">;
+type OpenRunUpdate = Omit<RunUpdate, "models"> & { readonly models: (Counters & { readonly model: string })[] };
 
-/** A message's row as a store keeps it: `number` is null until the message enters the transcript. */
-export interface MessageInsert extends RowPart {
-  readonly runId: string | null;
-  /** The event that brought the content. */
-  readonly sequence: number;
-  readonly number: number | null;
-  readonly createdAt: string;
-}
-
-/** Gives numbers to rows that are there already: `first` for part 0, and so on. */
-export interface MessageEntry {
-  readonly messageId: string;
-  readonly runId: string;
-  readonly first: number;
-}
-
-export type RunColumns = Omit<Run, "usage" | "cost" | "models" | "generated_files" | "number" | keyof Counters> & {
-  readonly model: string;
-};
-
-/** A file that a run made: seed 002's generated_files. */
-export interface FileRow {
-  readonly session_id: string;
-  readonly run_id: string;
-  readonly file_id: string;
-  readonly filename: string;
-  readonly storage_path: string;
-  readonly size: number;
-  readonly mime_type: string;
-  readonly step: number;
-  readonly created_at: string;
-}
-
-export interface RunUpdate {
-  readonly id: string;
-  readonly set: Partial<
-    Pick<RunColumns, "completed_at" | "outcome" | "stop_reason" | "final_response" | "last_sequence">
-  > & {
-    total_steps?: number;
-    model?: string;
-    long_context_applied?: boolean;
-  };
-  readonly add: RunCounters;
-  /** What of it goes to which model. */
-  readonly models: readonly (Counters & { readonly model: string })[];
-}
-
-/**
- * What an append changes in the projections, as row operations.
- *
- * Numbers are relative: a message number and a run number count from 1 for the first one in this append, and the store
- * adds how many the session had. So the writer can compute this without reading, and the store applies it without knowing
- * what the events mean.
- */
-export interface Changes {
-  readonly sessionInsert: SessionColumns | null;
-  readonly sessionSet: Partial<SessionColumns>;
-  readonly sessionAdd: Counters & { total_turns: number };
-  readonly runInserts: readonly RunColumns[];
-  readonly runUpdates: readonly RunUpdate[];
-  readonly messageInserts: readonly MessageInsert[];
-  readonly messageEntries: readonly MessageEntry[];
-  /** How many numbers the entering messages take. */
-  readonly messagesEntered: number;
-  readonly awaitInserts: readonly Await[];
-  readonly awaitCloses: readonly Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
-  readonly checkpointInserts: readonly Checkpoint[];
-  readonly fileInserts: readonly FileRow[];
-}
-
-type DraftUpdate = Omit<RunUpdate, "models"> & { readonly models: (Counters & { readonly model: string })[] };
-
-/** A draft of the changes while events are read one after the other. */
-interface Draft {
+/** The changes while events are read one after the other. */
+interface OpenChanges {
   sessionInsert: SessionColumns | null;
   sessionSet: Partial<SessionColumns>;
   sessionAdd: Counters & { total_turns: number };
   runInserts: RunColumns[];
-  runUpdates: Map<string, DraftUpdate>;
+  runUpdates: Map<string, OpenRunUpdate>;
   messageInserts: MessageInsert[];
   messageEntries: MessageEntry[];
   messagesEntered: number;
@@ -97,7 +34,7 @@ interface Draft {
 
 /** The row operations of these events. Pure: the same events always give the same rows. */
 export function project(events: readonly Event[]): Changes {
-  const draft: Draft = {
+  const changes: OpenChanges = {
     sessionInsert: null,
     sessionSet: {},
     sessionAdd: { ...noCounters(), total_turns: 0 },
@@ -113,50 +50,50 @@ export function project(events: readonly Event[]): Changes {
     places: new Map(),
   };
   for (const event of events) {
-    if (event.event_type !== "session.created") draft.sessionSet.updated_at = event.created_at;
-    projectEvent(draft, event);
+    if (event.event_type !== "session.created") changes.sessionSet.updated_at = event.created_at;
+    projectEvent(changes, event);
   }
-  const { places: _, runUpdates, ...changes } = draft;
-  return { ...changes, runUpdates: [...runUpdates.values()] };
+  const { places: _, runUpdates, ...done } = changes;
+  return { ...done, runUpdates: [...runUpdates.values()] };
 }
 
-function projectEvent(draft: Draft, event: Event): void {
+function projectEvent(changes: OpenChanges, event: Event): void {
   const { session_id, sequence, created_at } = event;
   switch (event.event_type) {
     case "session.created":
-      draft.sessionInsert = sessionColumns(event);
+      changes.sessionInsert = sessionColumns(event);
       return;
     case "session.edited": {
       const { title, tags, model_id, metadata } = event.data;
-      if (title !== undefined) draft.sessionSet.title = title;
-      if (tags) draft.sessionSet.tags = tags;
-      if (model_id !== undefined) draft.sessionSet.model_id = model_id;
-      if (metadata) draft.sessionSet.metadata = metadata;
+      if (title !== undefined) changes.sessionSet.title = title;
+      if (tags) changes.sessionSet.tags = tags;
+      if (model_id !== undefined) changes.sessionSet.model_id = model_id;
+      if (metadata) changes.sessionSet.metadata = metadata;
       return;
     }
     case "title.generated":
-      draft.sessionSet.title = event.data.title;
+      changes.sessionSet.title = event.data.title;
       return;
     case "message.copied": {
       const { message_id, role, content } = event.data;
       for (const row of rowsOf(message_id, role, content))
-        draft.messageInserts.push({
+        changes.messageInserts.push({
           ...row,
           runId: null,
           sequence,
-          number: (draft.messagesEntered += 1),
+          number: (changes.messagesEntered += 1),
           createdAt: created_at,
         });
       return;
     }
     case "prompt.accepted": {
       const { message_id, run_id, content } = event.data;
-      insertRows(draft, event, rowsOf(message_id, "user", content), run_id);
+      insertRows(changes, event, rowsOf(message_id, "user", content), run_id);
       return;
     }
     case "session.started": {
       const { run_id, user_message } = event.data;
-      draft.runInserts.push({
+      changes.runInserts.push({
         id: run_id,
         session_id,
         started_at: created_at,
@@ -170,7 +107,7 @@ function projectEvent(draft: Draft, event: Event): void {
         first_sequence: sequence,
         last_sequence: null,
       });
-      Object.assign(draft.sessionSet, {
+      Object.assign(changes.sessionSet, {
         status: "running",
         run_id,
         current_step: 0,
@@ -181,46 +118,46 @@ function projectEvent(draft: Draft, event: Event): void {
       return;
     }
     case "message.created":
-      enter(draft, event.data);
-      if (event.data.transformation_type === "tool_result_added") draft.sessionSet.status = "running";
+      enter(changes, event.data);
+      if (event.data.transformation_type === "tool_result_added") changes.sessionSet.status = "running";
       return;
     case "step.started":
-      draft.sessionSet.status = "running";
-      draft.sessionSet.current_step = event.data.step;
+      changes.sessionSet.status = "running";
+      changes.sessionSet.current_step = event.data.step;
       return;
     case "step.generated": {
       const { data } = event;
       if (data.purpose === "step" || data.purpose === "summary")
-        insertRows(draft, event, rowsOf(data.message_id, "assistant", data.content), data.run_id);
-      count(draft, data);
-      draft.sessionSet.last_known_input_tokens = data.usage.input_tokens;
-      draft.sessionSet.last_known_output_tokens = data.usage.output_tokens;
-      if (data.container_id !== null) draft.sessionSet.container_id = data.container_id;
-      const update = runUpdate(draft, data.run_id);
+        insertRows(changes, event, rowsOf(data.message_id, "assistant", data.content), data.run_id);
+      count(changes, data);
+      changes.sessionSet.last_known_input_tokens = data.usage.input_tokens;
+      changes.sessionSet.last_known_output_tokens = data.usage.output_tokens;
+      if (data.container_id !== null) changes.sessionSet.container_id = data.container_id;
+      const update = runUpdate(changes, data.run_id);
       update.set.model = data.model;
       if (data.purpose === "step" || data.purpose === "summary") update.set.total_steps = data.step;
       if (data.cost?.long_context_applied) update.set.long_context_applied = true;
       return;
     }
     case "step.abandoned":
-      count(draft, event.data);
+      count(changes, event.data);
       return;
     case "step.retried":
     case "step.error": {
       const { run_id, lost } = event.data;
-      if (lost) count(draft, { run_id, ...lost });
+      if (lost) count(changes, { run_id, ...lost });
       return;
     }
     case "tool.completed": {
       const { message_id, part, tool_use_id, content, is_error, run_id } = event.data;
       const row = resultRow({ messageId: message_id, part, toolUseId: tool_use_id, content, isError: is_error });
-      insertRows(draft, event, [row], run_id);
+      insertRows(changes, event, [row], run_id);
       return;
     }
     case "await.opened":
-      draft.sessionSet.status = "awaiting";
+      changes.sessionSet.status = "awaiting";
       for (const { session_id: _child, ...opened } of event.data.awaits)
-        draft.awaitInserts.push({
+        changes.awaitInserts.push({
           ...opened,
           session_id,
           run_id: event.data.run_id,
@@ -230,20 +167,20 @@ function projectEvent(draft: Draft, event: Event): void {
         });
       return;
     case "await.resolved":
-      draft.awaitCloses.push({
+      changes.awaitCloses.push({
         tool_use_id: event.data.tool_use_id,
         closed_at: created_at,
         resolution: event.data.resolution,
       });
       return;
     case "session.completed":
-      endRun(draft, event, "completed", displayText(event.data.final_response));
+      endRun(changes, event, "completed", displayText(event.data.final_response));
       return;
     case "session.failed":
-      endRun(draft, event, event.data.outcome, null);
+      endRun(changes, event, event.data.outcome, null);
       return;
     case "checkpoint.created":
-      draft.checkpointInserts.push({
+      changes.checkpointInserts.push({
         id: event.data.checkpoint_id,
         session_id,
         user_message_uuid: event.data.user_message_uuid,
@@ -253,16 +190,16 @@ function projectEvent(draft: Draft, event: Event): void {
       return;
     case "file.stored": {
       const { duration_ms: _, ...file } = event.data;
-      draft.fileInserts.push({ ...file, session_id, created_at });
+      changes.fileInserts.push({ ...file, session_id, created_at });
       return;
     }
     case "subagent.messaged": {
       const { usage, cost, run_id, model } = event.data;
-      if (usage) count(draft, { run_id, model: model ?? "", usage, cost });
+      if (usage) count(changes, { run_id, model: model ?? "", usage, cost });
       return;
     }
     case "control.requested":
-      if (event.data.model !== null) draft.sessionSet.model = event.data.model;
+      if (event.data.model !== null) changes.sessionSet.model = event.data.model;
       return;
     case "runtime.started":
     case "runtime.noticed":
@@ -322,35 +259,35 @@ function sessionColumns({ session_id, created_at, data }: Of<"session.created">)
   };
 }
 
-function insertRows(draft: Draft, event: Event, rows: readonly RowPart[], runId: string): void {
+function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[], runId: string): void {
   for (const row of rows) {
-    const places = draft.places.get(row.messageId) ?? [];
-    draft.places.set(row.messageId, [...places, draft.messageInserts.length]);
-    draft.messageInserts.push({ ...row, runId, sequence: event.sequence, number: null, createdAt: event.created_at });
+    const places = changes.places.get(row.messageId) ?? [];
+    changes.places.set(row.messageId, [...places, changes.messageInserts.length]);
+    changes.messageInserts.push({ ...row, runId, sequence: event.sequence, number: null, createdAt: event.created_at });
   }
 }
 
 /** Numbers the rows of a message: in place if this append inserts them, by an update if an earlier one did. */
-function enter(draft: Draft, entered: Of<"message.created">["data"]): void {
-  const first = draft.messagesEntered + 1;
-  draft.messagesEntered += entered.rows;
-  const places = draft.places.get(entered.message_id) ?? [];
+function enter(changes: OpenChanges, entered: Of<"message.created">["data"]): void {
+  const first = changes.messagesEntered + 1;
+  changes.messagesEntered += entered.rows;
+  const places = changes.places.get(entered.message_id) ?? [];
   for (const place of places) {
-    const row = draft.messageInserts[place];
-    if (row) draft.messageInserts[place] = { ...row, number: first + row.part, runId: entered.run_id };
+    const row = changes.messageInserts[place];
+    if (row) changes.messageInserts[place] = { ...row, number: first + row.part, runId: entered.run_id };
   }
   if (places.length < entered.rows)
-    draft.messageEntries.push({ messageId: entered.message_id, runId: entered.run_id, first });
+    changes.messageEntries.push({ messageId: entered.message_id, runId: entered.run_id, first });
 }
 
 function endRun(
-  draft: Draft,
+  changes: OpenChanges,
   event: Of<"session.completed"> | Of<"session.failed">,
   outcome: NonNullable<Run["outcome"]>,
   finalResponse: string | null,
 ): void {
   const { run_id, stop_reason, step } = event.data;
-  Object.assign(runUpdate(draft, run_id).set, {
+  Object.assign(runUpdate(changes, run_id).set, {
     completed_at: event.created_at,
     outcome,
     stop_reason,
@@ -358,12 +295,15 @@ function endRun(
     last_sequence: event.sequence,
     total_steps: step,
   });
-  Object.assign(draft.sessionSet, { status: "idle", outcome, run_id: null, finished_at: event.created_at });
-  draft.sessionAdd.total_turns += 1;
+  Object.assign(changes.sessionSet, { status: "idle", outcome, run_id: null, finished_at: event.created_at });
+  changes.sessionAdd.total_turns += 1;
 }
 
 /** Usage and money are added once per answered model call. */
-function count(draft: Draft, call: Pick<Of<"step.abandoned">["data"], "run_id" | "model" | "usage" | "cost">): void {
+function count(
+  changes: OpenChanges,
+  call: Pick<Of<"step.abandoned">["data"], "run_id" | "model" | "usage" | "cost">,
+): void {
   const { usage, cost } = call;
   const model = displayText(call.model);
   const added: RunCounters = {
@@ -378,19 +318,19 @@ function count(draft: Draft, call: Pick<Of<"step.abandoned">["data"], "run_id" |
     cache_write_micros: cost?.cache_write_micros ?? 0,
     cache_read_micros: cost?.cache_read_micros ?? 0,
   };
-  const { add, models } = runUpdate(draft, call.run_id);
+  const { add, models } = runUpdate(changes, call.run_id);
   for (const key of Object.keys(added) as (keyof RunCounters)[]) add[key] += added[key];
   const ofModel = models.find((one) => one.model === model) ?? { model, ...noCounters() };
   if (!models.includes(ofModel)) models.push(ofModel);
   for (const key of COUNTERS) {
-    draft.sessionAdd[key] += added[key];
+    changes.sessionAdd[key] += added[key];
     ofModel[key] += added[key];
   }
 }
 
-function runUpdate(draft: Draft, id: string): DraftUpdate {
-  const update = draft.runUpdates.get(id) ?? { id, set: {}, add: noRunCounters(), models: [] };
-  draft.runUpdates.set(id, update);
+function runUpdate(changes: OpenChanges, id: string): OpenRunUpdate {
+  const update = changes.runUpdates.get(id) ?? { id, set: {}, add: noRunCounters(), models: [] };
+  changes.runUpdates.set(id, update);
   return update;
 }
 

@@ -104,3 +104,17 @@ export interface Engine {
   /** Takes no more sessions, lets the running ones finish their step or give it back, and ends. */
   stop(): Promise<void>;
 }
+
+/** What every engine is given by the process that it drives sessions for. */
+export interface EngineParts {
+  readonly store: Store;
+  /** Drives a claimed session. */
+  readonly runtime: Runtime;
+  /** How many sessions are driven at once. */
+  readonly concurrency?: number | undefined;
+  readonly leaseMs?: number | undefined;
+  /** Told about what should never happen. */
+  readonly report: (error: unknown) => void;
+}
+
+export type EngineFactory = (parts: EngineParts) => Engine;

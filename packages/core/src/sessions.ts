@@ -1,6 +1,4 @@
 import {
-  type Agent,
-  type AgentConfig,
   type Checkpoint,
   Content,
   type Event,
@@ -13,26 +11,26 @@ import {
   type NewEvent,
   type Run,
   type Session,
-  Tags,
   type UsageRow,
-  Uuid,
   createIds,
   isKnownError,
 } from "@skein/protocol";
-import { z } from "zod";
+import type { z } from "zod";
+import type { SessionAgent } from "./agents.ts";
+import { type Accepted, acceptedOf } from "./accepted-prompt.ts";
 import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "./append-rules.ts";
-import { answerProblem, contentProblem } from "./content-problem.ts";
+import { answerProblem } from "./content-problem.ts";
 import { parsed } from "./parsed.ts";
 import { fold, foldAll, restore } from "./fold.ts";
 import type { FollowOptions } from "./followers.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "./runtime.ts";
+import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import { answerForDeleted } from "./subagents.ts";
-import type { UsageQuery } from "./usage.ts";
-import type { AppendOptions, Appended, Page, PageOptions, SessionFilter, SessionQuery, Store } from "./store.ts";
+import type { AppendOptions, Page, PageOptions, SessionFilter, SessionQuery, Store, UsageQuery } from "./store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;
@@ -44,49 +42,8 @@ export interface SessionsDeps {
   readonly reserve?: Engine["reserve"];
 }
 
-const CreateOptions = z.strictObject({
-  id: Uuid.optional(),
-  title: Line.max(255).nullable().default(null),
-  tags: Tags.default([]),
-  modelId: Uuid.nullable().default(null),
-  workingDirectory: Line.max(500).nullable().default(null),
-  metadata: z.record(z.string(), z.unknown()).default({}),
-  subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
-});
-
-const PromptOptions = z.strictObject({
-  content: Content,
-  mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
-  model: Line.min(1).max(100).nullable().default(null),
-  maxCostMicros: z.int().nonnegative().nullable().default(null),
-  /** What this run does differently, in the words of the session's runtime. */
-  options: z.record(z.string(), z.unknown()).optional(),
-  /** Refuse with `conflict` while anything is under way or waits its turn. A caller that saw it idle may say where. */
-  whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
-});
-
-const EditOptions = z.strictObject({
-  title: Line.max(255).nullable().optional(),
-  tags: Tags.optional(),
-  modelId: Uuid.nullable().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-});
-
-/** The most characters that one prompt may have, so that a single body cannot fill the memory of every reader. */
-const PROMPT_LIMIT = 32 * 1024 * 1024;
-
 /** A sequence that no log has. */
 const NOWHERE = Number.MAX_SAFE_INTEGER;
-
-/** What a prompt became: durable before this is answered. */
-export interface Accepted {
-  readonly sessionId: string;
-  readonly messageId: string;
-  readonly runId: string;
-  readonly sequence: number;
-  readonly acceptedAt: string;
-  readonly repeated: boolean;
-}
 
 /** Something that the driver will do: its name, and after which event to look for it. */
 export interface Asked {
@@ -151,9 +108,6 @@ export interface Sessions {
   state(sessionId: string): Promise<SessionState>;
 }
 
-/** The agent that a session is created for: a stored one, or just a configuration. */
-export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
-
 export function createSessions({
   store,
   tenant = "default",
@@ -217,14 +171,19 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
-    const first = [fact, accepted(input)].map(event);
+    return appendFirst(id, [fact, accepted(input)], key);
+  }
+
+  /** Stores the first facts of a session that has a prompt: with its lease and its first step, if there is a place for it here. */
+  async function appendFirst(id: string, facts: readonly Fact[], key: Key | undefined): Promise<Accepted> {
+    const first = facts.map(event);
     const place = reserve?.(id);
     let begun: number | null = null;
     try {
-      const facts = [...first, ...(place?.opening(first) ?? [])];
+      const all = [...first, ...(place?.opening(first) ?? [])];
       const claim = place && { claim: place.claim };
-      const appended = await store.append(id, facts, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
-      if (!appended.repeated) begun = facts.length;
+      const appended = await store.append(id, all, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
+      if (!appended.repeated) begun = all.length;
       return acceptedOf(appended);
     } finally {
       place?.settle(begun);
@@ -287,15 +246,12 @@ export function createSessions({
     return { id, sequence };
   }
 
-  async function appendFork(
+  async function forked(
     sessionId: string,
     options: ForkOptions = {},
-    { first = [], key }: { first?: readonly Fact[]; key?: Key | undefined } = {},
-  ): Promise<Appended> {
+  ): Promise<{ readonly id: string; readonly facts: readonly Fact[] }> {
     const log = await store.read(sessionId, { tenant });
-    const { id, facts } = forkFacts(foldAll(sessionId, log), log, options, { now, ids });
-    const due = first.length > 0 && { dueAt: now() };
-    return store.append(id, [...facts, ...first].map(event), { expect: 0, ...due, ...(key && { key }) });
+    return forkFacts(foldAll(sessionId, log), log, options, { now, ids });
   }
 
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
@@ -325,9 +281,15 @@ export function createSessions({
     control,
     rewind,
     edit,
-    fork: async (sessionId, options) => get((await appendFork(sessionId, options)).events[0]?.session_id ?? ""),
-    beginFork: async (sessionId, input, options, key) =>
-      acceptedOf(await appendFork(sessionId, options, { first: [accepted(input)], key })),
+    async fork(sessionId, options) {
+      const { id, facts } = await forked(sessionId, options);
+      const { events } = await store.append(id, facts.map(event), { expect: 0 });
+      return get(events[0]?.session_id ?? id);
+    },
+    async beginFork(sessionId, input, options, key) {
+      const { id, facts } = await forked(sessionId, options);
+      return appendFirst(id, [...facts, accepted(input)], key);
+    },
     async import(log) {
       const id = ids();
       await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });
@@ -359,24 +321,4 @@ function waitingRun({ sessionId, run, queue }: SessionState, runId: string | und
   if (!known.includes(target))
     throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
   return target;
-}
-
-/** What a prompt became, from the event that is stored: the first time, and whenever it is repeated. */
-function acceptedOf({ events, repeated }: Appended): Accepted {
-  const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
-  if (stored?.event_type !== "prompt.accepted")
-    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.", {
-      details: { event_type: events[0]?.event_type, sequence: events[0]?.sequence },
-    });
-  const { message_id: messageId, run_id: runId } = stored.data;
-  const { session_id: sessionId, sequence, created_at: acceptedAt } = stored;
-  return { sessionId, messageId, runId, sequence, acceptedAt, repeated };
-}
-
-function checkPrompt(content: Content): void {
-  const problem = contentProblem(content);
-  if (problem) throw new KnownError(problem.tooLarge ? "too_large" : "invalid", problem.sentence);
-  const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
-  if (size > PROMPT_LIMIT)
-    throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);
 }

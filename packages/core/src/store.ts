@@ -2,7 +2,6 @@ import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session, Usag
 import type { FollowOptions, NewsListener } from "./followers.ts";
 import type { PlatformStatus } from "./platform-status.ts";
 import type { Records } from "./records.ts";
-import type { UsageQuery } from "./usage.ts";
 
 /** The right to drive one session for a while. Nobody else writes driver's facts to it meanwhile. */
 export interface Lease {
@@ -11,6 +10,16 @@ export interface Lease {
   readonly fence: number;
   readonly owner: string;
   readonly leaseMs: number;
+}
+
+/** What runs used, added up. A run counts for the time at which it began. */
+export interface UsageQuery {
+  readonly tenant: string;
+  readonly by: "day" | "model" | "agent" | "session";
+  readonly agentId?: string;
+  /** The first moment that counts, and the first that no longer does, as ISO 8601 in UTC. */
+  readonly from?: string;
+  readonly to?: string;
 }
 
 export interface AppendOptions {

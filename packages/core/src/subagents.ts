@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Fact, type Ids, type NewEvent, type Session, isKnownError } from "@skein/protocol";
 import type { Subagents } from "./ports.ts";
-import type { SessionAgent } from "./sessions.ts";
+import type { SessionAgent } from "./agents.ts";
 import type { Store } from "./store.ts";
 
 export interface SubagentsDeps {

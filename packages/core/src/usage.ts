@@ -1,16 +1,6 @@
 import type { Run, Session, UsageRow } from "@skein/protocol";
 import { COUNTERS, type Counters } from "./counters.ts";
-import type { Store } from "./store.ts";
-
-/** What runs used, added up. A run counts for the time at which it began. */
-export interface UsageQuery {
-  readonly tenant: string;
-  readonly by: "day" | "model" | "agent" | "session";
-  readonly agentId?: string;
-  /** The first moment that counts, and the first that no longer does, as ISO 8601 in UTC. */
-  readonly from?: string;
-  readonly to?: string;
-}
+import type { Store, UsageQuery } from "./store.ts";
 
 const PAGE = 1000;
 

@@ -10,7 +10,7 @@ import {
   isWorkspaceNotFoundError,
   listSessions,
 } from "../src/index.ts";
-import { isCurrent } from "../src/discover/index.ts";
+import { isCurrent } from "../src/sources/claude-code/discover/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
 /** The second line of the first conversation that has the usual start. */

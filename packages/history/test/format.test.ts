@@ -1,28 +1,14 @@
 import { describe, expect, test } from "vitest";
-import {
-  AssistantLine,
-  BackupFileName,
-  createLineSplitter,
-  ContentBlock,
-  formatLine,
-  HistoryEntry,
-  humanPrompt,
-  Line,
-  lineSchemas,
-  newPeek,
-  parseLine,
-  parsePlan,
-  peekLine,
-  ShortAgentId,
-  Slug,
-  StatsCache,
-  toolInputs,
-  UserLine,
-  Uuid,
-  type Damage,
-} from "../src/format/index.ts";
+import { createLineSplitter } from "../src/scan/line-splitter.ts";
+import { formatLine, parseLine, type Damage } from "../src/scan/parse-line.ts";
 import { readLines } from "../src/scan/read-lines.ts";
+import { humanPrompt, lineSchemas, schemas } from "../src/sources/claude-code/format/index.ts";
+import { newPeek, peekLine } from "../src/sources/claude-code/format/peek-line.ts";
+import { parsePlan } from "../src/sources/claude-code/format/plan.ts";
 import { createDataDirectory, conversation, jsonLines } from "./data-directory.ts";
+
+const { AssistantLine, BackupFileName, BashInput, ContentBlock, HistoryEntry, Line, ShortAgentId, Slug } = schemas;
+const { StatsCache, TodoWriteInput, UserLine, Uuid } = schemas;
 
 /** Every good line and every damage of a file with this content. */
 function read(content: string | Uint8Array): { values: unknown[]; lines: number[]; damage: Damage[] } {
@@ -207,9 +193,9 @@ describe("schemas", () => {
   });
 
   test("know the inputs of tools, the todo list as text and as items", () => {
-    expect(toolInputs.TodoWrite.safeParse({ todos: "- [ ] a" }).success).toBe(true);
-    expect(toolInputs.TodoWrite.safeParse({ todos: [{ content: "a", status: "pending" }] }).success).toBe(true);
-    expect(toolInputs.Bash.safeParse({ command: 5 }).success).toBe(false);
+    expect(TodoWriteInput.safeParse({ todos: "- [ ] a" }).success).toBe(true);
+    expect(TodoWriteInput.safeParse({ todos: [{ content: "a", status: "pending" }] }).success).toBe(true);
+    expect(BashInput.safeParse({ command: 5 }).success).toBe(false);
     expect(ContentBlock.safeParse({ type: "image", source: { type: "base64" } }).success).toBe(true);
   });
 

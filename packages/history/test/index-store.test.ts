@@ -4,7 +4,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { buildIndex, getUsage, listSessions, searchSessions } from "../src/index.ts";
-import { writeCorpus } from "../src/testing/corpus.ts";
+import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 const builder = `

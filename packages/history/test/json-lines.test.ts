@@ -1,6 +1,6 @@
 /** Every kind of text that a JSON parser must accept, must reject, or may treat as it likes, as a line of a transcript. */
 import { describe, expect, test } from "vitest";
-import type { Damage } from "../src/format/index.ts";
+import type { Damage } from "../src/scan/parse-line.ts";
 import { getUsage, listSessions, readLines, searchSessions } from "../src/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 

@@ -22,7 +22,7 @@ import {
   type MigrateOptions,
 } from "../src/index.ts";
 import { mapPath } from "../src/migrate/path-mapping.ts";
-import { rewriteLine } from "../src/migrate/rewrite-line.ts";
+import { rewriteLine } from "../src/sources/claude-code/migrate/rewrite-line.ts";
 import { createDataDirectory, sessionId, type DataDirectory } from "./data-directory.ts";
 import { away, fill, home, lines, snapshot, text } from "./migrate-world.ts";
 
@@ -228,7 +228,7 @@ test("a session that grows while it is moved stays where it is", async () => {
   const [id = ""] = fill(data);
   const path = data.path("projects", "-work-app", `${id}.jsonl`);
   const { transferSession } = await import("../src/migrate/transfer.ts");
-  const { planSession } = await import("../src/migrate/plan.ts");
+  const { planSession } = await import("../src/sources/claude-code/migrate/plan.ts");
   const { discover } = await import("../src/index.ts");
   const { openJournal } = await import("../src/migrate/journal.ts");
   const file = discover(data.config).files.find((found) => found.sessionId === id && found.kind === "session");

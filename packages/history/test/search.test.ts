@@ -8,7 +8,7 @@ import {
   type SearchOptions,
 } from "../src/index.ts";
 import { requiredLiteral } from "../src/search/required-literal.ts";
-import { writeCorpus } from "../src/testing/corpus.ts";
+import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type DataDirectory } from "./data-directory.ts";
 
 function library(): DataDirectory {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { priceCall } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { getUsage, isWorkspaceNotFoundError, listSessions } from "../src/index.ts";
-import { writeCorpus } from "../src/testing/corpus.ts";
+import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
 const million = 1_000_000;

@@ -1,4 +1,4 @@
-import type { FactType } from "./event.ts";
+import { type Event, type FactType, isFactType } from "./event.ts";
 
 /** Every action type of seed 002's taxonomy, and the two for frontend tools that its authors added. */
 export const ACTION_TYPES = [
@@ -245,6 +245,45 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
     frames: [],
   },
 };
+
+/** A row of seed 002's agent_runs, without the columns that say whose it is. */
+export interface ActionLog {
+  readonly timestamp: string;
+  readonly step_number: number;
+  readonly action_type: ActionType;
+  readonly action_data: Record<string, unknown>;
+  /** What the model was shown when it happened. */
+  readonly messages_count: number | null;
+  readonly estimated_tokens: number | null;
+  readonly duration_ms: number | null;
+}
+
+/** The rows of agent_runs that a fact gives; none for a type of a newer version. */
+export function actionLogs(event: Event): readonly ActionLog[] {
+  if (!isFactType(event.event_type)) return [];
+  const data = event.data as Readonly<Record<string, unknown>>;
+  return DIALECTS[event.event_type].actions
+    .filter(({ when }) => !when || data[when[0]] === when[1])
+    .map((row) => ({
+      timestamp: event.created_at,
+      step_number: firstNumber(data, "step") ?? 0,
+      action_type: row.action,
+      action_data: actionData(row, data),
+      messages_count: firstNumber(data, "messages_count", "messages_after_count"),
+      estimated_tokens: firstNumber(data, "estimated_tokens", "tokens_after"),
+      duration_ms: firstNumber(data, "duration_ms", "waited_ms"),
+    }));
+}
+
+/** The rows of agent_runs of one run, in the order of its log. */
+export function runLogs(events: readonly Event[], runId: string): readonly ActionLog[] {
+  return events.filter(({ data }) => "run_id" in data && data.run_id === runId).flatMap(actionLogs);
+}
+
+/** The value of the first of these keys that has a number. */
+function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly string[]): number | null {
+  return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
+}
 
 /** Seed 002's agent_runs row of a fact: what `action_data` holds. */
 export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -1,12 +1,4 @@
-import {
-  type Agents,
-  type Models,
-  type Sessions,
-  type Store,
-  createAgents,
-  createModels,
-  createSessions,
-} from "@skein/core";
+import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
 import {
   type Ids,
   KnownError,
@@ -88,20 +80,17 @@ const VIEWS = 1000;
 /** The data as each tenant sees it. */
 export function createViews({
   store,
+  reserve,
   ids,
   now,
-}: {
-  store: Store;
-  ids: Ids;
-  now: () => number;
-}): (tenant: string) => View {
+}: Pick<ServerDeps, "store" | "reserve"> & { ids: Ids; now: () => number }): (tenant: string) => View {
   const views = new Map<string, View>();
   const { records } = store;
   return (tenant) => {
     const known = views.get(tenant);
     if (known) return known;
     const view = {
-      sessions: createSessions({ store, tenant, now, ids }),
+      sessions: createSessions({ store, tenant, now, ids, ...(reserve && { reserve }) }),
       agents: createAgents({ records, tenant, now, ids }),
       models: createModels({ records, tenant, now, ids }),
     };

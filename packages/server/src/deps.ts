@@ -1,4 +1,4 @@
-import type { Bus, FileStore, Live, Store } from "@skein/core";
+import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./claude/adopt.ts";
@@ -34,6 +34,8 @@ export interface ServerDeps {
   readonly store: Store;
   /** The text of steps while it is made. */
   readonly live: Live;
+  /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
+  readonly reserve?: Engine["reserve"] | undefined;
   /** What carries drafts between machines, if there are several: only asked how it does. */
   readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */

@@ -90,7 +90,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     metrics: createMetrics(),
     webhooks,
     tracing,
-    viewOf: createViews({ store: deps.store, ids, now }),
+    viewOf: createViews({ store: deps.store, reserve: deps.reserve, ids, now }),
     ids,
     now,
     stopping: stopping.signal,

@@ -53,6 +53,7 @@ async function followed() {
   const stop = new AbortController();
   const sending = sendRun(
     {
+      store,
       sessions: createSessions({ store }),
       live,
       run: { sessionId: script.sessionId, runId: run_id, from: 0, after: 0, partials: true },
@@ -143,10 +144,12 @@ test("a prompt that steers the run is shown with its words, though it was accept
 
 test("a session that is gone when its stream begins is said to be gone", async () => {
   const ids = createIds();
+  const store = createMemoryStore();
   const frames: StreamEvent[] = [];
   const isSent = await sendRun(
     {
-      sessions: createSessions({ store: createMemoryStore() }),
+      store,
+      sessions: createSessions({ store }),
       live: createMemoryLive(),
       run: { sessionId: ids(), runId: ids(), from: 0, after: 0, partials: false },
     },

@@ -9,11 +9,12 @@ import {
   type Tool,
   type Validate,
   formatStream,
+  openAwaits,
 } from "@skein/core";
 import { type Content, type Draft, type Event, Formatter, KnownError, type NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import { readConfig } from "./config.ts";
-import { type Watched, openAwaits } from "./follow-run.ts";
+import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
 import { checkModelAddress, modelFrom } from "./model-from.ts";
@@ -143,7 +144,6 @@ export function createAgent(options: AgentOptions = {}): Agent {
       host,
       sessionId: accepted.sessionId,
       runId: accepted.runId,
-      messageId: accepted.messageId,
       // A prompt that steers is read by a run that began earlier.
       after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
       shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
@@ -157,11 +157,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
   async function takeUp(sessionId: string): Promise<Watched> {
     const { host } = await atRest();
     const { queue, sequence } = await servedState(host, sessionId);
-    const last = queue.at(-1);
-    const runId = last?.run_id ?? (await lastRun(host, sessionId));
+    const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
     host.start();
     host.engine.wake(sessionId);
-    return { host, sessionId, runId, messageId: last?.message_id, after: 0, shownAfter: sequence, stopsBehind: true };
+    return { host, sessionId, runId, after: 0, shownAfter: sequence, stopsBehind: true };
   }
 
   const agent: Agent = {

@@ -1,9 +1,9 @@
-import { createLocalEngine, timers } from "@skein/adapters/engines/local";
-import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
+import { timers } from "@skein/adapters/engines/local";
 import {
   type AgentCode,
   type Bus,
   type Engine,
+  type EngineFactory,
   type FileStore,
   type Live,
   type MemoryStore,
@@ -28,6 +28,7 @@ import {
   showSessions,
 } from "@skein/core";
 import { type AgentConfig, type Ids, createIds } from "@skein/protocol";
+import { chooseEngine } from "./engine.ts";
 
 /** An agent with the code that its data names. */
 export interface RegisteredAgent {
@@ -49,6 +50,8 @@ export interface HostOptions {
   readonly tenant?: string;
   readonly concurrency?: number;
   readonly leaseMs?: number;
+  /** Who drives the sessions; the local engine unless told. */
+  readonly engine?: EngineFactory | undefined;
   /** Drive nothing before `start` is called: whoever wants to see all of it looks first. */
   readonly startsLater?: boolean;
   readonly report?: (error: unknown) => void;
@@ -150,7 +153,7 @@ export function createHost(options: HostOptions): Host {
     random: Math.random,
     report,
   });
-  const engine = createLocalEngine({
+  const engine = chooseEngine(options.engine)({
     store,
     runtime: createRuntimes({
       store,
@@ -159,10 +162,8 @@ export function createHost(options: HostOptions): Host {
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
       report,
     }),
-    owner: thisOwner(),
-    isDead: isDeadOwner,
-    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
-    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+    concurrency: options.concurrency,
+    leaseMs: options.leaseMs,
     report,
   });
   const sessions = createSessions({ store, tenant, now, ids, reserve: engine.reserve });

@@ -1,9 +1,19 @@
-import { type Changes, type FileRow, costBreakdown, finalResponse, project } from "@skein/core";
+import {
+  type Changes,
+  type FileRow,
+  type SeenRun,
+  type SessionState,
+  costBreakdown,
+  emptyState,
+  finalResponse,
+  fold,
+  isOfRun,
+  project,
+} from "@skein/core";
 import {
   type ActionType,
   type Await,
   type CostBreakdown,
-  DIALECTS,
   type Event,
   type Failure,
   type JsonObject,
@@ -12,9 +22,9 @@ import {
   type RunModel,
   type StopReason,
   type UsageTotals,
-  actionData,
+  runLogs,
 } from "@skein/protocol";
-import { type Seen, type Watched, followRun } from "./follow-run.ts";
+import { type Watched, followRun } from "./follow-run.ts";
 
 /** What a run came to: seed 002's AgentResult. */
 export interface AgentResult {
@@ -72,10 +82,12 @@ export async function runOutcome(watched: Watched): Promise<AgentResult> {
 
 /** Everything is in the events of the run; only the session's totals are asked for. */
 async function resultOf(
-  { host, sessionId, after }: Watched,
+  watched: Watched,
   events: readonly Event[],
-  { runId, state, awaiting, neverStarted }: Seen,
+  { runId, ending, awaiting }: SeenRun,
 ): Promise<AgentResult> {
+  const { host, sessionId, after } = watched;
+  const state = await stateOf(watched, events, runId);
   const changes = project(events);
   const run = changes.runUpdates.find(({ id }) => id === runId);
   const ended = events.find(
@@ -98,7 +110,7 @@ async function resultOf(
     finalMessage: history.findLast(({ role }) => role === "assistant") ?? null,
     finalAnswer: finalResponse({ ...state, transcript: history }),
     conversationHistory: history,
-    stopReason: stopReasonOf(ended, neverStarted),
+    stopReason: stopReasonOf(ended, ending === "never-started"),
     error: ended?.event_type === "session.failed" ? ended.data.error : null,
     awaiting,
     model: run?.set.model ?? session?.model ?? state.agent?.model ?? "",
@@ -111,6 +123,37 @@ async function resultOf(
     generatedFiles: filesOf(changes, runId),
     agentLogs: logsOf(events, runId),
   };
+}
+
+/**
+ * The fold of a run. Where the log before its prompt was not read, facts of other runs would make no sense; prompts that
+ * were accepted earlier and are read by this run are looked up.
+ */
+async function stateOf(
+  { host, sessionId, after }: Watched,
+  events: readonly Event[],
+  runId: string,
+): Promise<SessionState> {
+  const own = after === 0 ? events : events.filter((event) => isOutside(event) || isOfRun(event, runId));
+  const accepted = new Set(own.map((event) => event.event_type === "prompt.accepted" && event.data.message_id));
+  const lacks = new Set(
+    own.flatMap((event) =>
+      event.event_type === "message.created" &&
+      event.data.transformation_type === "user_message_added" &&
+      !accepted.has(event.data.message_id)
+        ? [event.data.message_id]
+        : [],
+    ),
+  );
+  const earlier = lacks.size === 0 ? [] : await host.sessions.events(sessionId, { limit: after });
+  const prompts = earlier.filter((event) => event.event_type === "prompt.accepted" && lacks.has(event.data.message_id));
+  const log = [...prompts, ...own].map((event, index) => ({ ...event, sequence: index + 1 }));
+  return fold(emptyState(sessionId), log);
+}
+
+/** Facts from outside name a run and may come in any other one. */
+function isOutside({ event_type }: Event): boolean {
+  return event_type === "prompt.accepted" || event_type === "cancel.requested";
 }
 
 function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentResult["stopReason"] {
@@ -127,24 +170,13 @@ function filesOf({ fileInserts }: Changes, runId: string): readonly GeneratedFil
 
 /** The log of a run in seed 002's vocabulary. */
 export function logsOf(events: readonly Event[], runId: string): readonly AgentLog[] {
-  return events.flatMap((event) => {
-    const data = event.data as JsonObject;
-    if (data["run_id"] !== runId) return [];
-    return DIALECTS[event.event_type].actions
-      .filter(({ when }) => !when || data[when[0]] === when[1])
-      .map((row) => ({
-        timestamp: event.created_at,
-        stepNumber: typeof data["step"] === "number" ? data["step"] : 0,
-        actionType: row.action,
-        actionData: actionData(row, data),
-        messagesCount: count(data, "messages_count", "messages_after_count"),
-        estimatedTokens: count(data, "estimated_tokens", "tokens_after"),
-        durationMs: count(data, "duration_ms", "waited_ms"),
-      }));
-  });
-}
-
-function count(data: JsonObject, ...keys: readonly string[]): number | null {
-  const value = keys.map((key) => data[key]).find((candidate) => typeof candidate === "number");
-  return value ?? null;
+  return runLogs(events, runId).map((row) => ({
+    timestamp: row.timestamp,
+    stepNumber: row.step_number,
+    actionType: row.action_type,
+    actionData: row.action_data,
+    messagesCount: row.messages_count,
+    estimatedTokens: row.estimated_tokens,
+    durationMs: row.duration_ms,
+  }));
 }

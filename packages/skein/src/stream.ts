@@ -1,6 +1,6 @@
-import { type LiveFrame, draftOf, liveItems } from "@skein/core";
+import { type LiveFrame, draftOf } from "@skein/core";
 import type { Draft, Event } from "@skein/protocol";
-import { type Watched, followRun } from "./follow-run.ts";
+import { type Watched, followRunLive } from "./follow-run.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
 export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
@@ -12,13 +12,8 @@ export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft
 
 /** The same with everything that the model streams, as formatters need it. */
 export async function* streamFrames(watched: Watched): AsyncGenerator<Event | LiveFrame> {
-  const { host, sessionId, shownAfter = 0, onEvent } = watched;
-  const facts = (signal: AbortSignal): AsyncIterable<Event> => {
-    const stop = new AbortController();
-    signal.addEventListener("abort", () => stop.abort(), { once: true });
-    return followRun(watched, stop);
-  };
-  for await (const item of liveItems({ live: host.live, sessionId, facts })) {
+  const { shownAfter = 0, onEvent } = watched;
+  for await (const item of followRunLive(watched)) {
     if ("event_type" in item) {
       if (item.sequence <= shownAfter) continue;
       onEvent?.(item);

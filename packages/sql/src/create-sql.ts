@@ -1,56 +1,46 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
+import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
 import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/history/discover";
-import { createCallerWork } from "./caller-work.ts";
+import { createCallerStatement } from "./answer/caller-statement.ts";
+import { type SqlResult, runStatement } from "./answer/run-statement.ts";
+import { type SqlStream, streamStatement } from "./answer/stream-statement.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
-import { createFileFinder } from "./find-files.ts";
-import { createMemory, isFull } from "./memory.ts";
-import { createPreparer, isMissingFile } from "./prepare-statement.ts";
-import { isLoadOfOriginal } from "./read-calls.ts";
-import { SqlError, failure } from "./sql-error.ts";
-import { statementsOf } from "./statements.ts";
-import { type Table, listTables } from "./list-tables.ts";
-import { beginStream } from "./stream-end.ts";
+import { createMemoryLimit } from "./database/memory-limit.ts";
+import { openDatabase } from "./database/open-database.ts";
+import { createPreparer } from "./plan/prepare-statement.ts";
+import { isLoadOfAgentData } from "./plan/read-calls.ts";
+import { statementsOf } from "./plan/statements.ts";
+import { createTableLoader } from "./sources/load-tables.ts";
+import { type Table, listTables } from "./tables/list-tables.ts";
 import { START } from "./tables/schema.ts";
-import { areNumbersRight, createTranscripts } from "./transcripts.ts";
-import { type Column, type Row, columnsOf, hasAnswer, plainRow, rowsOf } from "./values.ts";
+import { scannedBytes } from "./transcripts/files.ts";
+import { createFileFinder } from "./transcripts/find-files.ts";
+import { createTranscripts } from "./transcripts/transcripts.ts";
 
-export interface SqlOptions {
-  /** Claude Code's data directories; found by itself if not given. */
+interface SqlOptions {
+  /** Claude Code's data directories; the usual ones if not given. */
   readonly roots?: readonly string[];
-  /** The platform's sessions, or how to open them when a statement asks; without any their tables are empty. It stays open. */
+  /** The platform's sessions, or how to open them when a statement asks. Without a store their tables are empty. It stays open. */
   readonly store?: Store | (() => Promise<Store | undefined>);
   /** Skein's own folder for what is known of the files; `null` keeps nothing. Never inside a data directory. */
   readonly cacheFolder?: string | null;
-  /** What DuckDB may use before it writes to its own temporary folder. */
+  /** How much DuckDB may hold before it writes to its temporary folder. */
   readonly memoryLimit?: string;
   readonly threads?: number;
 }
 
-/** The answer to one statement; without columns if it has none. */
-export interface SqlResult {
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
-}
-
-/** The answer to one statement as it comes. */
-export interface SqlStream {
-  readonly columns: readonly Column[];
-  readonly rows: AsyncGenerator<readonly Row[]>;
-}
-
 /** SQL over Claude Code's files and a store's sessions. Both are only read. */
 export interface Sql {
-  /** Runs statements, one after the other. Refuses with `SqlError` what DuckDB refuses. */
+  /** Runs statements, one after the other. Throws `SqlError` for a statement that DuckDB rejects. */
   run(sql: string): Promise<readonly SqlResult[]>;
   /** The same without holding an answer in memory: its rows come in pieces. The next statement starts with the next answer. */
   stream(sql: string): AsyncGenerator<SqlStream>;
-  /** One statement with everything that it may ask in its tables, for callers that read the answer themselves. */
+  /** One statement with its tables filled, for callers that read the answer themselves. */
   prepare(sql: string): Promise<DuckDBPreparedStatement>;
-  /** Ends the statement that is running; it fails. */
+  /** Stops the statement that is running; it fails. */
   interrupt(): void;
   /** Every table with its columns and what they mean. */
   tables(): Promise<readonly Table[]>;
@@ -59,182 +49,78 @@ export interface Sql {
   close(): void;
 }
 
-/** What DuckDB may use before it writes to its temporary folder, if nobody says it. */
+/** DuckDB's memory limit, unless the caller sets another. */
 const MEGABYTES = 205;
 
-/** As many rows are held while it is not known yet whether the files are whole. */
-const SHORT_ROWS = 10_000;
-
-/** How often a statement is run again because a file changed while it was read. */
-const ATTEMPTS = 3;
-
 export async function createSql(options: SqlOptions = {}): Promise<Sql> {
+  const { roots, cacheFolder = null, memoryLimit, threads } = options;
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
-  const instance = await DuckDBInstance.create(":memory:", {
-    memory_limit: options.memoryLimit ?? `${MEGABYTES}MB`,
-    temp_directory: join(folder, "spill"),
-    // What was let go is given back to the system soon.
-    allocator_flush_threshold: "8MB",
-    allocator_bulk_deallocation_flush_threshold: "16MB",
-    // Extensions would be fetched from the network in the middle of a statement.
-    autoinstall_known_extensions: "false",
-    autoload_known_extensions: "false",
-    ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
+  const { connection, close } = await openDatabase({
+    folder,
+    memoryLimit: memoryLimit ?? `${MEGABYTES}MB`,
+    threads,
   });
-  const connection = await instance.connect();
-  const base = connection.run(START);
-  const cacheFolder = options.cacheFolder ?? null;
+  const started = connection.run(START);
   const library: LibraryConfig = {
-    ...(options.roots === undefined ? {} : { dataPath: options.roots }),
+    ...(roots === undefined ? {} : { dataPath: roots }),
     cacheFolder: cacheFolder === null ? null : join(cacheFolder, "history"),
   };
   const find = createFileFinder(library);
   try {
-    // While DuckDB is at work: the first question then only has to see whether that is still so.
+    // While DuckDB is busy. The first question then only checks whether anything has changed.
     find();
   } catch {
-    // What cannot be found is said to who asks.
+    // The first question reports it.
   }
-  await base;
-  const memory = createMemory(connection, options.memoryLimit === undefined ? MEGABYTES : undefined);
+  await started;
+  const memory = createMemoryLimit(connection, memoryLimit === undefined ? MEGABYTES : undefined);
+  const ownFolder = cacheFolder === null ? null : join(cacheFolder, "sql");
   const transcripts = createTranscripts({
     connection,
     find,
-    cacheFolder: cacheFolder === null ? null : join(cacheFolder, "sql"),
-    copy: cacheFolder === null ? null : placeOfCopy(join(cacheFolder, "sql"), library),
+    cacheFolder: ownFolder,
+    copy: ownFolder === null ? null : placeOfCopy(ownFolder, library),
     folder,
     memory,
   });
-
-  const caller = createCallerWork(connection, memory);
-  let opened: Promise<Store | undefined> | undefined;
-  const openStore = async (): Promise<Store | undefined> => {
-    const { store } = options;
-    if (typeof store !== "function") return store;
-    opened ??= store();
-    return opened;
-  };
-  const { refresh, prepare, handOut } = createPreparer({ connection, transcripts, library, openStore });
+  const loadTables = createTableLoader({ connection, library, openStore: storeOpener(options.store) });
+  const preparer = createPreparer({ connection, transcripts, loadTables });
+  const caller = createCallerStatement(connection, memory);
+  const deps = { connection, preparer, caller, memory };
 
   return {
     async run(given) {
       const results: SqlResult[] = [];
-      for (const sql of toRun(given)) results.push(await runSteady(sql));
+      for (const sql of statementsIn(given)) results.push(await runStatement(deps, sql));
       return results;
     },
     async *stream(given) {
-      for (const sql of toRun(given)) yield await started(sql);
+      for (const sql of statementsIn(given)) yield await streamStatement(deps, sql);
     },
-    prepare: handOut,
+    prepare: preparer.handOut,
     interrupt: () => caller.stop(),
     async tables() {
-      await refresh();
+      await preparer.refresh();
       return listTables(connection);
     },
-    scannedBytes: () => transcripts.scannedBytes(),
+    scannedBytes() {
+      const files = transcripts.current();
+      return files ? scannedBytes(files) : 0;
+    },
     close() {
-      connection.closeSync();
-      instance.closeSync();
+      close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-
-  /**
-   * Lines are numbered by what was counted before: if a file grew or went away meanwhile, once more. Only questions are
-   * repeated, never what changes something.
-   */
-  async function runSteady(given: string): Promise<SqlResult> {
-    await caller.begin();
-    for (let attempt = 1; ;) {
-      const { sql, prepared, isQuestion } = await prepare(given);
-      const hasChanged = async (): Promise<boolean> => {
-        const repeats = isQuestion && attempt < ATTEMPTS && (await refresh());
-        if (repeats) attempt += 1;
-        return repeats;
-      };
-      const reader = await caller
-        .run(sql, () => prepared.runAndReadAll())
-        .catch(async (error: unknown): Promise<undefined> => {
-          // Lines that are too long are known once they were counted; only then more memory may help.
-          const isNew = isQuestion && !transcripts.isCounted() && (isBadLine(error) || isFull(error));
-          if (isNew) await transcripts.count();
-          if (isNew || (await hasChanged()) || (await memory.gotRoom(error))) return;
-          throw failure(sql, error);
-        });
-      if (!reader || (transcripts.scannedBytes() > 0 && (await hasChanged()))) continue;
-      return hasAnswer(reader) ? { columns: columnsOf(reader), rows: rowsOf(reader) } : { columns: [], rows: [] };
-    }
-  }
-
-  /** The answer row by row. What was handed out cannot be taken back, so everything is known before the first row. */
-  async function started(given: string, { again } = { again: false }): Promise<SqlStream> {
-    if (!again) await caller.begin();
-    await refresh();
-    const short = transcripts.isCounted() || again ? undefined : await shortAnswer(given);
-    if (short) return short;
-    const { sql, prepared, isQuestion, isNumbered } = await prepare(given, { counted: true });
-    const transaction = isQuestion ? await beginStream(connection) : undefined;
-    const begun = await caller
-      .run(sql, () => prepared.stream())
-      .catch(async (error: unknown) => {
-        await transaction?.end();
-        if ((await memory.gotRoom(error)) || (isMissingFile(error) && (await refresh()))) return undefined;
-        throw failure(sql, error);
-      });
-    if (!begun) return started(given, { again: true });
-    const result = begun;
-    const isAnswer = hasAnswer(result);
-    const numbered = transcripts.known();
-    return { columns: isAnswer ? columnsOf(result) : [], rows: rows() };
-
-    async function* rows(): AsyncGenerator<readonly Row[]> {
-      try {
-        const chunks = result.yieldRows();
-        const types = result.columnTypes();
-        for (;;) {
-          const { done, value } = await caller.run(sql, () => chunks.next());
-          if (done === true) break;
-          if (isAnswer) yield value.map((row) => plainRow(row, types));
-        }
-        await caller.run(sql, async () => transaction?.check(prepared));
-      } catch (error) {
-        throw failure(sql, error);
-      } finally {
-        await transaction?.end();
-      }
-      if (isQuestion && isNumbered && (await refresh()) && !areNumbersRight(numbered, transcripts.known()))
-        throw new SqlError(sql, "A file changed while it was read, so line numbers may be wrong. Ask again.");
-    }
-  }
-
-  /**
-   * An answer that is held before it is handed out needs no look at the files beforehand, can be asked again if one of them changes
-   * meanwhile, and most are short. Undefined if it is longer, or if anything else happened: then the files are looked at.
-   */
-  async function shortAnswer(given: string, attempt = 1): Promise<SqlStream | undefined> {
-    const { sql, prepared, isQuestion, isNumbered } = await prepare(given);
-    if (!isQuestion || attempt > ATTEMPTS) return undefined;
-    const transaction = await beginStream(connection);
-    try {
-      const reader = await caller.run(sql, () => prepared.streamAndReadUntil(SHORT_ROWS));
-      if (!reader.done) return undefined;
-      await caller.run(sql, () => transaction.check(prepared));
-      const columns = columnsOf(reader);
-      const rows = rowsOf(reader);
-      if (!isNumbered || !(await refresh())) return { columns, rows: once(rows) };
-    } catch {
-      return undefined;
-    } finally {
-      await transaction.end();
-    }
-    return shortAnswer(given, attempt + 1);
-  }
 }
 
-const toRun = (given: string): readonly string[] => statementsOf(given).filter((sql) => !isLoadOfOriginal(sql));
+const statementsIn = (given: string): readonly string[] => statementsOf(given).filter((sql) => !isLoadOfAgentData(sql));
 
-async function* once(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
-  yield await Promise.resolve(rows);
+/** Opens a store once, when a statement first needs it. */
+function storeOpener(store: Store | (() => Promise<Store | undefined>) | undefined): () => Promise<Store | undefined> {
+  if (typeof store !== "function") return async () => store;
+  let opened: Promise<Store | undefined> | undefined;
+  return () => (opened ??= store());
 }
 
 function placeOfCopy(folder: string, library: LibraryConfig): CopyPlace | null {
@@ -244,9 +130,4 @@ function placeOfCopy(folder: string, library: LibraryConfig): CopyPlace | null {
     if (isDataNotFoundError(error)) return null;
     throw error;
   }
-}
-
-/** The strict reader met what it cannot read, or a line that is longer than it expected. */
-function isBadLine(error: unknown): boolean {
-  return error instanceof Error && /JSON|maximum_object_size/.test(error.message);
 }

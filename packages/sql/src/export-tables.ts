@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Sql } from "./create-sql.ts";
-import { literal } from "./quote.ts";
+import { literal } from "./database/quote.ts";
 
 /**
  * Writes every table: as one Parquet file each into a folder, or all into one database where the target ends in

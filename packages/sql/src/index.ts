@@ -1,11 +1,12 @@
 /** `@skein/sql`: questions in SQL, over Claude Code's files and over the platform's sessions. */
-export { type BuildCopyOptions, type BuildCopyResult, buildCopy } from "./copy/build-copy.ts";
-export { createSql, type Sql, type SqlOptions, type SqlResult, type SqlStream } from "./create-sql.ts";
-export { type Example, examples } from "./examples.ts";
-export { initSql } from "./init-sql.ts";
+export { type BuildCopyOptions, buildCopy } from "./copy/build-copy.ts";
+export { copyStatus, removeCopy } from "./copy/copy-status.ts";
+export { type Sql, createSql } from "./create-sql.ts";
+export { examples } from "./examples.ts";
 export { exportTables } from "./export-tables.ts";
-export { copyStatus, type CopyStatus, removeCopy } from "./copy/copy-status.ts";
-export { splitStatements, type Statements, statementsOf } from "./statements.ts";
-export type { Table } from "./list-tables.ts";
+export { initSql } from "./init/init-sql.ts";
+export { splitStatements, statementsOf } from "./plan/statements.ts";
 export { SqlError } from "./sql-error.ts";
-export type { Column, Row, Value } from "./values.ts";
+export type { SqlStream } from "./answer/stream-statement.ts";
+export type { Column, Row, Value } from "./answer/values.ts";
+export type { Table } from "./tables/list-tables.ts";

@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { discover } from "@skein/history";
 import { writeCorpus } from "@skein/history/testing";
-import { type BuildCopyResult, type Sql, type Value, buildCopy, createSql } from "@skein/sql";
+import { type Sql, type Value, buildCopy, createSql } from "@skein/sql";
 import { expect, onTestFinished, test } from "vitest";
 import { folder, write } from "./sql.ts";
 
@@ -45,7 +45,7 @@ function age(root: string): void {
     if (mtimeMs > Number(old)) utimesSync(path, old, old);
 }
 
-async function build(root: string, cacheFolder: string): Promise<BuildCopyResult> {
+async function build(root: string, cacheFolder: string): ReturnType<typeof buildCopy> {
   age(root);
   return await buildCopy({ roots: [root], cacheFolder });
 }

@@ -6,7 +6,7 @@ import { tableFromIPC } from "apache-arrow";
 import { expect, onTestFinished, test } from "vitest";
 import { folder } from "./sql.ts";
 import { COMMAND_FOLDERS, findSandbox } from "../src/sandbox/bubblewrap.ts";
-import { startSandboxed } from "../src/sandbox/started.ts";
+import { startSandboxed } from "../src/sandbox/sandboxed-process.ts";
 import { hasBubblewrap } from "./bubblewrap.ts";
 
 test.skipIf(!hasBubblewrap)("an Arrow stream keeps the types, and what Arrow has no type for is text", async () => {

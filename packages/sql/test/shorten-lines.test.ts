@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { longLines, writeShortened } from "../src/shorten-lines.ts";
+import { longLines, writeShortened } from "../src/transcripts/shorten-lines.ts";
 import { folder, write } from "./sql.ts";
 
 const MOST = 1.5 * 2 ** 20;

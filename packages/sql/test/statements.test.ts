@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isStatement, splitStatements, statementsOf } from "../src/statements.ts";
+import { isStatement, splitStatements, statementsOf } from "../src/plan/statements.ts";
 
 test.each([
   ["a text", "SELECT ';'", 1],

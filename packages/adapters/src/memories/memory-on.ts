@@ -1,6 +1,6 @@
 import { type MemoryStore, type SessionState, finalResponse } from "@skein/core";
 import { type Content, type Message, blocksOf, textOf } from "@skein/protocol";
-import { tellingWords } from "./telling-words.ts";
+import { searchWords } from "./search-words.ts";
 
 /** Whose memories, and from where they are looked at. */
 type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
@@ -45,7 +45,7 @@ export function memoryOn(table: MemoryTable, limit: number): MemoryStore {
   return {
     type: "full_text",
     async retrieve({ state, query }) {
-      const words = tellingWords(query);
+      const words = searchWords(query);
       return words.length === 0 ? { found: 0, memories: [] } : table.find(words, state, limit);
     },
     async update({ state, answer }) {

@@ -1,8 +1,8 @@
 import pg from "pg";
-import { goodbye } from "../stores/postgres/goodbye.ts";
+import { stayAliveUntil } from "../stores/postgres/stay-alive.ts";
 import type { FullTextMemory } from "./full-text.ts";
 import { type MemoryRow, type MemoryTable, memoryOn } from "./memory-on.ts";
-import { wordsOf } from "./telling-words.ts";
+import { wordsOf } from "./search-words.ts";
 
 export interface PostgresMemoryOptions {
   readonly url: string;
@@ -72,7 +72,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
       }
     },
   };
-  return { ...memoryOn(table, limit), keep: table.keep, all: table.all, close: () => goodbye(pool.end()) };
+  return { ...memoryOn(table, limit), keep: table.keep, all: table.all, close: () => stayAliveUntil(pool.end()) };
 }
 
 /** Without accents, as the sqlite driver finds them. */

@@ -1,8 +1,8 @@
 import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
 import { ContentBlock, Usage } from "@skein/protocol";
+import { createParser } from "eventsource-parser";
 import { z } from "zod";
-import { createEventReader } from "./server-sent-events.ts";
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
@@ -49,16 +49,17 @@ export function createAnthropicModel({
           const text = encoded?.() ?? JSON.stringify({ ...body, stream: true });
           const response = await sent(url, { method: "POST", headers, body: text, signal: watch.signal });
           const decoder = new TextDecoder();
-          const read = createEventReader();
-          await eachChunk(response, watch, (chunk) => {
-            for (const { event, data } of read(decoder.decode(chunk, { stream: true }))) {
+          // Not the client's own stream: it is three iterators deep, and took longer than the calls it reads.
+          const { feed } = createParser({
+            onEvent({ event, data }) {
               if (event === "error") throw reply.refused(errorEvent(data));
-              if (event === "" || event === "ping") continue;
+              if (event === undefined || event === "ping") return;
               const said = JSON.parse(data) as ModelStreamEvent;
               reply.add(said);
               onEvent(said);
-            }
+            },
           });
+          await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
           return reply.end();
         });
       } catch (error) {

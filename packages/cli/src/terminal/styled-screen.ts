@@ -30,7 +30,7 @@ export interface StyledScreenOptions {
 
 export function createStyledScreen({ env, usesPager }: StyledScreenOptions): StyledScreen {
   const { stdout, stderr } = process;
-  const isTerminal = stdout.isTTY === true;
+  const isTerminal = stdout.isTTY;
   const output = createOutput({ stdout, env, pages: usesPager });
   let progressShown = false;
 

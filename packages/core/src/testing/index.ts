@@ -3,6 +3,8 @@ export * from "./bus-contract.ts";
 export * from "./check-history.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";
+export * from "./runtime-contract.ts";
+export type * from "./runtime/under-test.ts";
 export * from "./script.ts";
 export * from "./simulation/index.ts";
 export * from "./store-contract.ts";

@@ -5,14 +5,15 @@
  * file. It only grows. A transcript that was deleted stays; one that was rewritten begins a new generation.
  */
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { LibraryConfig } from "../config.ts";
-import { existingRoots } from "../discover/discover.ts";
-import { codeOf, filesBelow, makeFolder } from "../migrate/durable.ts";
-import { withLock } from "../migrate/lock.ts";
+import { existingRoots } from "../sources/claude-code/discover/discover.ts";
+import { codeOf, makeFolder } from "../disk/durable.ts";
+import { withLock } from "../disk/lock.ts";
 import { createBreathe } from "../scan/breathe.ts";
+import { keptFiles } from "../sources/claude-code/discover/kept-files.ts";
 import { archiveFile } from "./archived-file.ts";
 
 export interface ArchiveOptions extends LibraryConfig {
@@ -75,17 +76,6 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
     await breathe();
   }
   return { files: all.length, changedFiles, newBytes, failed };
-}
-
-/** Everything that belongs to sessions. Settings, credentials and caches are not kept. */
-function keptFiles(root: string): readonly string[] {
-  const folders = ["projects", "file-history", "plans", "todos", "tasks"];
-  const files = folders.flatMap((name) => filesBelow(join(root, name)).files);
-  const history = join(root, "history.jsonl");
-  const plain = files.filter(
-    (path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() && !/\/\.(lock|skein)/.test(path),
-  );
-  return existsSync(history) ? [...plain, history] : plain;
 }
 
 function rootFolder(archiveFolder: string, root: string): string {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, lstatSync, readdirSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, makeFolder } from "../migrate/durable.ts";
+import { codeOf, makeFolder } from "../disk/durable.ts";
 import { openPlainFile } from "../scan/read-file.ts";
 import { placeOfName, readHead, readSegment, segmentName, writeSegment, type SegmentHead } from "./segment.ts";
 

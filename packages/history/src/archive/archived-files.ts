@@ -1,6 +1,6 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../migrate/durable.ts";
+import { codeOf } from "../disk/durable.ts";
 
 /** The files below a place in the archive, as paths relative to the data directory. A file is a folder with pieces. */
 export function archivedFiles(folder: string, below = ""): readonly string[] {

@@ -4,7 +4,7 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SessionNotFoundError } from "../errors.ts";
 import { hashOf } from "../migrate/copy-file.ts";
-import { codeOf, exists, makeFolder, publish, syncFolder } from "../migrate/durable.ts";
+import { codeOf, exists, makeFolder, publish, syncFolder } from "../disk/durable.ts";
 import { archivedRoots, defaultArchiveFolder } from "./archive.ts";
 import { archivedFiles } from "./archived-files.ts";
 import { lastHead, readArchived } from "./archived-file.ts";

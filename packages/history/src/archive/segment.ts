@@ -9,7 +9,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { syncFolder } from "../migrate/durable.ts";
+import { syncFolder } from "../disk/durable.ts";
 
 export interface SegmentHead {
   readonly v: 1;
@@ -86,13 +86,13 @@ function parseHead(bytes: Buffer, path: string): SegmentHead {
     const head = JSON.parse(bytes.toString("utf8", 0, end)) as SegmentHead;
     if (head.v === 1 && Number.isInteger(head.from) && Number.isInteger(head.to)) return head;
   } catch {
-    // Said below.
+    // Not JSON: the error below says so.
   }
   throw new ArchiveDamageError(path);
 }
 
 /** A piece of the archive is not what was written. */
-export class ArchiveDamageError extends Error {
+class ArchiveDamageError extends Error {
   override readonly name = "ArchiveDamageError";
   readonly path: string;
   constructor(path: string) {

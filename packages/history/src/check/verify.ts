@@ -1,6 +1,6 @@
 import type { LibraryConfig } from "../config.ts";
-import type { SkippedFile } from "../discover/data-file.ts";
-import { discover } from "../discover/discover.ts";
+import type { SkippedFile } from "../model/data-file.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
 import type { FileDamage } from "../model/types.ts";
 import { createBreathe } from "../scan/breathe.ts";
 import { readLines } from "../scan/read-lines.ts";

@@ -1,4 +1,4 @@
-import type { Region } from "../format/line-splitter.ts";
+import type { Region } from "../scan/line-splitter.ts";
 import type { ByteSearch } from "../scan/byte-search.ts";
 
 /**

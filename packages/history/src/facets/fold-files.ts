@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { closeSync, readSync } from "node:fs";
-import type { DataFile } from "../discover/data-file.ts";
+import type { DataFile } from "../model/data-file.ts";
 import { createBreathe } from "../scan/breathe.ts";
 import { createByteSearch, type ByteSearch } from "../scan/byte-search.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";

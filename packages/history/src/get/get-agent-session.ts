@@ -1,14 +1,14 @@
 import type { LibraryConfig } from "../config.ts";
-import type { DataFile } from "../discover/data-file.ts";
-import { discover } from "../discover/discover.ts";
+import type { DataFile } from "../model/data-file.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
 import { SessionNotFoundError } from "../errors.ts";
-import { parentOf } from "../list/agent-files.ts";
+import { parentOf } from "../sources/claude-code/agents/agent-files.ts";
 import type { AgentSession, AgentSummary, AssistantMessage, FileDamage, Message } from "../model/types.ts";
 import { numberOf, objectOf, stringOf } from "../model/value.ts";
-import { createMessageBuilder, resultText } from "../thread/to-message.ts";
-import { firstPromptOf } from "./agent-prompt.ts";
-import { linkAgents } from "./link-agents.ts";
-import { readTranscript } from "./read-transcript.ts";
+import { createMessageBuilder, resultText } from "../sources/claude-code/transcript/to-message.ts";
+import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
+import { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
+import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
 /** A subagent's conversation by its id, with or without `agent-` in front, and what it took. */
 export async function getAgentSession(agentId: string, config: LibraryConfig = {}): Promise<AgentSession> {

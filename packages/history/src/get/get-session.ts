@@ -1,14 +1,14 @@
 import type { LibraryConfig } from "../config.ts";
-import type { DataFile } from "../discover/data-file.ts";
+import type { DataFile } from "../model/data-file.ts";
 import { SessionNotFoundError } from "../errors.ts";
 import type { FacetStore } from "../facets/facet.ts";
-import { agentsBySession } from "../list/agent-files.ts";
+import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
 import { orderSessions, readFacts, summaryOf, withStore, type SessionOrder } from "../list/sessions.ts";
 import type { Message, Session } from "../model/types.ts";
-import { thread } from "../thread/thread.ts";
-import { firstPromptOf } from "./agent-prompt.ts";
-import { linkAgents } from "./link-agents.ts";
-import { readTranscript } from "./read-transcript.ts";
+import { thread } from "../sources/claude-code/transcript/thread.ts";
+import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
+import { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
+import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
 export interface GetSessionOptions extends LibraryConfig {
   /** Only the active thread: no rewound branches, no side chains, nothing from before a compaction. */

@@ -1,17 +1,18 @@
 /** Sessions in the order of a list: newest activity first. The base of everything that takes an index or an id. */
 import { cacheFolder, type LibraryConfig } from "../config.ts";
-import type { DataFile, Discovered } from "../discover/data-file.ts";
-import { discover } from "../discover/discover.ts";
+import type { DataFile, Discovered } from "../model/data-file.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { openFacetStore } from "../facets/sqlite-facet-store.ts";
 import type { SessionSummary } from "../model/types.ts";
-import { lastActivity } from "./last-activity.ts";
-import { agentsBySession, type AgentFiles } from "./agent-files.ts";
-import { isSamePath, projectPathOf } from "./project-path.ts";
-import { sessionFactsFacet, type SessionFacts } from "./session-facts.ts";
-import { titleOf } from "./title.ts";
+import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
+import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/agent-files.ts";
+import { isSamePath } from "../model/same-path.ts";
+import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
+import { sessionFactsFacet, type SessionFacts } from "../sources/claude-code/facts/session-facts.ts";
+import { titleOf } from "../sources/claude-code/facts/title.ts";
 
 export interface SessionOrder {
   readonly discovered: Discovered;

@@ -3,7 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { openPlainFile } from "../scan/read-file.ts";
 import type { PathMapping } from "./path-mapping.ts";
-import { rewriteJson, rewriteLine } from "./rewrite-line.ts";
+import { rewriteJson, rewriteLine } from "../sources/claude-code/migrate/rewrite-line.ts";
 import { collectSplices, splicesIn, type Splice, type SpliceList } from "./splices.ts";
 
 /** What happens to the bytes of a file on their way. */

@@ -7,10 +7,9 @@
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { codeOf, exists, makeFolder, syncFolder } from "./durable.ts";
+import { codeOf, exists, makeFolder, syncFolder } from "../disk/durable.ts";
 import type { SpliceList } from "./splices.ts";
-import type { SessionMove } from "./shared-edits.ts";
-import type { MigrateMode } from "./types.ts";
+import type { MigrateMode, SessionMove } from "./types.ts";
 
 /** A file on its way, as written down when it was staged and checked. */
 export interface MovedFile {

@@ -4,24 +4,24 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { LibraryConfig } from "../config.ts";
-import type { DataFile } from "../discover/data-file.ts";
-import { existingRoots } from "../discover/discover.ts";
-import { encodeProjectPath } from "../discover/slug.ts";
+import type { DataFile } from "../model/data-file.ts";
+import { existingRoots } from "../sources/claude-code/discover/discover.ts";
+import { encodeProjectPath } from "../sources/claude-code/discover/slug.ts";
 import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } from "../errors.ts";
 import { findSession } from "../get/get-session.ts";
-import { agentsBySession } from "../list/agent-files.ts";
-import { projectPathOf } from "../list/project-path.ts";
+import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
+import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
 import { orderSessions, readFacts, withStore, type SessionOrder } from "../list/sessions.ts";
 import { readLines } from "../scan/read-lines.ts";
 import { copyChanged, hashOf } from "./copy-file.ts";
-import { codeOf, exists } from "./durable.ts";
+import { codeOf, exists } from "../disk/durable.ts";
 import { openJournal, readJournal } from "./journal.ts";
-import { liveSessions } from "./live.ts";
-import { withLock } from "./lock.ts";
+import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { withLock } from "../disk/lock.ts";
 import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
-import { planMemory, planSession, type PlannedSession } from "./plan.ts";
+import { planMemory, planSession, type PlannedSession } from "../sources/claude-code/migrate/plan.ts";
 import { applyIndexing, foldJournal, isUnfinished, recoverMigrations } from "./recover.ts";
-import { sharedEdits, type SessionMove } from "./shared-edits.ts";
+import { sharedEdits } from "../sources/claude-code/migrate/shared-edits.ts";
 import { samePlace, transferSession } from "./transfer.ts";
 import {
   MigrateRefusedError,
@@ -33,6 +33,7 @@ import {
   type MigrateResult,
   type MigratedSession,
   type MigrateWorkspaceConfig,
+  type SessionMove,
 } from "./types.ts";
 
 /** Copies or moves sessions, with everything that belongs to them, to another project path. */

@@ -1,9 +1,9 @@
 /** Finishes migrations that were interrupted, from their journals. */
 import { type Journal, type JournalEntry, type MovedFile, journalIds, openJournal, readJournal } from "./journal.ts";
-import { sharedEdits, type SessionMove } from "./shared-edits.ts";
-import { applyKeyEdit, applyLineEdits, undoKeyEdit } from "./shared-files.ts";
+import { sharedEdits } from "../sources/claude-code/migrate/shared-edits.ts";
+import { applyKeyEdit, applyLineEdits, undoKeyEdit } from "../sources/claude-code/migrate/shared-files.ts";
 import { isInPlace, publishAll, removeSources, removeStaging } from "./transfer.ts";
-import { MigrateRefusedError, type MigrateMode } from "./types.ts";
+import { MigrateRefusedError, type MigrateMode, type SessionMove } from "./types.ts";
 
 /** A session as its journal says it is. */
 export interface UnitState {

@@ -18,10 +18,10 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { copyChanged, hashOf } from "./copy-file.ts";
-import { codeOf, exists, makeFolder, publish, removeEmptyFolders, removeFile, syncFolder } from "./durable.ts";
+import { codeOf, exists, makeFolder, publish, removeEmptyFolders, removeFile, syncFolder } from "../disk/durable.ts";
 import type { Journal, MovedFile } from "./journal.ts";
-import { liveSessions } from "./live.ts";
-import type { PlannedFile, PlannedSession } from "./plan.ts";
+import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import type { PlannedFile, PlannedSession } from "../sources/claude-code/migrate/plan.ts";
 import { MigrateRefusedError, type MigrateMode } from "./types.ts";
 
 export interface Transferred {

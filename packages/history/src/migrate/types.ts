@@ -57,6 +57,15 @@ export interface MigratedSession {
   readonly rewrittenPaths: number;
 }
 
+/** Where a session came from and where it is now. */
+export interface SessionMove {
+  readonly sessionId: string;
+  readonly root: string;
+  readonly destinationRoot: string;
+  readonly source: string;
+  readonly destination: string;
+}
+
 export interface MigrateResult {
   readonly successCount: number;
   readonly failedCount: number;

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { exists, removeEmptyFolders, removeFile } from "./durable.ts";
+import { exists, removeEmptyFolders, removeFile } from "../disk/durable.ts";
 import { type Journal, type MovedFile, journalIds, openJournal, readJournal, readReplaced } from "./journal.ts";
-import { liveSessions } from "./live.ts";
-import { withLock } from "./lock.ts";
+import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { withLock } from "../disk/lock.ts";
 import { defaultJournalFolder, errorOf } from "./migrate.ts";
-import type { PlannedFile } from "./plan.ts";
+import type { PlannedFile } from "../sources/claude-code/migrate/plan.ts";
 import { applyIndexing, foldJournal, recoverMigrations, type MigrationState, type UnitState } from "./recover.ts";
-import { undoLineEdits } from "./shared-files.ts";
+import { undoLineEdits } from "../sources/claude-code/migrate/shared-files.ts";
 import { isInPlace, transferSession } from "./transfer.ts";
 import { MigrateRefusedError, type MigrateError, type MigrateMode } from "./types.ts";
 

@@ -79,7 +79,7 @@ export interface AssistantMessage extends MessageBase {
 }
 
 /** Any other line. */
-export interface OtherMessage extends MessageBase {
+interface OtherMessage extends MessageBase {
   readonly type: MessageType;
   readonly role?: undefined;
   readonly content: unknown;
@@ -88,9 +88,8 @@ export interface OtherMessage extends MessageBase {
 }
 
 export type Message = UserMessage | AssistantMessage | OtherMessage;
-export type MessageContent = Message["content"];
 
-export interface TextContent {
+interface TextContent {
   readonly type: "text";
   readonly text: string;
 }
@@ -102,13 +101,13 @@ export interface ToolUseContent {
   readonly input: object;
 }
 
-export interface ThinkingContent {
+interface ThinkingContent {
   readonly type: "thinking";
   readonly thinking: string;
 }
 
 /** A block that this version does not know: as it is. */
-export interface OtherContent {
+interface OtherContent {
   readonly type: string & {};
   readonly [field: string]: unknown;
 }
@@ -181,7 +180,7 @@ export interface FileDamage {
   readonly message: string;
 }
 
-export interface Pagination {
+interface Pagination {
   readonly total: number;
   readonly limit: number;
   readonly offset: number;

@@ -4,8 +4,8 @@
  *
  * The code below is `broken-lines.wat`, translated with wabt 1.0 (`wat2wasm`), which says what is a sign of such a line.
  */
-import type { Region } from "../format/line-splitter.ts";
-import { parseLine, type ParsedLine } from "../format/parse-line.ts";
+import type { Region } from "./line-splitter.ts";
+import { parseLine, type ParsedLine } from "./parse-line.ts";
 import { machine, type ByteSearch } from "./byte-search.ts";
 
 export interface BrokenLine {

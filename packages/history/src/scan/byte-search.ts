@@ -12,8 +12,8 @@ export interface ByteSearch {
   find(needle: Needle, at: number, end: number): number;
   /** Keeps a needle for `find`. Not more than 32 needles, of 120 bytes each: the rest of a longer one is left out. */
   needle(bytes: Uint8Array): Needle;
-  /** For other machine code that works on the same bytes: the memory, where `buffer()` starts in it, and room for notes. */
-  readonly machine: { readonly memory: Memory; readonly bufferAt: number; readonly notesAt: number };
+  /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. */
+  readonly machine: { readonly memory: Memory; readonly bufferAt: number };
 }
 
 export interface Needle {
@@ -27,10 +27,8 @@ const code =
 const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
-const notesAt = needleBytes * maxNeedles;
-/** What `line-walk.wat` needs. */
-const notesBytes = 2048 + 8192 * 4;
-const base = notesAt + notesBytes;
+/** Where the file's bytes begin in the memory. */
+const base = needleBytes * maxNeedles;
 /** The search reads whole blocks of sixteen bytes, also behind the end. */
 const slack = needleBytes + 16;
 
@@ -80,7 +78,7 @@ export function createByteSearch(bytes = 256 * 1024): ByteSearch {
       needles += 1;
       return { at: place, length };
     },
-    machine: { memory, bufferAt: base, notesAt },
+    machine: { memory, bufferAt: base },
   };
 }
 

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { createLineSplitter, type OnRegion } from "../format/line-splitter.ts";
+import { createLineSplitter, type OnRegion } from "./line-splitter.ts";
 import type { ByteSearch } from "./byte-search.ts";
 
 export interface ReadFileOptions {

@@ -1,5 +1,5 @@
-import { forEachLine, type Region } from "../format/line-splitter.ts";
-import { parseLine, type Damage, type ParsedLine } from "../format/parse-line.ts";
+import { forEachLine, type Region } from "./line-splitter.ts";
+import { parseLine, type Damage, type ParsedLine } from "./parse-line.ts";
 import { NotAFileError, readFile } from "./read-file.ts";
 
 export interface ReadLinesOptions {

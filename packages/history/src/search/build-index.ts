@@ -1,9 +1,9 @@
 import type { LibraryConfig } from "../config.ts";
-import { discover } from "../discover/discover.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
 import { foldFiles } from "../facets/fold-files.ts";
-import { sessionFactsFacet } from "../list/session-facts.ts";
+import { sessionFactsFacet } from "../sources/claude-code/facts/session-facts.ts";
 import { withStore } from "../list/sessions.ts";
-import { usageFacet } from "../usage/file-usage.ts";
+import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import { gramsFacet } from "./grams.ts";
 
 export interface IndexResult {

@@ -3,7 +3,7 @@
  * match. Letters are folded like the byte search folds them.
  */
 import type { Facet } from "../facets/facet.ts";
-import { forEachLine } from "../format/line-splitter.ts";
+import { forEachLine } from "../scan/line-splitter.ts";
 
 export interface Segment {
   /** The bytes `[start, end)` of the file: whole lines. */

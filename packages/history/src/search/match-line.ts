@@ -1,6 +1,6 @@
 import type { Value } from "../model/value.ts";
 import type { Query, Span } from "./query.ts";
-import { textsOf, type LineText } from "./texts.ts";
+import { textsOf, type LineText } from "../sources/claude-code/search/texts.ts";
 
 /** A place in a line that matches, before it is known to which session it belongs. */
 export interface FoundText {

@@ -1,13 +1,13 @@
 /** Runs a query over files: bytes first, then the lines that may match, then their text. */
-import type { DataFile } from "../discover/data-file.ts";
+import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
-import { parseLine, type ParsedLine } from "../format/parse-line.ts";
+import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
 import { createBreathe } from "../scan/breathe.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
-import { lastActivity } from "../list/last-activity.ts";
-import { bestScore, bestScoreIn } from "./best-score.ts";
+import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
+import { bestScore, bestScoreIn } from "../sources/claude-code/search/best-score.ts";
 import { gramsFacet, gramsOf, mayContain } from "./grams.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
 import type { Query } from "./query.ts";

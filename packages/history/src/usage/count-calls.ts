@@ -1,9 +1,9 @@
 /** Counts calls across files: a copy in a later file (a resume, a fork) only raises the counters of the first. */
 import { priceCall, WEB_SEARCH_MICROS } from "@skein/protocol";
-import type { DataFile } from "../discover/data-file.ts";
-import { projectPathOf } from "../list/project-path.ts";
+import type { DataFile } from "../model/data-file.ts";
+import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
-import type { FileUsage } from "./file-usage.ts";
+import type { FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { PricedCall } from "./tally.ts";
 import { column, valueOf } from "./usage-table.ts";
 

@@ -1,11 +1,5 @@
-import type { LibraryConfig } from "../config.ts";
+import type { UsageOptions } from "./usage-options.ts";
 import type { UsageReport } from "./usage-report.ts";
-
-export interface UsageOptions extends LibraryConfig {
-  /** The zone whose days are used; the machine's own if not given. */
-  readonly timeZone?: string;
-  readonly onProgress?: (done: number, total: number) => void;
-}
 
 /** Tokens and cost of everything, each model call counted once over all files and data directories. */
 export async function getUsage(options: UsageOptions = {}): Promise<UsageReport> {

@@ -1,9 +1,9 @@
 /** The last report, kept as long as no file has changed: asking again costs a look at the folders and nothing else. */
 import { createHash } from "node:crypto";
 import { PRICES_VERSION } from "@skein/protocol";
-import type { DataFile } from "../discover/data-file.ts";
+import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore } from "../facets/facet.ts";
-import { usageFacet } from "./file-usage.ts";
+import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageReport } from "./usage-report.ts";
 
 const snapshot = { name: "usage-report", version: 2 };

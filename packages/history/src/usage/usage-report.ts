@@ -17,25 +17,25 @@ export interface UsageTotals {
   readonly unpricedCalls: number;
 }
 
-export interface DayUsage extends UsageTotals {
+interface DayUsage extends UsageTotals {
   readonly date: string;
 }
 
-export interface WeekUsage extends UsageTotals {
+interface WeekUsage extends UsageTotals {
   /** The Monday that it begins with. */
   readonly week: string;
 }
 
-export interface MonthUsage extends UsageTotals {
+interface MonthUsage extends UsageTotals {
   readonly month: string;
 }
 
-export interface ModelUsage extends UsageTotals {
+interface ModelUsage extends UsageTotals {
   readonly model: string;
   readonly isPriced: boolean;
 }
 
-export interface ProjectUsage extends UsageTotals {
+interface ProjectUsage extends UsageTotals {
   readonly projectPath: string;
 }
 

@@ -1,7 +1,7 @@
 import { closeSync, readSync } from "node:fs";
-import type { DataFile } from "../discover/data-file.ts";
-import { forEachLine } from "../format/line-splitter.ts";
-import { parseLine, type ParsedLine } from "../format/parse-line.ts";
+import type { DataFile } from "../model/data-file.ts";
+import { forEachLine } from "../scan/line-splitter.ts";
+import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
 import type { FileDamage } from "../model/types.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";
 import type { WatchEvent } from "./watch-event.ts";

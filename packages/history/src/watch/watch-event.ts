@@ -1,5 +1,5 @@
-import type { DataFile } from "../discover/data-file.ts";
-import type { ParsedLine } from "../format/parse-line.ts";
+import type { DataFile } from "../model/data-file.ts";
+import type { ParsedLine } from "../scan/parse-line.ts";
 import type { FileDamage } from "../model/types.ts";
 
 /** What happened to a transcript. Lines come in their order, and only when they are whole. */

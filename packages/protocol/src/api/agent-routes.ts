@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Agent, LlmModel } from "../agent.ts";
 import { type Route, inAgent } from "./route.ts";
-import { AgentInput, AgentPatch, ModelInput, PageQuery, pageOf } from "./wire.ts";
+import { AgentInput, AgentPatch, ModelInput } from "./agent-shapes.ts";
+import { PageQuery, pageOf } from "./page.ts";
 
 /** Agents and models. */
 export const agentRoutes = {

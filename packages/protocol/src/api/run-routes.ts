@@ -2,7 +2,8 @@ import { z } from "zod";
 import { RunModel } from "../session.ts";
 import { CostBreakdown } from "../usage.ts";
 import { type Route, inRun, run, session } from "./route.ts";
-import { ApiRun, ApiRunWithMessages, PageQuery, RunLog, SentRequest, pageOf } from "./wire.ts";
+import { PageQuery, pageOf } from "./page.ts";
+import { ApiRun, ApiRunWithMessages, RunLog, SentRequest } from "./run-shapes.ts";
 
 /** Runs of a session. */
 export const runRoutes = {

@@ -2,25 +2,20 @@ import { z } from "zod";
 import { Line } from "../agent.ts";
 import { Uuid } from "../ids.ts";
 import { type Route, inAgent, inSession, session } from "./route.ts";
+import { AcceptedMessage, ApiEvent, ApiMessage, BlockMessage, MessageInput } from "./message-shapes.ts";
+import { PageQuery, pageOf } from "./page.ts";
 import {
-  AcceptedMessage,
   AnswerInput,
   ApiAnswered,
   ApiAwait,
-  ApiEvent,
   ApiFile,
-  ApiMessage,
   ApiSession,
-  BlockMessage,
   Effect,
-  MessageInput,
-  PageQuery,
   SessionFile,
   SessionInput,
   SessionPatch,
   SessionQueryInput,
-  pageOf,
-} from "./wire.ts";
+} from "./session-shapes.ts";
 
 /** Sessions and what is in them. */
 export const sessionRoutes = {

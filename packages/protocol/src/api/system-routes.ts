@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { type Route } from "./route.ts";
-import { AnyObject, Health, UsageQuery, UsageRow } from "./wire.ts";
+import { Health } from "./health-shapes.ts";
+import { AnyObject } from "./page.ts";
+import { UsageQuery, UsageRow } from "./run-shapes.ts";
 
 /** What the server says about itself. */
 export const systemRoutes = {

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Uuid } from "../ids.ts";
 import type { Route } from "./route.ts";
-import { Delivery, PageQuery, Webhook, WebhookInput, pageOf } from "./wire.ts";
+import { PageQuery, pageOf } from "./page.ts";
+import { Delivery, Webhook, WebhookInput } from "./webhook-shapes.ts";
 
 const inWebhook = z.object({ webhook_id: Uuid });
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Uuid } from "../ids.ts";
-import { AnswerInput, MessageInput } from "./wire.ts";
+import { MessageInput } from "./message-shapes.ts";
+import { AnswerInput } from "./session-shapes.ts";
 
 /** Names a command, so that its answer can be told from others. */
 const reference = { id: z.string().min(1).max(100).optional(), session_id: Uuid };

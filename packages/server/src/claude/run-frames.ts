@@ -1,5 +1,5 @@
-import { type Live, type LiveFrame, type Sessions, liveItems } from "@skein/core";
-import { type Content, type Event, type StreamEvent, createFraming, isKnownError, partialFrame } from "@skein/protocol";
+import { type Live, type LiveFrame, type Sessions, type Store, isOfRun, watchRun } from "@skein/core";
+import { type Content, type StreamEvent, createFraming, isKnownError, partialFrame } from "@skein/protocol";
 import type { AskedRun } from "./asked-run.ts";
 
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
@@ -12,6 +12,7 @@ export interface RunSink {
 }
 
 export interface RunFrames {
+  readonly store: Store;
   readonly sessions: Sessions;
   readonly live: Live;
   readonly run: AskedRun;
@@ -34,32 +35,23 @@ export async function sendRun(frames: RunFrames, sink: RunSink): Promise<boolean
 }
 
 /** Undefined if the log ends before the run does. */
-async function sendLog({ sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean | undefined> {
+async function sendLog({ store, sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean | undefined> {
   const { sessionId, runId, from, after, partials } = run;
   const framing = createFraming(await contextOf(sessions, run));
-  const facts = (stop: AbortSignal): AsyncIterable<Event> => sessions.follow(sessionId, { after: from }, stop);
+  const watch = watchRun({ store, sessions }, { sessionId, runId, after: from, stopsAtWait: "never" });
   const isWanted = ({ run_id }: LiveFrame): boolean => partials && run_id === runId;
-  let started = false;
-  for await (const item of liveItems({ live, sessionId, facts, isWanted }, sink.signal)) {
-    if (!("event_type" in item)) {
-      sendPartial(item, sink);
-      continue;
+  for await (const item of watch.items({ live, isWanted }, sink.signal)) {
+    if (!("event_type" in item)) sendPartial(item, sink);
+    else if (isOfRun(item, runId)) {
+      const frames = framing(item);
+      if (item.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
     }
-    const { run_id } = item.data as { run_id?: unknown };
-    if (typeof run_id === "string" && run_id !== runId) {
-      // A prompt that steers is read by this run: its words are needed when it is.
-      if (item.event_type === "prompt.accepted") framing(item);
-      continue;
-    }
-    if (item.event_type === "session.started") started = true;
-    const frames = framing(item);
-    if (item.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
-    if (item.event_type === "session.completed" || item.event_type === "session.failed") return true;
-    // A run that was cancelled while it waited its turn never begins.
-    if (item.event_type === "cancel.requested" && !started)
-      return await sink.frame({ event: "done", data: { reason: "interrupted" } });
+    // A prompt that steers is read by this run: its words are needed when it is.
+    else if (item.event_type === "prompt.accepted") framing(item);
   }
-  return undefined;
+  const { ending } = watch.seen();
+  if (ending === "log-ended" || ending === "stopped") return undefined;
+  return ending === "never-started" ? sink.frame({ event: "done", data: { reason: "interrupted" } }) : true;
 }
 
 function sendPartial({ event, message_id }: LiveFrame, sink: RunSink): void {

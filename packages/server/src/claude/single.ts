@@ -21,7 +21,7 @@ export async function wholeRun(
     frame: (frame: StreamEvent) => frames.push(frame) > 0 && frame.event !== "question",
     partial: () => {},
   };
-  const isOver = await sendRun({ sessions, live: shared.deps.live, run: { ...run, partials: false } }, sink);
+  const isOver = await sendRun({ ...shared.deps, sessions, run: { ...run, partials: false } }, sink);
   if (gone.signal.aborted && stopOnDisconnect) await stopRun(call, run);
   const goesOn = `and the run goes on. Follow it at /api/v1/sessions/${run.sessionId}/stream.`;
   const details = { session_id: run.sessionId, run_id: run.runId };

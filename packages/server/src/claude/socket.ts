@@ -95,7 +95,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
       frame: (frame: StreamEvent) => send({ type: "sse_event", ...frame }),
       partial: (frame: StreamEvent) => trySend({ type: "sse_event", ...frame }),
     };
-    void sendRun({ sessions: caller.sessions, live: shared.deps.live, run }, sink)
+    void sendRun({ ...shared.deps, sessions: caller.sessions, run }, sink)
       .then((isOver) => isOver && runs.delete(run.runId))
       .catch(() => socket.terminate());
   }

@@ -25,7 +25,7 @@ export async function streamRun(
           frame: (frame: StreamEvent) => sse.send(frameText(frame)),
           partial: (frame: StreamEvent) => sse.trySend(frameText(frame)),
         };
-        const isOver = await sendRun({ sessions, live: shared.deps.live, run }, sink);
+        const isOver = await sendRun({ ...shared.deps, sessions, run }, sink);
         if (!isOver && !closed && stopOnDisconnect) await stopRun(call, run);
         return ": the end\n\n";
       },

@@ -1,4 +1,4 @@
-import { type Live, type LiveFrame, type Sessions, formatStream, liveItems, statusOf } from "@skein/core";
+import { type LiveFrame, type WatchedRun, formatStream, isOfRun, watchRun } from "@skein/core";
 import type { Event, Message } from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { answerWithStream } from "../stream-answer.ts";
@@ -10,13 +10,12 @@ export const runTextHandlers = {
     const run = await awaitedRun(call, params);
     const { agent } = await call.sessions.state(run.sessionId);
     const meta = agent?.stream_meta_history_and_tool_results ?? false;
-    const { shared, sessions } = call;
     return answerWithStream(call, () => ({
       async send(sse) {
         const history: Message[] = [];
-        const items = withHistory({ sessions, live: shared.deps.live, run, history }, sse.signal);
-        const options = { meta, history };
-        for await (const text of formatStream(query.format ?? agent?.formatter ?? "json", items, options))
+        const items = runItems(call, { run, history }, sse.signal);
+        const format = query.format ?? agent?.formatter ?? "json";
+        for await (const text of formatStream(format, items, { meta, history }))
           if (!(await sse.send(frameOf(text)))) break;
         return ": the end\n\n";
       },
@@ -31,18 +30,7 @@ function frameOf(text: string): string {
 }
 
 /** A run that is to be read. */
-interface AwaitedRun {
-  readonly id: string;
-  readonly sessionId: string;
-  /** Nothing of it stands in the log before this. */
-  readonly after: number;
-}
-
-interface RunItems {
-  readonly sessions: Sessions;
-  readonly live: Live;
-  readonly run: AwaitedRun;
-}
+type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after">;
 
 /** The run of a path. One whose prompt was accepted has its turn still to come: it is waited for. */
 async function awaitedRun(
@@ -51,55 +39,34 @@ async function awaitedRun(
 ): Promise<AwaitedRun> {
   const { id: sessionId } = await sessionIn(call, params);
   const { queue, sequence } = await call.sessions.state(sessionId);
-  if (isQueued(queue, params.run_id)) return { id: params.run_id, sessionId, after: sequence };
-  const { id, first_sequence } = await runIn(call, params);
-  return { id, sessionId, after: first_sequence - 1 };
+  const queued = queue.find(({ run_id }) => run_id === params.run_id);
+  if (queued) return { runId: queued.run_id, messageId: queued.message_id, sessionId, after: sequence };
+  const { id: runId, first_sequence } = await runIn(call, params);
+  return { runId, sessionId, after: first_sequence - 1 };
 }
 
-function isQueued(queue: readonly { readonly run_id: string }[], runId: string): boolean {
-  return queue.some(({ run_id }) => run_id === runId);
-}
-
-/** The items of a run; before its first one is handed on, what was said before the run is there. */
-async function* withHistory(
-  { history, ...parts }: RunItems & { readonly history: Message[] },
+/**
+ * The facts of a run, and what its steps say while they are made, until it is over or waits for somebody. Before the first
+ * item is handed on, `history` has what was said before the run.
+ */
+async function* runItems(
+  { sessions, shared: { deps } }: Call,
+  { run, history }: { readonly run: AwaitedRun; readonly history: Message[] },
   signal: AbortSignal,
 ): AsyncGenerator<Event | LiveFrame> {
-  for await (const item of runItems(parts, signal)) {
-    if ("event_type" in item && item.event_type === "session.started") {
-      const transcript = await parts.sessions.transcript(parts.run.sessionId);
+  const { runId, sessionId } = run;
+  const isWanted = ({ run_id }: LiveFrame): boolean => run_id === runId;
+  const watch = watchRun({ store: deps.store, sessions }, { ...run, stopsAtWait: "run" });
+  let hasStarted = false;
+  for await (const item of watch.items({ live: deps.live, isWanted }, signal)) {
+    const isEvent = "event_type" in item;
+    if (isEvent && !isOfRun(item, runId)) continue;
+    if (isEvent && item.event_type === "session.started") {
+      hasStarted = true;
+      const transcript = await sessions.transcript(sessionId);
       const prompt = transcript.findIndex(({ id }) => id === item.data.message_id);
       history.push(...transcript.slice(0, prompt === -1 ? undefined : prompt));
     }
-    yield item;
+    if (hasStarted) yield item;
   }
-}
-
-/** The facts of a run, and what its steps say while they are made, until it is over or waits for somebody. */
-function runItems({ sessions, live, run }: RunItems, signal: AbortSignal): AsyncGenerator<Event | LiveFrame> {
-  const facts = (stop: AbortSignal): AsyncIterable<Event> => runFacts(sessions, run, stop);
-  const isWanted = ({ run_id }: LiveFrame): boolean => run_id === run.id;
-  return liveItems({ live, sessionId: run.sessionId, facts, isWanted }, signal);
-}
-
-async function* runFacts(sessions: Sessions, run: AwaitedRun, signal: AbortSignal): AsyncGenerator<Event> {
-  let begun = false;
-  for await (const event of sessions.follow(run.sessionId, { after: run.after }, signal)) {
-    const { run_id } = event.data as { run_id?: string };
-    begun ||= event.event_type === "session.started" && run_id === run.id;
-    // It was cancelled before its turn, or another run has read its prompt: it will never begin.
-    if (!begun && !isQueued((await sessions.state(run.sessionId)).queue, run.id)) {
-      const runs = await sessions.runs(run.sessionId, { limit: 1 });
-      if (!runs.items.some(({ id }) => id === run.id)) return;
-    }
-    if (!begun || (run_id !== undefined && run_id !== run.id)) continue;
-    yield event;
-    if (event.event_type === "session.completed" || event.event_type === "session.failed") return;
-    if (mayPause(event) && statusOf(await sessions.state(run.sessionId)) === "awaiting") return;
-  }
-}
-
-/** Facts after which a run may have nothing left to do but wait. */
-function mayPause({ event_type }: Event): boolean {
-  return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
 }

@@ -1,5 +1,5 @@
 import { emptyState, fold, newRun, project, requestOf } from "@skein/core";
-import { DIALECTS, type Event, type JsonObject, KnownError, type Run, actionData, textOf } from "@skein/protocol";
+import { type Event, KnownError, type Run, runLogs, textOf } from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 
@@ -24,7 +24,9 @@ export const runHandlers = {
     return { ...wire(run), messages };
   },
   async getRunLogs({ params }, call) {
-    return { data: logsOf(await eventsOf(call, await runIn(call, params)), params) };
+    const { run_id, session_id: agent_uuid } = params;
+    const rows = runLogs(await eventsOf(call, await runIn(call, params)), run_id);
+    return { data: rows.map((row, index) => ({ log_id: index + 1, agent_uuid, run_id, ...row })) };
   },
   async getRunCost({ params }, call) {
     const { cost, cost_micros, unpriced_calls, models } = await runIn(call, params);
@@ -122,30 +124,6 @@ async function eventsOf(call: Call, run: Run): Promise<readonly Event[]> {
     after: first_sequence - 1,
     ...(last_sequence !== null && { limit: last_sequence - first_sequence + 1 }),
   });
-}
-
-/** The run in seed 002's actions. */
-function logsOf(events: readonly Event[], { run_id, session_id }: { run_id: string; session_id: string }) {
-  const rows = events.flatMap((event) => {
-    const data = event.data as JsonObject;
-    if (data["run_id"] !== run_id) return [];
-    return DIALECTS[event.event_type].actions
-      .filter(({ when }) => !when || data[when[0]] === when[1])
-      .map((row) => ({
-        timestamp: event.created_at,
-        step_number: typeof data["step"] === "number" ? data["step"] : 0,
-        action_type: row.action,
-        action_data: actionData(row, data),
-        messages_count: count(data, "messages_count", "messages_after_count"),
-        estimated_tokens: count(data, "estimated_tokens", "tokens_after"),
-        duration_ms: count(data, "duration_ms", "waited_ms"),
-      }));
-  });
-  return rows.map((row, index) => ({ log_id: index + 1, agent_uuid: session_id, run_id, ...row }));
-}
-
-function count(data: JsonObject, ...keys: readonly string[]): number | null {
-  return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
 }
 
 /** What the model was sent is not stored: it follows from the log before each call, today as it did then. */

@@ -47,6 +47,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     store,
     sql,
     live: host.live,
+    reserve: host.engine.reserve,
     bus,
     files,
     claude: claude?.gate,

@@ -202,7 +202,8 @@ async function checkLibrary(shape: string, key: string, type: LibraryType): Prom
 }
 
 async function checkFormat(schema: string, field: string, values: readonly unknown[]): Promise<void> {
-  let at = ((await import("@skein/history/format")) as unknown as Record<string, Schema>)[schema];
+  const { schemas } = await import("@skein/history/format");
+  let at = (schemas as unknown as Record<string, Schema>)[schema];
   expect(at, `There is no ${schema} in the format.`).toBeDefined();
   for (const key of field === "" ? [] : field.split(".")) {
     const inner = unwrapped(at);

@@ -1,6 +1,6 @@
 import { type Entry, type Seed, departure, section, there } from "./line.ts";
 
-const SQL_TESTS = "packages/sql/test/seed-columns.test.ts";
+const SQL_TESTS = "packages/sql/test/main-tables.test.ts";
 const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
 const KEPT = "Kept as it is and not looked at: every object of the format is open.";

@@ -1,4 +1,6 @@
+import { createAgent } from "skein";
 import { expect, test } from "vitest";
+import { pick } from "../loop/tools.ts";
 import { say, scripted, session, settled, testServer } from "./world.ts";
 
 /** The text of a stream of `data:` frames, read to its end. */
@@ -76,4 +78,25 @@ test("the history of a run is what was said before it, while it runs and afterwa
     expect(await history()).toHaveLength(said.length);
     said.push("the prompt", "its answer");
   }
+});
+
+test("the text goes on while a subagent works, and ends when the subagent waits for somebody", async () => {
+  const helper = createAgent({ name: "helper", description: "Helps.", tools: [pick] });
+  const boss = createAgent({ name: "Boss", subagents: [helper] });
+  const { call, url, key } = await testServer({ config: { agents: [boss] } });
+  const agent = (await call("GET", "/v1/agents")).body.data.find(({ name }) => name === "Boss");
+  const { body } = await call("POST", `/v1/agents/${String(agent?.["id"])}/sessions`, {});
+  const path = `/v1/sessions/${body.id}`;
+  const textOf = async (task: string): Promise<string> => {
+    const help = { id: `toolu_${task.length}`, name: "helper", input: { prompt: task } };
+    const said = await say(
+      call,
+      path,
+      scripted(`Get help ${task.length}.`, [{ tools: [help] }, { text: "It is done." }]),
+    );
+    return (await textFrames(`${url}${path}/runs/${String(said.body["run_id"])}/text?format=xml`, key)).join("");
+  };
+  expect(await textOf(scripted("Help.", [{ text: "Helped.", delayMs: 300 }]))).toContain("It is done.");
+  const asks = { tools: [{ id: "toolu_pick", name: "pick", input: { of: ["red"] } }] };
+  expect(await textOf(scripted("Ask first.", [asks, { text: "Asked." }]))).not.toContain("It is done.");
 });

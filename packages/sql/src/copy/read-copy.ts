@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { FileHead, FileStamp, RowCount } from "../file-facts.ts";
-import { literal } from "../quote.ts";
+import type { FileHead, FileStamp, RowCount } from "../transcripts/file-facts.ts";
+import { literal } from "../database/quote.ts";
 import type { CopyPlace } from "./copy-place.ts";
 
 /** The name under which a copy is attached. */
@@ -9,21 +9,22 @@ export const COPY = "skein_copy";
 
 /** A transcript as it was when its rows went into the copy. */
 export interface CopiedFile extends FileStamp, FileHead, RowCount {
-  /** Where its rows are: -1, -2, … */
+  /** The number of the file in the copy's tables: -1, -2, … */
   readonly place: number;
 }
 
-interface Copy {
+/** The copy that is attached, with the files in it by path. */
+export interface Copy {
   readonly stamp: string;
   readonly files: ReadonlyMap<string, CopiedFile>;
 }
 
 export interface CopyReader {
-  /** Attaches the copy that is there now. Null if there is none, or none that can be read. */
+  /** Attaches the newest copy. Null if there is none, or it cannot be read. */
   attach(): Promise<Copy | null>;
 }
 
-/** A copy is replaced by a new file, so the one that is attached stays whole until it is let go. */
+/** A copy is never changed, only replaced by a new file, so the one that is attached stays valid until it is detached. */
 export function createCopyReader(connection: DuckDBConnection, place: CopyPlace | null): CopyReader {
   let copy: Copy | null = null;
   let stamp = "";
@@ -44,11 +45,11 @@ export function createCopyReader(connection: DuckDBConnection, place: CopyPlace 
     try {
       await connection.run(`ATTACH ${literal(file)} AS ${COPY} (READ_ONLY)`);
     } catch {
-      // Not a database: the builder makes a new one.
+      // Not a database: the next build replaces it.
       return null;
     }
     try {
-      return { stamp: now, files: await readFiles(connection, COPY) };
+      return { stamp: now, files: await readCopiedFiles(connection, COPY) };
     } catch {
       await connection.run(`DETACH ${COPY}`);
       return null;
@@ -56,7 +57,7 @@ export function createCopyReader(connection: DuckDBConnection, place: CopyPlace 
   }
 }
 
-export async function readFiles(
+export async function readCopiedFiles(
   connection: DuckDBConnection,
   database: string,
 ): Promise<ReadonlyMap<string, CopiedFile>> {

@@ -44,8 +44,8 @@ import {
   makeData,
   tableToIPC,
 } from "apache-arrow";
-import { type Column, plain } from "../values.ts";
-import type { Writing } from "./lines.ts";
+import { type Column, plain } from "../answer/values.ts";
+import type { Writing } from "./json-lines.ts";
 
 type Cell = number | bigint | boolean | Uint8Array | null;
 

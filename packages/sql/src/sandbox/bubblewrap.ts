@@ -116,7 +116,7 @@ function insideOf(history: HistoryFolders | undefined): {
   const isSource = here.endsWith(".ts");
   const code = dirname(dirname(here));
   const own = dirname(code);
-  const name = history ? "ask-history" : "ask-rows";
+  const name = history ? "answer-history" : "answer-tenant";
   const needed = history ? dependenciesOf(own) : ["@duckdb/node-api", "apache-arrow"];
   return {
     places: [

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { KnownError } from "@skein/protocol";
-import type { Column } from "../values.ts";
+import type { Column } from "../answer/values.ts";
 import { COMMAND_FOLDERS, type Inside, type Sandboxed, findSandbox } from "./bubblewrap.ts";
-import type { Frame, Job } from "./frames.ts";
-import { type Started, startSandboxed } from "./started.ts";
+import type { Frame, Job } from "./pipe-messages.ts";
+import { type Started, startSandboxed } from "./sandboxed-process.ts";
 
 /** A statement that somebody else wrote. */
 export interface Question extends Omit<Job, "file" | "places" | "isFiltered"> {

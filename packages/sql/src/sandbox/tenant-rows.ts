@@ -9,12 +9,13 @@ import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from "node:fs/promise
 import { join } from "node:path";
 import type { Page, Store } from "@skein/core";
 import { type Event, type Session, isKnownError } from "@skein/protocol";
-import { wellFormed } from "../load-rows.ts";
-import { type Row, type TableName, addRecords, addSession } from "../platform-rows.ts";
-import type { Keeper, RowsFile } from "./keeper-process.ts";
+import { wellFormed } from "../database/load-rows.ts";
+import { addRecords, addSession } from "../platform/session-rows.ts";
+import type { PlatformRow, PlatformTable } from "../tables/platform-tables.ts";
+import type { Keeper, RowsFile } from "./database-writer.ts";
 
 /** The column of each table that names the session; null for what a tenant has beside its sessions. */
-const SESSION_COLUMNS: Readonly<Record<TableName, string | null>> = {
+const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
   "platform.agents": null,
   "platform.llm_models": null,
   "platform.sessions": "id",
@@ -29,7 +30,7 @@ const SESSION_COLUMNS: Readonly<Record<TableName, string | null>> = {
   "api.checkpoints": "session_id",
   "skein.runs": "session_id",
 };
-const TABLES = Object.keys(SESSION_COLUMNS) as TableName[];
+const TABLES = Object.keys(SESSION_COLUMNS) as PlatformTable[];
 
 /** A session may change again within the millisecond in which it was looked at: young ones are looked at by their log. */
 const YOUNG_MS = 10_000;
@@ -203,9 +204,9 @@ function fingerprintOf(session: Session): string {
 
 /** Rows on their way to the keeper: a file of lines for each table. */
 interface Delta {
-  add(table: TableName, rows: readonly Row[]): Promise<void>;
+  add(table: PlatformTable, rows: readonly PlatformRow[]): Promise<void>;
   gone(sessionId: string): Promise<void>;
-  finished(): Promise<{ readonly gone: RowsFile; readonly files: ReadonlyMap<TableName, RowsFile> }>;
+  finished(): Promise<{ readonly gone: RowsFile; readonly files: ReadonlyMap<PlatformTable, RowsFile> }>;
   remove(): Promise<void>;
 }
 
@@ -233,7 +234,7 @@ async function createDelta(folder: string): Promise<Delta> {
       const { gone, ...tables } = Object.fromEntries(
         [...files].map(([name, { file, longest }]) => [name, { file, longest }]),
       );
-      return { gone: gone as RowsFile, files: new Map(Object.entries(tables) as [TableName, RowsFile][]) };
+      return { gone: gone as RowsFile, files: new Map(Object.entries(tables) as [PlatformTable, RowsFile][]) };
     },
     async remove() {
       await Promise.allSettled([...files.values()].map(({ handle }) => handle.close()));

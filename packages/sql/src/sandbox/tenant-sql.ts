@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
-import { createKeeper } from "./keeper-process.ts";
+import { createKeeper } from "./database-writer.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
 /** SQL from outside, over the rows of whoever asks and nothing else. */

@@ -9,7 +9,7 @@ SELECT f.file, l.line, f.session_id, f.agent_id, f.project_path, f.kind, f.layou
 FROM (
   SELECT file_id, line, json FROM scan.objects
   UNION ALL
-  SELECT file_id, m.line, m.json FROM skein.mended m JOIN skein.files f USING (place)
+  SELECT file_id, m.line, m.json FROM skein.repaired m JOIN skein.files f USING (place)
 ) l JOIN skein.files f USING (file_id);
 
 CREATE VIEW claude.damage AS

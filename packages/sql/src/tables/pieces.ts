@@ -160,7 +160,7 @@ export const PIECES = pieces({ numbered: true });
 
 /** Pieces that JavaScript finds: tables on both sides. */
 export const READ_PIECES = {
-  mended: { place: "BIGINT", line: "BIGINT", json: "JSON" },
+  repaired: { place: "BIGINT", line: "BIGINT", json: "JSON" },
   damage: { place: "BIGINT", line: "BIGINT", kind: "VARCHAR", message: "VARCHAR" },
   branch: {
     place: "BIGINT",
@@ -187,22 +187,26 @@ export function scanPieces(form: { readonly numbered: boolean }): string {
     .join("\n");
 }
 
-/** The pieces from the files, from the copy, or from both. */
-export function pieceViews({ files, copy }: { readonly files: boolean; readonly copy: string | undefined }): string {
-  const isScanned = files || copy === undefined;
+/** The schema with the pieces of the files that are read in place. */
+export const SCAN = "scan";
+
+/**
+ * The views that all tables read: each piece from every schema that has rows. This is where the rows of another source come
+ * in, as a schema with a table or view for each piece.
+ */
+export function pieceViews({ schemas }: { readonly schemas: readonly string[] }): string {
   const views = PIECE_NAMES.map((name) => {
-    const parts = [
-      ...(isScanned ? [`SELECT * FROM scan.${name}`] : []),
-      ...(copy === undefined ? [] : [`SELECT * FROM ${copy}.${name}`]),
-    ];
+    const parts = schemas.map((schema) => `SELECT * FROM ${schema}.${name}`);
     return `CREATE OR REPLACE VIEW skein.${name} AS ${parts.join(" UNION ALL ")};`;
   });
-  // Who knows all files knows which calls stand in several; the others need not be looked for.
-  const single = isScanned
-    ? [`CREATE OR REPLACE VIEW skein.single_request AS ${NO_REQUESTS};`]
-    : [
+  const [copy, ...others] = schemas;
+  const isCopyAlone = copy !== undefined && copy !== SCAN && others.length === 0;
+  // A copy knows which calls are in several of its files. If it has all files, the other calls need not be compared.
+  const single = isCopyAlone
+    ? [
         `CREATE OR REPLACE VIEW skein.request AS SELECT * FROM ${copy}.request WHERE id IN (SELECT id FROM ${copy}.repeated);`,
         `CREATE OR REPLACE VIEW skein.single_request AS SELECT * FROM ${copy}.request WHERE id NOT IN (SELECT id FROM ${copy}.repeated);`,
-      ];
+      ]
+    : [`CREATE OR REPLACE VIEW skein.single_request AS ${NO_REQUESTS};`];
   return [...views, ...single].join("\n");
 }

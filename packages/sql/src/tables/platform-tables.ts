@@ -162,6 +162,11 @@ export const PLATFORM_COLUMNS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+export type PlatformTable = keyof typeof PLATFORM_COLUMNS;
+
+/** A row of one of these tables, by column. What the table has no column for is left out. */
+export type PlatformRow = Readonly<Record<string, unknown>>;
+
 const tables = Object.entries(PLATFORM_COLUMNS).map(
   ([table, columns]) =>
     `CREATE TABLE ${table} (${Object.entries(columns)

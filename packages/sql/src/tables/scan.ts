@@ -2,7 +2,7 @@
  * The transcripts as DuckDB reads them: in place, line by line.
  *
  * `scan.rows` has the fields of the lines that have a type, `scan.answers` what a cost needs of them; `scan.objects` has
- * every line as JSON. All add the lines that only JavaScript can read (`scan.mended`): DuckDB voids a line with half of a
+ * every line as JSON. All add the lines that only JavaScript can read (`scan.repaired`): DuckDB voids a line with half of a
  * surrogate pair or a byte that is not UTF-8, and of two records glued into one line it sees neither.
  */
 
@@ -92,7 +92,7 @@ const columns = Object.entries(FIELDS).map(([field, [, type]]) => `'${field}': '
 const scanned = Object.entries(FIELDS).map(([field, [name]]) => `s."${field}" AS ${name}`);
 const names = Object.values(FIELDS).map(([name]) => name);
 /** The same of a line that JavaScript read. */
-const MENDED = JSON.stringify(Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])));
+const REPAIRED = JSON.stringify(Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])));
 
 export const FILES = `
 -- Every transcript. place says where its rows are: 0, 1, … in the list of files that are scanned, -1, -2, … in the
@@ -121,7 +121,7 @@ FROM (
 )${join} WHERE type IS NOT NULL
 UNION ALL
 SELECT place, line, ${scanned.join(", ")}
-FROM (SELECT place, line, json_transform(json, '${MENDED}') AS s FROM scan.mended) WHERE s.type IS NOT NULL;
+FROM (SELECT place, line, json_transform(json, '${REPAIRED}') AS s FROM scan.repaired) WHERE s.type IS NOT NULL;
 `;
 }
 
@@ -143,7 +143,7 @@ FROM (
     ignore_errors = true, maximum_object_size = getvariable('skein_line_bytes')) s
 )${join}
 UNION ALL
-SELECT place, line, unnest(json_transform(json, '${JSON.stringify(ANSWER_LINE)}')) FROM scan.mended;
+SELECT place, line, unnest(json_transform(json, '${JSON.stringify(ANSWER_LINE)}')) FROM scan.repaired;
 `;
 }
 

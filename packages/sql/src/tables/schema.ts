@@ -4,7 +4,7 @@ import { SCAN_TABLES, scanPieces } from "./pieces.ts";
 import { PLATFORM_TABLES } from "./platform-tables.ts";
 import { PRICES_SQL } from "./prices.ts";
 import { FILES, LINE_ROOM, OBJECTS, SCAN_MACROS, scanAnswers, scanRows } from "./scan.ts";
-import { SEED_TABLES } from "./seed-tables.ts";
+import { MAIN_TABLES } from "./main-tables.ts";
 
 /** Before any file is known. */
 export const BASE = `
@@ -19,4 +19,4 @@ export const scanSql = (form: { readonly numbered: boolean }): string =>
   `${scanRows(form)}${scanAnswers(form)}${scanPieces(form)}`;
 
 /** The tables that people ask, once the pieces are there. */
-export const TABLES = `${OBJECTS}${SEED_TABLES}${CLAUDE_TABLES}${PLATFORM_TABLES}`;
+export const TABLES = `${OBJECTS}${MAIN_TABLES}${CLAUDE_TABLES}${PLATFORM_TABLES}`;

@@ -8,7 +8,7 @@ import { type Sheets, createSheetFolders } from "./sheet-folders.ts";
 export interface DocumentFoldersDeps {
   readonly folder: string;
   readonly heads: Heads;
-  /** Alone in the session's lane: nothing is appended meanwhile. */
+  /** Runs alone in the session's queue: nothing is appended meanwhile. */
   readonly alone: <Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>;
   /** Sessions whose documents were brought up to date. */
   readonly onWritten: (heads: readonly Head[]) => Promise<void>;
@@ -211,20 +211,20 @@ function composedAgain(
 
 function sheets(
   head: Head,
-  { tables, story }: LoadedLog,
+  { tables, documentState }: LoadedLog,
   { events, whole, since }: { events: readonly Event[]; whole: boolean; since: number },
 ): Sheets {
   const byRun = Map.groupBy(events.flatMap(actionsOf), ({ run_id }) => run_id);
-  const config = since === head.last && !whole ? undefined : configDocument(tables, story);
+  const config = since === head.last && !whole ? undefined : configDocument(tables, documentState);
   const ended = tables.runs.filter(({ run }) => (run.last_sequence ?? 0) > since);
   return {
     anew: false,
     runs: [...byRun].map(([runId, actions]) => {
-      const before = whole ? 0 : (story.actions.get(runId) ?? 0) - actions.length;
+      const before = whole ? 0 : (documentState.actions.get(runId) ?? 0) - actions.length;
       return { runId, whole, text: actions.map((action, i) => actionLine(action, before + i + 1)).join("") };
     }),
     conversations: ended.flatMap(({ run }) => {
-      const document = conversationDocument(run, story);
+      const document = conversationDocument(run, documentState);
       return document ? [{ number: run.number, text: documentText(document) }] : [];
     }),
     config: config && documentText(config),

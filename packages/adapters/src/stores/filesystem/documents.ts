@@ -1,11 +1,11 @@
 import { type SessionTables, contextOf } from "@skein/core";
 import type { JsonObject, Message, Run } from "@skein/protocol";
-import type { Story } from "./story.ts";
+import type { DocumentState } from "./document-state.ts";
 
 /** Seed 002's `conversation_history/{agent_uuid}/{sequence}.json`: a run that has ended. */
-export function conversationDocument(run: Run, story: Story): JsonObject | undefined {
-  const span = story.spans.get(run.id);
-  if (!story.state || !span || span.to === null) return undefined;
+export function conversationDocument(run: Run, documentState: DocumentState): JsonObject | undefined {
+  const span = documentState.spans.get(run.id);
+  if (!documentState.state || !span || span.to === null) return undefined;
   return {
     conversation_id: run.id,
     agent_uuid: run.session_id,
@@ -14,7 +14,7 @@ export function conversationDocument(run: Run, story: Story): JsonObject | undef
     completed_at: run.completed_at,
     user_message: run.user_message,
     final_response: run.final_response,
-    messages: story.state.transcript.slice(span.from, span.to).map(shown),
+    messages: documentState.state.transcript.slice(span.from, span.to).map(shown),
     stop_reason: run.stop_reason,
     total_steps: run.total_steps,
     usage: run.usage,
@@ -27,7 +27,10 @@ export function conversationDocument(run: Run, story: Story): JsonObject | undef
 }
 
 /** Seed 002's `agent_config/{agent_uuid}.json`: everything that is needed to resume. */
-export function configDocument({ session, awaits }: SessionTables, { state, spans }: Story): JsonObject | undefined {
+export function configDocument(
+  { session, awaits }: SessionTables,
+  { state, spans }: DocumentState,
+): JsonObject | undefined {
   if (!state?.agent) return undefined;
   const { agent, run } = state;
   const pending = awaits

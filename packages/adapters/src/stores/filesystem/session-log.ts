@@ -2,7 +2,7 @@ import { type SessionTables, type Stretch, type StretchLimit, applyChanges, plac
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { readBytes } from "./durable-files.ts";
 import { type Line, isTorn, linesOf, sealed, unsealed } from "./sealed-lines.ts";
-import { type Story, advance, newStory } from "./story.ts";
+import { type DocumentState, advance, newDocumentState } from "./document-state.ts";
 
 /** An idempotency key as the log keeps it: where it points is where it stands. */
 interface LineKey {
@@ -46,7 +46,7 @@ export function logLine(
 /** A log in memory: what is derived from it, and where its lines stand on disk. The bodies themselves stay there. */
 export interface LoadedLog {
   tables: SessionTables;
-  readonly story: Story;
+  readonly documentState: DocumentState;
   /** The sequence of each event by its id, to recognise a repeated append. */
   readonly ids: Map<string, number>;
   /** For every line: the sequence it begins with, and its place in the file. */
@@ -112,9 +112,15 @@ export function parsedLog(bytes: Buffer, name: string, sessionId: string): LogCo
 /** Takes events into what is derived from a log. */
 export function grown(log: LoadedLog | undefined, events: readonly Event[], changes = project(events)): LoadedLog {
   const tables = applyChanges(log?.tables, changes);
-  const target = log ?? { tables, story: newStory(tables.session.id), ids: new Map(), firsts: [], offsets: [] };
+  const target = log ?? {
+    tables,
+    documentState: newDocumentState(tables.session.id),
+    ids: new Map(),
+    firsts: [],
+    offsets: [],
+  };
   for (const event of events) target.ids.set(event.id, event.sequence);
-  advance(target.story, events);
+  advance(target.documentState, events);
   return target;
 }
 

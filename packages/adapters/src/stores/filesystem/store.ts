@@ -18,7 +18,7 @@ import { createDocumentFolders } from "./document-folders.ts";
 import { createAppender, createFolderSync, makeFolder, removeEntry, withKnownErrors } from "./durable-files.ts";
 import { createHeadIndex } from "./head-index.ts";
 import { type Head, createHeads, keyText } from "./heads.ts";
-import { createLanes } from "./lanes.ts";
+import { createSessionQueues } from "./session-queues.ts";
 import { createLeases } from "./leases.ts";
 import { openHeads } from "./open-heads.ts";
 import { type ProcessLock, type Processes, lockFolder } from "./process-lock.ts";
@@ -75,19 +75,19 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   const snapshots = createSnapshots(folder);
   const heads = createHeads({
     folder,
-    pinned: (head) => lanes.busy(head.id) || documents.waiting(head),
+    pinned: (head) => queues.busy(head.id) || documents.waiting(head),
     onGone: (sessionId) => void forget(sessionId).catch(() => {}),
   });
   const index = createHeadIndex(folder, heads);
   const alone = <Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result> =>
-    lanes.alone(sessionId, work);
+    queues.alone(sessionId, work);
   const documents = createDocumentFolders({ folder, heads, alone, onWritten: (changed) => index.add(changed) });
   const followers = createFollowers({
     read: async (id, after, most) => heads.readStretch(openHead(id), after, most),
   });
   const syncLogs = createFolderSync(join(folder, "log"));
   const removeLog = (sessionId: string): void => removeEntry(heads.path(sessionId));
-  const lanes = createLanes<AppendRequest>(
+  const queues = createSessionQueues<AppendRequest>(
     createCommit({ heads, appender, syncLogs, removeLog, followers, documents, now }),
   );
   const leases = createLeases({ heads, appender, documents, alone, now });
@@ -114,7 +114,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     if (first?.event_type === "session.created" && !Uuid.safeParse(sessionId).success)
       throw new KnownError("invalid", `"${sessionId.slice(0, 60)}" is not a UUID in lower case.`);
     const write = (): Promise<Appended> =>
-      new Promise((resolve, reject) => lanes.append(sessionId, { events, options, resolve, reject }));
+      new Promise((resolve, reject) => queues.append(sessionId, { events, options, resolve, reject }));
     if (!options.key) return write();
     const owner = first?.event_type === "session.created" ? first.data.tenant : options.tenant;
     return oneByOne(keyText({ tenant: owner ?? null, id: options.key.id }), write);
@@ -143,7 +143,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     if (closed) return;
     closed = true;
     followers.close();
-    await lanes.idle();
+    await queues.idle();
     // What fails here, or takes too long, is found again at open.
     await leases.keepFences().catch(() => {});
     await atMost(DOCUMENTS_AT_CLOSE, documents.settle());
@@ -215,7 +215,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
 
     async delete(sessionId, { tenant } = {}) {
       checkOpen();
-      await lanes.alone(sessionId, async () => {
+      await queues.alone(sessionId, async () => {
         checkOpen();
         const head = heads.find(sessionId);
         // A damaged session can still be deleted; that it belongs to a tenant may be all that is known of it.
@@ -232,7 +232,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     records,
     async settled() {
       checkOpen();
-      await lanes.idle();
+      await queues.idle();
       await documents.settle();
     },
     close,

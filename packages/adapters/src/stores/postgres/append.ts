@@ -13,7 +13,7 @@ import {
 import { type Event, FACT_VERSION, KnownError, type NewEvent, Uuid } from "@skein/protocol";
 import { createHash } from "node:crypto";
 import { type Body, bodyOf } from "../sql/body.ts";
-import { createAppendLanes } from "./append-lanes.ts";
+import { createBatchedAppends } from "./batched-appends.ts";
 import { plainArray, textArray } from "./arrays.ts";
 import { changeValues } from "./changes.ts";
 import type { Connections } from "./connections.ts";
@@ -33,7 +33,7 @@ const KEY_LIMIT = 500;
 
 /** The one verb that changes a session, in one round trip. */
 export function createAppend({ connections, now, read }: AppendDeps) {
-  const send = createAppendLanes(connections);
+  const send = createBatchedAppends(connections);
   return async (sessionId: string, newEvents: readonly NewEvent[], options: AppendOptions): Promise<Appended> => {
     if (connections.closed) throw new KnownError("closed", "The store is closed.");
     checkAppend(sessionId, newEvents, options);

@@ -1,15 +1,15 @@
 import { KnownError } from "@skein/protocol";
 import pg from "pg";
 import { toKnownError } from "./errors.ts";
-import { goodbye } from "./goodbye.ts";
-import { type Lane, createLane } from "./lane.ts";
+import { stayAliveUntil } from "./stay-alive.ts";
+import { type OwnConnection, createOwnConnection } from "./own-connection.ts";
 import { type Query, asked } from "./query.ts";
 
 /** The way to the database: known errors only, closed once. */
 export interface Connections {
   readonly query: Query;
   /** A connection beside the pool for one caller, who asks one thing at a time. */
-  lane(): Query;
+  own(): Query;
   /** Uses one connection for several statements, for example to migrate. */
   withClient<Result>(use: (client: pg.ClientBase) => Promise<Result>): Promise<Result>;
   /** A connection of its own beside the pool, for LISTEN and NOTIFY. The caller connects and ends it. */
@@ -29,7 +29,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   const pool = new pg.Pool({ ...settings, max: poolSize, allowExitOnIdle: true });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
-  const lanes: Lane[] = [];
+  const owned: OwnConnection[] = [];
   let closed = false;
 
   function refuseIfClosed(): void {
@@ -45,10 +45,10 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
         throw toKnownError(error);
       }
     },
-    lane() {
-      const lane = createLane({ refuseIfClosed, newClient: () => new pg.Client(settings) });
-      lanes.push(lane);
-      return lane.query;
+    own() {
+      const connection = createOwnConnection({ refuseIfClosed, newClient: () => new pg.Client(settings) });
+      owned.push(connection);
+      return connection.query;
     },
     async withClient(use) {
       refuseIfClosed();
@@ -73,7 +73,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     async close() {
       if (closed) return;
       closed = true;
-      await goodbye(Promise.all([pool.end(), ...lanes.map((lane) => lane.close())]));
+      await stayAliveUntil(Promise.all([pool.end(), ...owned.map((connection) => connection.close())]));
     },
   };
 }

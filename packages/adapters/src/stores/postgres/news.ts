@@ -1,6 +1,6 @@
 import type { Followers } from "@skein/core";
 import type { Connections } from "./connections.ts";
-import { goodbye } from "./goodbye.ts";
+import { stayAliveUntil } from "./stay-alive.ts";
 import type pg from "pg";
 
 const CHANNEL = "skein_news";
@@ -140,12 +140,12 @@ export function createNews({ connections, followers, instance }: NewsDeps): News
       clearInterval(timer);
       clearTimeout(retry);
       clearTimeout(gathering);
-      await goodbye(lastWords());
+      await stayAliveUntil(lastWords());
     },
   };
 }
 
-/** A connection that is already broken cannot say goodbye. */
+/** A connection that is already broken cannot be closed in order. */
 async function end(client: pg.Client | undefined): Promise<void> {
   await client?.end().catch(() => {});
 }

@@ -99,7 +99,8 @@ function take(state: Walk, event: Event): void {
     case "step.retried":
     case "step.error":
       checkRun(state, event, event.data.run_id);
-      state.callsOpen -= 1;
+      // Claude Code tells of an attempt that failed before it tells that the step began.
+      state.callsOpen = Math.max(0, state.callsOpen - 1);
       if (event.data.lost) {
         state.usage = addUsage(state.usage, event.data.lost.usage);
         state.costMicros += event.data.lost.cost?.total_micros ?? 0;
@@ -114,6 +115,11 @@ function take(state: Walk, event: Event): void {
         });
       state.callsOpen = Math.max(0, state.callsOpen - 1);
       state.usage = addUsage(state.usage, event.data.usage);
+      state.costMicros += event.data.cost?.total_micros ?? 0;
+      return;
+    case "subagent.messaged":
+      checkRun(state, event, event.data.run_id);
+      if (event.data.usage) state.usage = addUsage(state.usage, event.data.usage);
       state.costMicros += event.data.cost?.total_micros ?? 0;
       return;
     case "tool.started":

@@ -1,0 +1,89 @@
+/** A checkout of an earlier commit in which `npm run` works, in a temporary folder. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Checkout {
+  readonly folder: string;
+  remove(): void;
+}
+
+/** `root` is the checkout that is there; what it has installed is used again where it fits. */
+export function checkOut(root: string, commit: string): Checkout {
+  const parent = mkdtempSync(join(tmpdir(), "skein-against-"));
+  // Servers that a benchmark starts as another user must get to their programs.
+  chmodSync(parent, 0o755);
+  const folder = join(parent, "checkout");
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" });
+  const remove = (): void => {
+    git("worktree", "remove", "--force", folder);
+    rmSync(parent, { recursive: true, force: true });
+  };
+  try {
+    git("worktree", "add", "--detach", folder, commit);
+  } catch {
+    rmSync(parent, { recursive: true, force: true });
+    throw new Error(`There is no commit "${commit}" in this clone.`);
+  }
+  try {
+    const missing = missingIn(root, folder);
+    if (missing.length === 0) linkModules(root, folder);
+    else {
+      process.stderr.write(`Installing what ${commit} needs and this checkout has not: ${missing.join(", ")} …\n`);
+      execFileSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder, stdio: "pipe" });
+    }
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { folder, remove };
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+function manifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+}
+
+function packagesOf(folder: string): readonly string[] {
+  if (!existsSync(join(folder, "packages"))) return [];
+  const all = readdirSync(join(folder, "packages")).map((name) => join(folder, "packages", name));
+  return all.filter((path) => existsSync(join(path, "package.json")));
+}
+
+/** What the packages of a checkout need and `root` has not, or not in that version. */
+function missingIn(root: string, folder: string): readonly string[] {
+  const ours = new Set(packagesOf(folder).map((path) => manifest(path).name));
+  const wanted = [folder, ...packagesOf(folder)].flatMap((path) => {
+    const { dependencies = {}, devDependencies = {} } = manifest(path);
+    return Object.entries({ ...dependencies, ...devDependencies });
+  });
+  const missing = wanted.filter(([name, version]) => {
+    const installed = join(root, "node_modules", name);
+    if (ours.has(name)) return false;
+    if (!existsSync(join(installed, "package.json"))) return true;
+    // Versions are exact almost everywhere; a range is taken as met.
+    return /^\d/u.test(version) && manifest(installed).version !== version;
+  });
+  return [...new Set(missing.map(([name]) => name))];
+}
+
+/** Links to what is installed in `root`, and to the checkout's own packages. */
+function linkModules(root: string, folder: string): void {
+  const ours = packagesOf(folder).map((path) => ({ path, name: manifest(path).name }));
+  const taken = new Set(ours.map(({ name }) => name.split("/")[0] ?? name));
+  mkdirSync(join(folder, "node_modules"));
+  for (const name of readdirSync(join(root, "node_modules")))
+    if (!taken.has(name)) symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+  for (const { path, name } of ours) {
+    const link = join(folder, "node_modules", name);
+    mkdirSync(join(link, ".."), { recursive: true });
+    symlinkSync(path, link);
+  }
+}

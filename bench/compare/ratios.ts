@@ -1,0 +1,48 @@
+/** How many times slower each line of a benchmark is than at an earlier commit. */
+import { median } from "../store/results.ts";
+import type { Line } from "./bench-output.ts";
+
+/** What both checkouts measured in one round. */
+export interface Round {
+  readonly earlier: readonly Line[];
+  readonly now: readonly Line[];
+}
+
+export interface Compared {
+  readonly what: string;
+  readonly store: string;
+  readonly unit: string;
+  /** The medians of the rounds. */
+  readonly earlier: number;
+  readonly now: number;
+  /** The median of the rounds' ratios, and the lowest and the highest of them. More than 1: slower, or more of it. */
+  readonly ratio: number;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** Lines that only one of the two has, or that are not above 0 in any round, have no ratio and are left out. */
+export function compare(rounds: readonly Round[]): readonly Compared[] {
+  const lines = rounds[0]?.now ?? [];
+  return lines.flatMap(({ what, store, unit }) => {
+    const is = (line: Line): boolean => line.what === what && line.store === store;
+    const pairs = rounds.flatMap((round) => {
+      const earlier = round.earlier.find(is)?.value ?? 0;
+      const now = round.now.find(is)?.value ?? 0;
+      return earlier > 0 && now > 0 ? [{ earlier, now }] : [];
+    });
+    if (pairs.length === 0) return [];
+    // Of things per second more is better.
+    const ratios = pairs.map(({ earlier, now }) => (unit.endsWith("/s") ? earlier / now : now / earlier));
+    return {
+      what,
+      store,
+      unit,
+      earlier: median(pairs.map(({ earlier }) => earlier)),
+      now: median(pairs.map(({ now }) => now)),
+      ratio: median(ratios),
+      lowest: Math.min(...ratios),
+      highest: Math.max(...ratios),
+    };
+  });
+}

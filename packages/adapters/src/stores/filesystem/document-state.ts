@@ -1,0 +1,41 @@
+import { type SessionState, emptyState, fold } from "@skein/core";
+import { type Event, isKnownError } from "@skein/protocol";
+import { actionsOf } from "./actions.ts";
+
+/** What the documents of seed 002 need to know of a log beside its tables. */
+export interface DocumentState {
+  /** Undefined once the log holds something that this Skein cannot fold. */
+  state: SessionState | undefined;
+  /** Which stretch of the transcript belongs to a run. */
+  readonly spans: Map<string, { readonly from: number; to: number | null }>;
+  /** How many actions each run has so far. */
+  readonly actions: Map<string, number>;
+}
+
+export function newDocumentState(sessionId: string): DocumentState {
+  return { state: emptyState(sessionId), spans: new Map(), actions: new Map() };
+}
+
+export function advance(documentState: DocumentState, events: readonly Event[]): void {
+  for (const event of events) {
+    for (const { run_id } of actionsOf(event))
+      documentState.actions.set(run_id, (documentState.actions.get(run_id) ?? 0) + 1);
+    if (documentState.state) follow(documentState, documentState.state, event);
+  }
+}
+
+function follow(documentState: DocumentState, state: SessionState, event: Event): void {
+  if (event.event_type === "session.started")
+    documentState.spans.set(event.data.run_id, { from: state.transcript.length, to: null });
+  try {
+    fold(state, [event]);
+  } catch (error) {
+    // The log takes what fold refuses (a newer fact, a broken pair). Then there are no documents, and nothing else is lost.
+    if (!isKnownError(error)) throw error;
+    documentState.state = undefined;
+    return;
+  }
+  if (event.event_type !== "session.completed" && event.event_type !== "session.failed") return;
+  const span = documentState.spans.get(event.data.run_id);
+  if (span) span.to = state.transcript.length;
+}

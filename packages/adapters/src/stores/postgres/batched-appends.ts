@@ -1,0 +1,93 @@
+import { isKnownError } from "@skein/protocol";
+import type { Connections } from "./connections.ts";
+import type { Query } from "./query.ts";
+
+/**
+ * How many transactions append at once, each on a connection of its own: what is written does not wait for what is read.
+ * What arrives meanwhile shares the next one, and with it one flush of the disk.
+ */
+const CONNECTIONS = 4;
+const MOST_PER_TRANSACTION = 16;
+const PARAMETERS = 38;
+
+/** One call of `skein.append`: its parameters, of which the first is the session. */
+export interface AppendCall {
+  readonly sessionId: string;
+  readonly values: readonly unknown[];
+  /** Takes locks beyond its session's head (a key, a blob), and so never shares a transaction. */
+  readonly alone: boolean;
+}
+
+interface Waiting extends AppendCall {
+  readonly resolve: (answer: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Sends appends, several in one transaction when many come at once.
+ *
+ * A refused append is an answer and does not disturb its neighbours. If the transaction itself fails, nothing of it was
+ * kept, and each append is tried again on its own, so that only the guilty one is refused. One that was there already when
+ * it came to be written is tried once more, and then finds what it is a repetition of.
+ */
+export function createBatchedAppends(connections: Connections): (call: AppendCall) => Promise<string> {
+  let queue: Waiting[] = [];
+  const free = Array.from({ length: CONNECTIONS }, () => connections.own());
+
+  function pump(): void {
+    while (queue.length > 0) {
+      const connection = free.pop();
+      if (!connection) return;
+      void send(connection, take()).finally(() => {
+        free.push(connection);
+        pump();
+      });
+    }
+  }
+
+  function take(): readonly Waiting[] {
+    const [first] = queue;
+    const batch = first?.alone ? [first] : queue.filter(({ alone }) => !alone).slice(0, MOST_PER_TRANSACTION);
+    const taken = new Set(batch);
+    queue = queue.filter((call) => !taken.has(call));
+    // Locks are taken in the order of sessions everywhere, so that two transactions never wait for each other.
+    return batch.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : Number(a.sessionId > b.sessionId)));
+  }
+
+  async function send(connection: Query, batch: readonly Waiting[], isLast = false): Promise<void> {
+    try {
+      const rows = await connection(
+        statement(batch.length),
+        batch.flatMap(({ values }) => values),
+      );
+      for (const [index, { resolve }] of batch.entries()) resolve(rows[index]?.[0] ?? "");
+    } catch (error) {
+      const [only, ...others] = batch;
+      if (!only) return;
+      const final = others.length === 0 && (isLast || !isKnownError(error, "already_exists"));
+      if (final || isKnownError(error, "store_unavailable", "closed")) for (const { reject } of batch) reject(error);
+      else for (const call of batch) await send(connection, [call], others.length === 0);
+    }
+  }
+
+  return (call) =>
+    new Promise((resolve, reject) => {
+      queue.push({ ...call, resolve, reject });
+      pump();
+    });
+}
+
+const statements = new Map<number, { readonly name: string; readonly text: string }>();
+
+/** `count` appends as one statement. Its branches run one after the other, each seeing what the one before did. */
+function statement(count: number): { readonly name: string; readonly text: string } {
+  const known = statements.get(count);
+  if (known) return known;
+  const branches = Array.from({ length: count }, (_, index) => {
+    const parameters = Array.from({ length: PARAMETERS }, (__, place) => `$${index * PARAMETERS + place + 1}`);
+    return `select skein.append(${parameters.join(", ")})`;
+  });
+  const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n") };
+  statements.set(count, made);
+  return made;
+}

@@ -1,0 +1,70 @@
+import { isKnownError } from "@skein/protocol";
+import type pg from "pg";
+import { toKnownError } from "./errors.ts";
+import { type Query, type Statement, type TextRow, asked } from "./query.ts";
+
+/** A connection for one caller, who asks one thing at a time: opened when it is first used, and again after it broke. */
+export interface OwnConnection {
+  readonly query: Query;
+  /** Once the last answer is there. */
+  close(): Promise<void>;
+}
+
+export interface OwnConnectionDeps {
+  readonly newClient: () => pg.Client;
+  readonly refuseIfClosed: () => void;
+}
+
+export function createOwnConnection({ newClient, refuseIfClosed }: OwnConnectionDeps): OwnConnection {
+  let client: pg.Client | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function open(): Promise<pg.Client> {
+    const fresh = newClient();
+    const forget = (): void => {
+      if (client === fresh) client = undefined;
+    };
+    fresh.on("error", forget);
+    fresh.on("end", forget);
+    await fresh.connect();
+    return (client = fresh);
+  }
+
+  async function ask(statement: Statement, values: readonly unknown[]): Promise<readonly TextRow[]> {
+    refuseIfClosed();
+    try {
+      const asking = client ?? (await open());
+      // Only what is asked keeps the process, not that something could be.
+      asking.ref();
+      try {
+        return await asked(asking, statement, values);
+      } finally {
+        asking.unref();
+      }
+    } catch (error) {
+      const known = toKnownError(error);
+      // It may have said that it is going before it is gone.
+      if (isKnownError(known, "store_unavailable")) void end();
+      throw known;
+    }
+  }
+
+  async function end(): Promise<void> {
+    const over = client;
+    client = undefined;
+    // One that is broken cannot be closed in order.
+    await over?.end().catch(() => {});
+  }
+
+  return {
+    query(statement, values = []) {
+      const answer = ask(statement, values);
+      last = answer;
+      return answer;
+    },
+    async close() {
+      await last.catch(() => {});
+      await end();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Await, Checkpoint, Run, Session } from "@skein/protocol";
+import type { Counters, RunCounters } from "./counters.ts";
+import type { RowPart } from "./message-rows.ts";
+
+export type SessionColumns = Omit<Session, "usage" | keyof Counters | "total_runs" | "total_turns">;
+
+/** A message's row as a store keeps it: `number` is null until the message enters the transcript. */
+export interface MessageInsert extends RowPart {
+  readonly runId: string | null;
+  /** The event that brought the content. */
+  readonly sequence: number;
+  readonly number: number | null;
+  readonly createdAt: string;
+}
+
+/** Gives numbers to rows that are there already: `first` for part 0, and so on. */
+export interface MessageEntry {
+  readonly messageId: string;
+  readonly runId: string;
+  readonly first: number;
+}
+
+export type RunColumns = Omit<Run, "usage" | "cost" | "models" | "generated_files" | "number" | keyof Counters> & {
+  readonly model: string;
+};
+
+/** A file that a run made: seed 002's generated_files. */
+export interface FileRow {
+  readonly session_id: string;
+  readonly run_id: string;
+  readonly file_id: string;
+  readonly filename: string;
+  readonly storage_path: string;
+  readonly size: number;
+  readonly mime_type: string;
+  readonly step: number;
+  readonly created_at: string;
+}
+
+export interface RunUpdate {
+  readonly id: string;
+  readonly set: Partial<
+    Pick<RunColumns, "completed_at" | "outcome" | "stop_reason" | "final_response" | "last_sequence">
+  > & {
+    total_steps?: number;
+    model?: string;
+    long_context_applied?: boolean;
+  };
+  readonly add: RunCounters;
+  /** What of it goes to which model. */
+  readonly models: readonly (Counters & { readonly model: string })[];
+}
+
+/**
+ * What an append changes in the projections, as row operations.
+ *
+ * Numbers are relative: a message number and a run number count from 1 for the first one in this append, and the store
+ * adds how many the session had. So the writer can compute this without reading, and the store applies it without knowing
+ * what the events mean.
+ */
+export interface Changes {
+  readonly sessionInsert: SessionColumns | null;
+  readonly sessionSet: Partial<SessionColumns>;
+  readonly sessionAdd: Counters & { total_turns: number };
+  readonly runInserts: readonly RunColumns[];
+  readonly runUpdates: readonly RunUpdate[];
+  readonly messageInserts: readonly MessageInsert[];
+  readonly messageEntries: readonly MessageEntry[];
+  /** How many numbers the entering messages take. */
+  readonly messagesEntered: number;
+  readonly awaitInserts: readonly Await[];
+  readonly awaitCloses: readonly Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
+  readonly checkpointInserts: readonly Checkpoint[];
+  readonly fileInserts: readonly FileRow[];
+}

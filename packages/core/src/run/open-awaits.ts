@@ -1,0 +1,64 @@
+import { type Await, type Event, isKnownError } from "@skein/protocol";
+import type { Sessions } from "../sessions.ts";
+import { type SessionState, statusOf } from "../state.ts";
+import type { Store } from "../store.ts";
+import { derivedId } from "../subagents.ts";
+
+/** What a session that can do nothing but wait is waiting for. */
+export interface OpenAwaits {
+  /** The run that waits. */
+  readonly runId: string;
+  /** The last event of the log that this was read from. */
+  readonly sequence: number;
+  /** The awaits that need somebody: the session's own and those of its subagents. */
+  readonly forSomebody: readonly Await[];
+}
+
+/**
+ * What a session waits for now; undefined while it can go on by itself.
+ *
+ * Every session that is looked into is added to `family`.
+ */
+export async function openAwaits(
+  deps: { readonly store: Store; readonly sessions: Sessions },
+  sessionId: string,
+  family: Set<string> = new Set(),
+): Promise<OpenAwaits | undefined> {
+  family.add(sessionId);
+  const state = await stateOf(deps.sessions, sessionId);
+  if (!state?.run || !isPaused(state)) return undefined;
+  const { runId, calls } = state.run;
+  const waiting = new Set(
+    calls.flatMap(({ phase, answer, toolUseId }) => (phase === "waiting" && !answer ? [toolUseId] : [])),
+  );
+  const own = (await deps.store.awaits(sessionId)).filter(({ tool_use_id }) => waiting.has(tool_use_id));
+  const forSomebody: Await[] = [];
+  for (const wait of own) {
+    if (wait.kind !== "subagent") forSomebody.push(wait);
+    else {
+      const child = await openAwaits(deps, derivedId("subagent", sessionId, wait.tool_use_id), family);
+      forSomebody.push(...(child?.forSomebody ?? []));
+    }
+  }
+  return { runId, sequence: state.sequence, forSomebody };
+}
+
+/** Whether this is a fact after which a session may have nothing left to do but wait. */
+export function mayPause({ event_type }: Event): boolean {
+  return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
+}
+
+/** Whether a session can do nothing but wait. A cancel that is on its way, or a prompt that interrupts, will end that. */
+function isPaused(state: SessionState): boolean {
+  if (state.run?.cancelRequested || state.queue.some(({ mode }) => mode === "interrupt")) return false;
+  return statusOf(state) === "awaiting";
+}
+
+async function stateOf(sessions: Sessions, sessionId: string): Promise<SessionState | undefined> {
+  try {
+    return await sessions.state(sessionId);
+  } catch (error) {
+    if (isKnownError(error, "not_found")) return undefined;
+    throw error;
+  }
+}

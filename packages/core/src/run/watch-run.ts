@@ -1,0 +1,214 @@
+import type { Await, Event } from "@skein/protocol";
+import type { Live, LiveFrame } from "../live.ts";
+import { liveItems } from "../live-items.ts";
+import type { Sessions } from "../sessions.ts";
+import type { Store } from "../store.ts";
+import { mayPause, openAwaits } from "./open-awaits.ts";
+
+export interface WatchDeps {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly now?: () => number;
+}
+
+/** A run that somebody watches. */
+export interface WatchedRun {
+  readonly sessionId: string;
+  /** The run that its prompt opens. A prompt that steers may be read by another run instead. */
+  readonly runId: string;
+  /** Where in the log to begin: before the first event of the run. */
+  readonly after: number;
+  /** The message of the prompt. Only needed by a watcher that begins after the prompt was accepted. */
+  readonly messageId?: string | undefined;
+  /** Whether a run that reads the prompt in the place of this one is watched instead. Otherwise this one never starts. */
+  readonly followsPrompt?: boolean;
+  /**
+   * Which wait for somebody ends the watching: none, one of the run itself, or one of any run of the session, because
+   * nothing moves there until somebody answers.
+   */
+  readonly stopsAtWait: "never" | "run" | "session";
+  /** Cancels the run when it aborts. The watching goes on until the run has ended. */
+  readonly cancelOn?: AbortSignal | undefined;
+}
+
+/**
+ * Why the watching ended: how the run ended, that it was cancelled or read by another run before it started, that it
+ * waits for somebody, that the log ended because the session was deleted, or that the watcher was told to stop.
+ */
+export type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiting" | "log-ended" | "stopped";
+
+/** What was seen of a run. */
+export interface SeenRun {
+  /** The run that was watched at last: the one that read the prompt, or the one that waits. */
+  readonly runId: string;
+  /** Null while the watching goes on, or if the reader went away. */
+  readonly ending: RunEnding | null;
+  /** What the run waits for somebody to do, its subagents' awaits included. */
+  readonly awaiting: readonly Await[];
+}
+
+/** One watching of one run. It is read once, as events or as items. */
+export interface RunWatch {
+  /** The events of the session, those of other runs included, until nothing more comes of the run for now. */
+  events(signal?: AbortSignal): AsyncGenerator<Event>;
+  /** The same, and in between what the steps say while they are made. */
+  items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | LiveFrame>;
+  seen(): SeenRun;
+}
+
+export interface RunItems {
+  readonly live: Live;
+  /** Which frames are wanted; all of them unless told. */
+  readonly isWanted?: (frame: LiveFrame) => boolean;
+}
+
+/** Watches a run until it is over, or waits for somebody. */
+export function watchRun(deps: WatchDeps, watched: WatchedRun): RunWatch {
+  const { sessionId, after, cancelOn } = watched;
+  const progress = createProgress(watched);
+  const waits = createWaits(deps, watched, progress);
+  let ending: RunEnding | null = null;
+
+  async function* events(signal?: AbortSignal): AsyncGenerator<Event> {
+    const stop = new AbortController();
+    const leave = (): void => stop.abort();
+    const cancel = (): void =>
+      void deps.sessions.cancel(sessionId, { runId: progress.runId(), reason: "The caller aborted." }).catch(ignore);
+    const undo = [onAbort(signal, leave), onAbort(cancelOn, cancel), waits.listen(leave)];
+    try {
+      for await (const event of deps.sessions.follow(sessionId, { after }, stop.signal)) {
+        progress.add(event);
+        yield event;
+        ending = progress.endingAt(event) ?? ((await waits.after(event)) ? "waiting" : null);
+        if (ending !== null) return;
+      }
+      if (waits.awaiting().length > 0) ending = "waiting";
+      else ending = stop.signal.aborted ? "stopped" : "log-ended";
+    } finally {
+      for (const one of undo) one();
+    }
+  }
+
+  return {
+    events,
+    items: (options, signal) => liveItems({ ...options, sessionId, facts: events }, signal),
+    seen: () => ({
+      runId: (ending === "waiting" ? waits.runId() : undefined) ?? progress.runId(),
+      ending,
+      awaiting: waits.awaiting(),
+    }),
+  };
+}
+
+/** Whether an event belongs to a run: facts that name no run belong to every one. */
+export function isOfRun({ data }: Event, runId: string): boolean {
+  const { run_id } = data as { run_id?: unknown };
+  return typeof run_id !== "string" || run_id === runId;
+}
+
+type Progress = ReturnType<typeof createProgress>;
+
+/** Which run is watched, how far its log was read, and whether it may be waiting. */
+function createProgress(watched: WatchedRun) {
+  let { runId, messageId } = watched;
+  let sequence = watched.after;
+  /** The run that is under way where the log was read to. */
+  let current: string | undefined;
+  let hasStarted = false;
+  let isReadByAnother = false;
+  /** Calls of the current run that were opened to wait and are not over. */
+  const open = new Set<string>();
+
+  function endRun(): void {
+    current = undefined;
+    open.clear();
+  }
+
+  return {
+    runId: () => runId,
+    sequence: () => sequence,
+    /** False if nothing that was read can be waiting: then the session need not be looked at. */
+    mayWait: (): boolean => open.size > 0 && (watched.stopsAtWait === "session" || current === runId),
+    add(event: Event): void {
+      sequence = event.sequence;
+      if (event.event_type === "session.started") current = event.data.run_id;
+      if (event.event_type === "session.completed" || event.event_type === "session.failed") endRun();
+      if (event.event_type === "prompt.accepted" && event.data.run_id === watched.runId)
+        messageId = event.data.message_id;
+      // A prompt that steers belongs to the run that reads it.
+      if (event.event_type === "message.created" && event.data.message_id === messageId) {
+        if (watched.followsPrompt) runId = event.data.run_id;
+        else isReadByAnother ||= event.data.run_id !== runId;
+      }
+      if (event.event_type === "await.opened") for (const { tool_use_id } of event.data.awaits) open.add(tool_use_id);
+      if (event.event_type === "await.resolved" || event.event_type === "tool.completed")
+        open.delete(event.data.tool_use_id);
+      hasStarted ||= current === runId;
+    },
+    endingAt(event: Event): RunEnding | null {
+      if (isReadByAnother) return "never-started";
+      if (event.event_type === "session.completed" && event.data.run_id === runId) return "completed";
+      if (event.event_type === "session.failed" && event.data.run_id === runId) return event.data.outcome;
+      // A run that was cancelled in the queue never starts, and so never ends.
+      const isCancelled = event.event_type === "cancel.requested" && event.data.run_id === runId;
+      return isCancelled && !hasStarted ? "never-started" : null;
+    },
+  };
+}
+
+/** Finds out whether a run waits for somebody. */
+function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, progress: Progress) {
+  const { now = Date.now } = deps;
+  /** The session and its subagents, as far as they were looked into. */
+  const family = new Set<string>();
+  let found: { readonly runId: string; readonly awaiting: readonly Await[] } | undefined;
+  let isDue = false;
+
+  async function look(): Promise<boolean> {
+    if (!progress.mayWait()) return false;
+    const open = await openAwaits(deps, sessionId, family);
+    if (!open || (stopsAtWait === "run" && open.runId !== progress.runId())) return false;
+    const { runId, sequence, forSomebody: awaiting } = open;
+    // More of the log was read meanwhile.
+    if (sequence < progress.sequence()) return look();
+    // The log goes on after what was read of it: then what it says now is judged with the next event.
+    isDue = sequence > progress.sequence();
+    if (isDue) return false;
+    // Whatever nobody answered in its time is about to go on by itself.
+    if (awaiting.length === 0 || awaiting.some((wait) => isLate(wait, now()))) return false;
+    found = { runId, awaiting };
+    return true;
+  }
+
+  return {
+    runId: () => found?.runId,
+    awaiting: (): readonly Await[] => found?.awaiting ?? [],
+    /** Whether it waits after this event, which was read last. */
+    async after(event: Event): Promise<boolean> {
+      if (stopsAtWait === "never" || !(isDue || mayPause(event))) return false;
+      isDue = false;
+      return look();
+    },
+    /** Calls back when a subagent waits for somebody: it says so in its own log, not in the one that is read here. */
+    listen(onWaiting: () => void): () => void {
+      if (stopsAtWait === "never") return ignore;
+      return deps.store.onNews((id, events) => {
+        if (id === sessionId || !family.has(id) || (events && !events.some(mayPause))) return;
+        void look().then((waits) => waits && onWaiting(), ignore);
+      });
+    },
+  };
+}
+
+function isLate({ expires_at }: Await, now: number): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= now;
+}
+
+/** Calls back when a signal aborts, or at once if it has; answers how to call that off. */
+function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  signal?.addEventListener("abort", callback, { once: true });
+  if (signal?.aborted) callback();
+  return () => signal?.removeEventListener("abort", callback);
+}
+
+function ignore(): void {}

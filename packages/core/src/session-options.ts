@@ -1,0 +1,44 @@
+import { Content, KnownError, Line, Tags, Uuid } from "@skein/protocol";
+import { z } from "zod";
+import { contentProblem } from "./content-problem.ts";
+
+/** What callers may say when they create, prompt and edit sessions. */
+
+export const CreateOptions = z.strictObject({
+  id: Uuid.optional(),
+  title: Line.max(255).nullable().default(null),
+  tags: Tags.default([]),
+  modelId: Uuid.nullable().default(null),
+  workingDirectory: Line.max(500).nullable().default(null),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+  subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
+});
+
+export const PromptOptions = z.strictObject({
+  content: Content,
+  mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
+  model: Line.min(1).max(100).nullable().default(null),
+  maxCostMicros: z.int().nonnegative().nullable().default(null),
+  /** What this run does differently, in the words of the session's runtime. */
+  options: z.record(z.string(), z.unknown()).optional(),
+  /** Refuse with `conflict` while anything is under way or waits its turn. A caller that saw it idle may say where. */
+  whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
+});
+
+export const EditOptions = z.strictObject({
+  title: Line.max(255).nullable().optional(),
+  tags: Tags.optional(),
+  modelId: Uuid.nullable().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** The most characters that one prompt may have, so that a single body cannot fill the memory of every reader. */
+const PROMPT_LIMIT = 32 * 1024 * 1024;
+
+export function checkPrompt(content: Content): void {
+  const problem = contentProblem(content);
+  if (problem) throw new KnownError(problem.tooLarge ? "too_large" : "invalid", problem.sentence);
+  const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
+  if (size > PROMPT_LIMIT)
+    throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);
+}

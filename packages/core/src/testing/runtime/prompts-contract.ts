@@ -1,0 +1,177 @@
+import { NO_USAGE, type Usage, addUsage, priceCall, textOf } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { type LiveFrame, draftOf } from "../../live.ts";
+import { type RuntimeBench, only, until } from "./bench.ts";
+
+/** Facts that each runtime tells in its own way, beside those that every run has. */
+const OWN: ReadonlySet<string> = new Set([
+  "runtime.started",
+  "runtime.noticed",
+  "transcript.appended",
+  "checkpoint.created",
+  "compaction.checked",
+]);
+
+/** The four counters of one model call. */
+const counters = (usage: Usage) => addUsage(NO_USAGE, usage);
+
+/** From a prompt to its answer: the facts, what is shown meanwhile, and what it costs. */
+export function describePrompts(bench: () => RuntimeBench): void {
+  test("a new session answers its first prompt, and the log has the run from its start to its end", async () => {
+    const { under, host, name } = bench();
+    const label = name();
+    const accepted = await host.sessions.begin(under.agent({}), under.prompt([{ text: "Blue." }], label));
+    const prompted = { ...accepted, host, label };
+    const events = await bench().ended(prompted);
+    expect(events.map(({ event_type }) => event_type).filter((type) => !OWN.has(type))).toEqual([
+      "session.started",
+      "message.created",
+      "step.started",
+      "step.generated",
+      "message.created",
+      "session.completed",
+    ]);
+    expect(only(events, "session.completed")[0]?.data).toMatchObject({
+      run_id: accepted.runId,
+      final_response: "Blue.",
+      stop_reason: "end_turn",
+    });
+    const transcript = await host.sessions.transcript(accepted.sessionId);
+    expect(transcript.map(({ role, content }) => [role, textOf(content)])).toEqual([
+      ["user", expect.stringContaining(label)],
+      ["assistant", "Blue."],
+    ]);
+    await bench().sound(prompted);
+  });
+
+  test("a tool call is in the log before it has its effect, and the model is given its result", async () => {
+    const { under, name } = bench();
+    const effect = name();
+    const prompted = await bench().run([{ text: "Working.", tools: [under.calls.held(effect)] }, { text: "It $LAST" }]);
+    await until(() => under.effects(effect) > 0);
+    const before = await prompted.host.sessions.events(prompted.sessionId);
+    expect(only(before, "tool.started").at(-1)?.data.run_id).toBe(prompted.runId);
+    under.go(effect);
+    const events = await bench().ended(prompted);
+    expect(events.map(({ event_type }) => event_type).filter((type) => !OWN.has(type))).toEqual([
+      "session.started",
+      "message.created",
+      "step.started",
+      "step.generated",
+      "message.created",
+      "tool.started",
+      "tool.completed",
+      "message.created",
+      "step.started",
+      "step.generated",
+      "message.created",
+      "session.completed",
+    ]);
+    expect(only(events, "tool.completed")[0]?.data).toMatchObject({ outcome: "committed", is_error: false });
+    expect(only(events, "session.completed")[0]?.data.final_response).toBe(`It did ${effect}`);
+    expect(under.effects(effect)).toBe(1);
+    await bench().sound(prompted);
+  });
+
+  test("two calls of one answer both run, and their results have the order of the calls", async () => {
+    const { under, name } = bench();
+    const [first, second] = [name(), name()];
+    const tools = [first, second].map(under.calls.effect);
+    const prompted = await bench().run([{ tools }, { text: "Both." }]);
+    const events = await bench().ended(prompted);
+    const results = only(events, "tool.completed").toSorted((a, b) => a.data.part - b.data.part);
+    expect(results.map(({ data }) => textOf(data.content).trim())).toEqual([`did ${first}`, `did ${second}`]);
+    expect([under.effects(first), under.effects(second)]).toEqual([1, 1]);
+    await bench().sound(prompted);
+  });
+
+  test("the next prompt of a session is answered with the ones before it in mind", async () => {
+    const { under } = bench();
+    const first = await bench().run([{ text: "The yarn is blue." }]);
+    await bench().ended(first);
+    const second = await bench().prompt(first.sessionId, [{ text: "Still blue." }]);
+    expect(await bench().answer(second)).toBe("Still blue.");
+    const [asked] = under.asked(second.label);
+    expect(JSON.stringify(asked?.request)).toContain("The yarn is blue.");
+    expect((await second.host.sessions.state(second.sessionId)).run).toBeNull();
+    await bench().sound(second);
+  });
+
+  test("a request that the model's API refuses fails the run with the reason, and the next prompt is answered", async () => {
+    const refused = await bench().run([{ error: { status: 403, message: "Not with this key." } }]);
+    const [failed] = only(await bench().ended(refused), "session.failed");
+    expect(failed?.data).toMatchObject({ outcome: "failed", stop_reason: "error" });
+    expect(failed?.data.error).toMatchObject({ status: 403, message: expect.stringContaining("Not with this key.") });
+    expect(await bench().answer(await bench().prompt(refused.sessionId, [{ text: "Here." }]))).toBe("Here.");
+    await bench().sound(refused);
+  });
+
+  test("the log counts what the model billed, call by call, and nothing for a call that was refused", async () => {
+    const { under, name, host } = bench();
+    const sessionId = await bench().session();
+    const before = await host.sessions.state(sessionId);
+    const overloaded = { status: 529, times: 1, retryAfter: 0 };
+    const tools = [under.calls.effect(name())];
+    const prompted = await bench().prompt(sessionId, [
+      { text: "Once.", tools },
+      { text: "Twice.", error: overloaded },
+    ]);
+    const events = await bench().ended(prompted);
+    const billed = under.asked(prompted.label).filter(({ outcome }) => outcome === "answered");
+    expect(billed).toHaveLength(2);
+    const generated = only(events, "step.generated").map(({ data }) => data);
+    expect(generated.map(({ usage }) => counters(usage))).toEqual(billed.map(({ usage }) => counters(usage as Usage)));
+    expect(only(events, "step.retried").map(({ data }) => data.error.status)).toEqual([529]);
+
+    const costs = billed.map(({ model, usage }) => priceCall(model ?? "", usage as Usage)?.total_micros ?? 0);
+    const cost = costs.reduce((sum, micros) => sum + micros, 0);
+    expect(generated.map((step) => step.cost?.total_micros)).toEqual(costs);
+    const usage = billed.reduce((sum, call) => addUsage(sum, call.usage as Usage), NO_USAGE);
+    expect(only(events, "session.completed")[0]?.data).toMatchObject({ usage, cost_micros: cost, unpriced_calls: 0 });
+    const [run] = (await host.sessions.runs(sessionId)).items;
+    expect(run).toMatchObject({ id: prompted.runId, cost_micros: cost, usage });
+    const after = await host.sessions.state(sessionId);
+    expect(after.costMicros - before.costMicros).toBe(cost);
+    expect(after.usage.output_tokens - before.usage.output_tokens).toBe(usage.output_tokens);
+    await bench().sound(prompted);
+  });
+}
+
+/** The text of a step while it is made. */
+export function describeDrafts(bench: () => RuntimeBench): void {
+  test("the drafts of a step join to the text that the log has, also for a reader who comes in the middle", async () => {
+    const { under, host, name } = bench();
+    const sessionId = await bench().session();
+    const frames: LiveFrame[] = [];
+    const late: LiveFrame[] = [];
+    const stops = [host.live.subscribe(sessionId, (frame) => frames.push(frame))];
+    const long = "One word after the other. ".repeat(4);
+    const prompted = await bench().prompt(sessionId, [
+      { text: "First this.", chunk: 4, tools: [under.calls.effect(name())] },
+      { text: long, chunk: 9, chunkDelayMs: 10 },
+    ]);
+    await until(() => joined(frames).size === 2 && [...joined(frames).values()].at(-1) !== long.slice(0, 9));
+    stops.push(host.live.subscribe(sessionId, (frame) => late.push(frame)));
+    const generated = only(await bench().ended(prompted), "step.generated").map(({ data }) => data);
+    for (const stop of stops) stop();
+    expect(generated.map(({ content }) => textOf(content))).toEqual(["First this.", long]);
+    expect([...joined(frames)]).toEqual(generated.map(({ message_id, content }) => [message_id, textOf(content)]));
+    expect([...joined(late)]).toEqual([[generated[1]?.message_id, long]]);
+    for (const { run_id, step, message_id } of frames) {
+      expect(run_id).toBe(prompted.runId);
+      expect(generated.find((fact) => fact.message_id === message_id)?.step).toBe(step);
+    }
+  });
+}
+
+/** The text of each message that the drafts tell; fails where a piece is missing. */
+function joined(frames: readonly LiveFrame[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const draft of frames.flatMap((frame) => draftOf(frame) ?? [])) {
+    const { message_id, offset, delta } = draft.data;
+    const text = texts.get(message_id) ?? "";
+    expect(offset, "a draft begins where the one before it ended").toBe(text.length);
+    texts.set(message_id, text + delta);
+  }
+  return texts;
+}

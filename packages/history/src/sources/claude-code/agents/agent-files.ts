@@ -1,0 +1,49 @@
+import { closeSync, readSync } from "node:fs";
+import type { DataFile } from "../../../model/data-file.ts";
+import { openPlainFile } from "../../../scan/read-file.ts";
+
+export type AgentFiles = readonly DataFile[];
+
+/** The subagents of sessions. In the old layout only the file itself says whose it is. */
+export function agentsBySession(
+  all: readonly DataFile[],
+  sessions: readonly DataFile[],
+): ReadonlyMap<DataFile, AgentFiles> {
+  const byKey = new Map(sessions.map((file) => [keyOf(file, file.sessionId), file]));
+  const folders = new Set(sessions.map((file) => folderOf(file)));
+  const found = new Map<DataFile, DataFile[]>();
+  for (const file of all) {
+    if (file.kind !== "agent" || !folders.has(folderOf(file))) continue;
+    const session = byKey.get(keyOf(file, file.sessionId ?? parentOf(file)));
+    if (!session) continue;
+    const known = found.get(session);
+    if (known) known.push(file);
+    else found.set(session, [file]);
+  }
+  return found;
+}
+
+/** The session that an agent file of the old layout belongs to, by its first lines. */
+export function parentOf(file: DataFile): string | undefined {
+  let fd: number;
+  try {
+    fd = openPlainFile(file.path);
+  } catch {
+    return undefined;
+  }
+  try {
+    const head = Buffer.allocUnsafe(8192);
+    const count = readSync(fd, head, 0, head.length, 0);
+    return /"sessionId":"([^"\\]+)"/.exec(head.toString("latin1", 0, count))?.[1];
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function folderOf(file: DataFile): string {
+  return `${file.root}\0${file.encodedPath}`;
+}
+
+function keyOf(file: DataFile, sessionId: string | undefined): string {
+  return `${folderOf(file)}\0${sessionId ?? ""}`;
+}

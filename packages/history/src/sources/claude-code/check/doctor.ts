@@ -1,0 +1,109 @@
+import type { LibraryConfig } from "../../../config.ts";
+import { discover } from "../discover/discover.ts";
+import { knownBlockTypes } from "../format/content-blocks.ts";
+import { knownLineTypes, lineSchemas } from "../format/lines.ts";
+import { arrayOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
+import { createBreathe } from "../../../scan/breathe.ts";
+import { readLines } from "../../../scan/read-lines.ts";
+
+export interface SeenType {
+  readonly type: string;
+  readonly count: number;
+  readonly isKnown: boolean;
+  /** The first place where it was seen. */
+  readonly path: string;
+  readonly line: number;
+  /** The fields of that first one. */
+  readonly fields: readonly string[];
+}
+
+interface FormProblem {
+  readonly type: string;
+  /** The field that has another form than this version knows. */
+  readonly field: string;
+  readonly count: number;
+  readonly path: string;
+  readonly line: number;
+}
+
+export interface DoctorReport {
+  readonly lineTypes: readonly SeenType[];
+  readonly blockTypes: readonly SeenType[];
+  /** Lines of a known type whose form is new. They are read all the same. */
+  readonly formProblems: readonly FormProblem[];
+  /** Claude Code's versions and how many lines each wrote. */
+  readonly versions: Readonly<Record<string, number>>;
+  readonly unknownLines: number;
+  readonly damagedLines: number;
+  readonly skippedFiles: number;
+}
+
+/** What in the data is newer than this version of Skein: unknown types, counted and shown, and known types of a new form. */
+export async function doctor(config: LibraryConfig = {}): Promise<DoctorReport> {
+  const { files, skipped } = discover(config);
+  const breathe = createBreathe(config.signal);
+  const lineTypes = createCounter(knownLineTypes);
+  const blockTypes = createCounter(knownBlockTypes);
+  const problems = new Map<string, FormProblem>();
+  const versions = new Map<string, number>();
+  let damagedLines = 0;
+  for (const { path } of files) {
+    readLines(path, {
+      line: ({ value, line }) => {
+        const type = stringOf(value["type"]) ?? "(none)";
+        lineTypes.add(type, value, path, line);
+        for (const block of arrayOf(objectOf(value["message"])["content"])) {
+          blockTypes.add(stringOf(objectOf(block)["type"]) ?? "(none)", objectOf(block), path, line);
+        }
+        const version = stringOf(value["version"]);
+        if (version !== null) versions.set(version, (versions.get(version) ?? 0) + 1);
+        noteProblem(problems, value, type, { path, line });
+      },
+      damage: () => (damagedLines += 1),
+    });
+    await breathe();
+  }
+  const seen = lineTypes.seen();
+  return {
+    lineTypes: seen,
+    blockTypes: blockTypes.seen(),
+    formProblems: [...problems.values()].sort((a, b) => b.count - a.count),
+    versions: Object.fromEntries([...versions].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))),
+    unknownLines: seen.reduce((sum, { isKnown, count }) => sum + (isKnown ? 0 : count), 0),
+    damagedLines,
+    skippedFiles: skipped.length,
+  };
+}
+
+function createCounter(known: ReadonlySet<string>): {
+  add(type: string, value: Value, path: string, line: number): void;
+  seen(): readonly SeenType[];
+} {
+  const types = new Map<string, { count: number; path: string; line: number; fields: readonly string[] }>();
+  return {
+    add(type, value, path, line) {
+      const seen = types.get(type);
+      if (seen) seen.count += 1;
+      else types.set(type, { count: 1, path, line, fields: Object.keys(value) });
+    },
+    seen: () =>
+      [...types]
+        .map(([type, facts]) => ({ type, isKnown: known.has(type) || type.startsWith("marble-origami-"), ...facts }))
+        .sort((a, b) => b.count - a.count),
+  };
+}
+
+function noteProblem(
+  problems: Map<string, FormProblem>,
+  value: Value,
+  type: string,
+  at: { readonly path: string; readonly line: number },
+): void {
+  const schema = Object.hasOwn(lineSchemas, type) ? lineSchemas[type as keyof typeof lineSchemas] : undefined;
+  const result = schema?.safeParse(value);
+  if (!result || result.success) return;
+  const field = result.error.issues[0]?.path.filter((part) => typeof part === "string").join(".") ?? "";
+  const key = `${type}\0${field}`;
+  const known = problems.get(key);
+  problems.set(key, known ? { ...known, count: known.count + 1 } : { type, field, count: 1, ...at });
+}

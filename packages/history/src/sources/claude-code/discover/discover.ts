@@ -1,0 +1,161 @@
+import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "node:fs";
+import { dirname, join } from "node:path";
+import type { LibraryConfig } from "../../../config.ts";
+import { DataNotFoundError } from "../../../errors.ts";
+import { dataPaths, getProjectsPath } from "./data-paths.ts";
+import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../model/data-file.ts";
+
+/**
+ * Finds every transcript in every data directory: sessions, and subagents in all layouts that Claude Code has used.
+ * The folder name says nothing about the project; only the lines do.
+ */
+export function discover(config: LibraryConfig): Discovered {
+  const roots = existingRoots(config);
+  const walk: Walk = { files: [], skipped: [], folders: [], atMs: Date.now() };
+  for (const root of roots) {
+    const projects = getProjectsPath(root);
+    for (const entry of projectsOf(projects, walk)) {
+      if (entry.isDirectory()) walkProject(walk, root, entry.name);
+      else if (entry.isSymbolicLink()) walk.skipped.push({ path: join(projects, entry.name), reason: "symlink" });
+    }
+  }
+  return { roots, ...walk };
+}
+
+/** The directories that are there, each once, however it was reached. */
+export function existingRoots(config: LibraryConfig): readonly string[] {
+  const roots = new Set<string>();
+  const wanted = dataPaths(config);
+  for (const { path, expected } of wanted) {
+    if (isDirectory(path)) roots.add(realpathSync(path));
+    else if (expected && config.dataPath !== undefined) throw new DataNotFoundError(path);
+  }
+  if (roots.size === 0) throw new DataNotFoundError(wanted[0]?.path ?? "");
+  return [...roots];
+}
+
+interface Walk {
+  readonly files: DataFile[];
+  readonly skipped: SkippedFile[];
+  readonly folders: SeenFolder[];
+  readonly atMs: number;
+}
+
+function walkProject(walk: Walk, root: string, encodedPath: string): void {
+  const folder = join(getProjectsPath(root), encodedPath);
+  for (const entry of entriesOf(folder, walk)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      walkSubagents(walk, { root, encodedPath, folder: join(path, "subagents"), sessionId: entry.name });
+      continue;
+    }
+    if (!isTranscriptName(entry.name)) {
+      if (isLeftover(entry.name)) walk.skipped.push({ path, reason: "leftover" });
+      continue;
+    }
+    const stem = entry.name.slice(0, -".jsonl".length);
+    const isAgent = stem.startsWith("agent-");
+    add(walk, entry, {
+      path,
+      root,
+      encodedPath,
+      kind: isAgent ? "agent" : "session",
+      layout: isAgent ? "legacy" : "main",
+      sessionId: isAgent ? undefined : stem,
+      agentId: isAgent ? stem.slice("agent-".length) : undefined,
+      workflowId: undefined,
+    });
+  }
+}
+
+interface SubagentFolder {
+  readonly root: string;
+  readonly encodedPath: string;
+  readonly folder: string;
+  readonly sessionId: string;
+  readonly workflowId?: string;
+}
+
+function walkSubagents(walk: Walk, at: SubagentFolder): void {
+  for (const entry of entriesOf(at.folder, walk)) {
+    const path = join(at.folder, entry.name);
+    if (entry.isDirectory()) {
+      if (at.workflowId !== undefined) continue;
+      // subagents/workflows/wf_<id>/
+      for (const run of entry.name === "workflows" ? entriesOf(path, walk) : []) {
+        if (run.isDirectory()) walkSubagents(walk, { ...at, folder: join(path, run.name), workflowId: run.name });
+      }
+      continue;
+    }
+    if (!isTranscriptName(entry.name) || !entry.name.startsWith("agent-")) continue;
+    add(walk, entry, {
+      path,
+      root: at.root,
+      encodedPath: at.encodedPath,
+      kind: "agent",
+      layout: at.workflowId === undefined ? "subagents" : "workflow",
+      sessionId: at.sessionId,
+      agentId: entry.name.slice("agent-".length, -".jsonl".length),
+      workflowId: at.workflowId,
+    });
+  }
+}
+
+function add(walk: Walk, entry: Dirent, file: Omit<DataFile, "size" | "mtimeMs" | "inode">): void {
+  const reason = reasonToSkip(entry);
+  if (reason) {
+    walk.skipped.push({ path: file.path, reason });
+    return;
+  }
+  try {
+    const { size, mtimeMs, ino } = lstatSync(file.path);
+    walk.files.push({ ...file, size, mtimeMs, inode: ino });
+  } catch {
+    // Deleted in the meantime, or not ours to see.
+    walk.skipped.push({ path: file.path, reason: "unreadable" });
+  }
+}
+
+function reasonToSkip(entry: Dirent): SkippedFile["reason"] | undefined {
+  if (entry.isFile()) return undefined;
+  if (entry.isSymbolicLink()) return "symlink";
+  if (entry.isFIFO()) return "pipe";
+  if (entry.isSocket()) return "socket";
+  return "device";
+}
+
+/** No projects yet is fine. Projects that may not be read are an error: "no sessions" would be a lie. */
+function projectsOf(folder: string, walk: Walk): readonly Dirent[] {
+  walk.folders.push(seen(folder));
+  if (!isDirectory(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true });
+}
+
+function entriesOf(folder: string, walk: Walk): readonly Dirent[] {
+  try {
+    walk.folders.push(seen(folder));
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code !== "ENOENT" && code !== "ENOTDIR") walk.skipped.push({ path: folder, reason: "unreadable" });
+    return [];
+  }
+}
+
+/** A folder that is not there shows in the one above it when it comes. */
+function seen(folder: string): SeenFolder {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  return stat ? { path: folder, changedMs: stat.ctimeMs } : seen(dirname(folder));
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function isTranscriptName(name: string): boolean {
+  return name.endsWith(".jsonl");
+}
+
+function isLeftover(name: string): boolean {
+  return /\.jsonl\.backup$|\.orphaned|\.superseded/.test(name);
+}

@@ -1,0 +1,14 @@
+import { existsSync, lstatSync } from "node:fs";
+import { join } from "node:path";
+import { filesBelow } from "../../../disk/durable.ts";
+
+/** Everything that belongs to sessions. Settings, credentials and caches are not kept. */
+export function keptFiles(root: string): readonly string[] {
+  const folders = ["projects", "file-history", "plans", "todos", "tasks"];
+  const files = folders.flatMap((name) => filesBelow(join(root, name)).files);
+  const history = join(root, "history.jsonl");
+  const plain = files.filter(
+    (path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() && !/\/\.(lock|skein)/.test(path),
+  );
+  return existsSync(history) ? [...plain, history] : plain;
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DataFile } from "../../../model/data-file.ts";
+import { summaryOfFile } from "./old-summaries.ts";
+import type { SessionFacts } from "./session-facts.ts";
+
+/**
+ * The title by today's rule: what the user named it, what the model named it, the summary that old versions wrote, the
+ * last prompt, the first one.
+ */
+export function titleOf(file: DataFile, facts: SessionFacts): string | null {
+  const given = facts.customTitle ?? titleBeside(file) ?? facts.aiTitle;
+  return given ?? summaryOfFile(file, facts) ?? facts.lastPrompt ?? facts.firstPrompt;
+}
+
+/** `/rename` also writes the name into a file in the session's folder. */
+function titleBeside(file: DataFile): string | null {
+  if (file.sessionId === undefined) return null;
+  try {
+    const path = join(file.path.slice(0, -".jsonl".length), "custom-title.json");
+    const { customTitle } = JSON.parse(readFileSync(path, "utf8")) as { customTitle?: unknown };
+    return typeof customTitle === "string" && customTitle !== "" ? customTitle : null;
+  } catch {
+    return null;
+  }
+}

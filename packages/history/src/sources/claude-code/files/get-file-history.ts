@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { isAbsolute, join, posix, win32 } from "node:path";
+import type { LibraryConfig } from "../../../config.ts";
+import { SessionNotFoundError } from "../../../errors.ts";
+import { findSession } from "../../../get/get-session.ts";
+import { readTranscript } from "../transcript/read-transcript.ts";
+import { readFacts, withStore } from "../../../list/sessions.ts";
+import { foldSnapshots, type Snapshot } from "./snapshots.ts";
+
+export interface FileVersion {
+  readonly version: number;
+  /** The user message before whose edits the copy was made. */
+  readonly messageUuid: string;
+  readonly backupTime: Date | null;
+  /** Null: the file did not exist then. */
+  readonly backupFileName: string | null;
+  /** Where the copy lies; null if there is none or it has been deleted. */
+  readonly backupPath: string | null;
+}
+
+export interface FileHistoryEntry {
+  /** The absolute path, as far as it is known. */
+  readonly path: string;
+  /** The path as recorded: relative to the working directory when inside of it. */
+  readonly trackingPath: string;
+  readonly versions: readonly FileVersion[];
+}
+
+export interface FileHistory {
+  readonly sessionId: string;
+  readonly files: readonly FileHistoryEntry[];
+  /** The user messages that have a snapshot, in order. */
+  readonly messageUuids: readonly string[];
+  /**
+   * The text of a file as it was at a user message, before the edits that followed; null if it did not exist.
+   * Undefined if nothing is recorded, or the copy is gone.
+   */
+  contentAt(path: string, messageUuid: string): string | null | undefined;
+}
+
+/** The copies that Claude Code made of files before it edited them. */
+export async function getFileHistory(idOrIndex: number | string, config: LibraryConfig = {}): Promise<FileHistory> {
+  return await withStore(config, async (store) => {
+    const { file, order } = await findSession(idOrIndex, config, store);
+    await readFacts([file], order.facts, config, store);
+    const cwds = order.facts.get(file)?.cwds ?? [];
+    const { sessionId } = file;
+    if (sessionId === undefined) throw new SessionNotFoundError(idOrIndex);
+    const { messages } = readTranscript(file.path, new Date(file.mtimeMs));
+    const snapshots = foldSnapshots(messages.map(({ raw }) => raw));
+    return describe(snapshots, { sessionId, cwds, folder: join(file.root, "file-history", sessionId) });
+  });
+}
+
+interface Place {
+  readonly sessionId: string;
+  readonly cwds: readonly string[];
+  readonly folder: string;
+}
+
+function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: Place): FileHistory {
+  const byPath = new Map<string, FileVersion[]>();
+  for (const { messageId, files } of snapshots) {
+    for (const [trackingPath, { backupFileName, version, backupTime }] of files) {
+      const versions = byPath.get(trackingPath) ?? [];
+      byPath.set(trackingPath, versions);
+      if (versions.some((known) => known.version === version && known.backupFileName === backupFileName)) continue;
+      versions.push({
+        version,
+        messageUuid: messageId,
+        backupTime: backupTime === undefined ? null : new Date(backupTime),
+        backupFileName,
+        backupPath: backupPath(folder, backupFileName),
+      });
+    }
+  }
+  const files = [...byPath].map(([trackingPath, versions]) => ({
+    path: absolutePath(trackingPath, cwds, versions),
+    trackingPath,
+    versions: versions.toSorted((a, b) => a.version - b.version),
+  }));
+  return {
+    sessionId,
+    files,
+    messageUuids: snapshots.map(({ messageId }) => messageId),
+    contentAt(path, messageUuid) {
+      const entry = files.find((file) => file.path === path || file.trackingPath === path);
+      const from = snapshots.findIndex(({ messageId }) => messageId === messageUuid);
+      if (!entry || from < 0) return undefined;
+      // A file that was not tracked yet had not been touched: its first copy, made later, is what it was.
+      for (const { files: tracked } of snapshots.slice(from)) {
+        const backup = tracked.get(entry.trackingPath);
+        if (!backup) continue;
+        if (backup.backupFileName === null) return null;
+        const found = backupPath(folder, backup.backupFileName);
+        return found === null ? undefined : readFileSync(found, "utf8");
+      }
+      return undefined;
+    },
+  };
+}
+
+/** The name comes from a file that anyone may have written: it must not lead out of the folder. */
+function backupPath(folder: string, name: string | null): string | null {
+  if (name === null || !/^[0-9A-Za-z]+@v\d+$/.test(name)) return null;
+  const path = join(folder, name);
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
+}
+
+/** The name of a copy begins with a hash of the absolute path, which tells the right working directory. */
+function absolutePath(trackingPath: string, cwds: readonly string[], versions: readonly FileVersion[]): string {
+  if (isAbsolute(trackingPath) || win32.isAbsolute(trackingPath)) return trackingPath;
+  const hash = versions.find(({ backupFileName }) => backupFileName !== null)?.backupFileName?.split("@")[0];
+  const candidates = cwds.map((cwd) => (/^[A-Za-z]:/.test(cwd) ? win32 : posix).join(cwd, trackingPath));
+  const proven = candidates.find((path) =>
+    createHash("sha256")
+      .update(path)
+      .digest("hex")
+      .startsWith(hash ?? "-"),
+  );
+  return proven ?? candidates[0] ?? trackingPath;
+}

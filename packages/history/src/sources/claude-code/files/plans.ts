@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { LibraryConfig } from "../../../config.ts";
+import { existingRoots } from "../discover/discover.ts";
+import { parsePlan, type Plan } from "../format/plan.ts";
+
+export interface PlanFile extends Plan {
+  /** The file's name without `.md`; in old sessions it is the `slug` of their lines. */
+  readonly name: string;
+  readonly path: string;
+  readonly content: string;
+  readonly sizeBytes: number;
+  readonly createdAt: Date;
+  readonly modifiedAt: Date;
+}
+
+/** Plans of all data directories, the newest first. */
+export async function listPlans(config: LibraryConfig = {}): Promise<readonly PlanFile[]> {
+  const plans = existingRoots(config).flatMap((root) => plansIn(plansFolder(root)));
+  return await Promise.resolve(plans.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt)));
+}
+
+/** The folder can be moved by a setting. */
+function plansFolder(root: string): string {
+  try {
+    const { plansDirectory } = JSON.parse(readFileSync(join(root, "settings.json"), "utf8")) as {
+      plansDirectory?: unknown;
+    };
+    // A relative one is relative to each project, which this file does not say.
+    if (typeof plansDirectory === "string" && isAbsolute(plansDirectory)) return plansDirectory;
+  } catch {
+    // No settings, or none that can be read.
+  }
+  return join(root, "plans");
+}
+
+function plansIn(folder: string): readonly PlanFile[] {
+  return namesIn(folder, ".md").flatMap((name) => {
+    const path = join(folder, name);
+    try {
+      const { size, birthtime, mtime } = statSync(path);
+      const content = readFileSync(path, "utf8");
+      return {
+        name: name.slice(0, -3),
+        path,
+        content,
+        sizeBytes: size,
+        createdAt: birthtime,
+        modifiedAt: mtime,
+        ...parsePlan(content),
+      };
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Plain files only: a pipe would wait forever for a writer. */
+export function namesIn(folder: string, extension: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+      .map((entry) => entry.name)
+      .sort();
+  } catch {
+    return [];
+  }
+}

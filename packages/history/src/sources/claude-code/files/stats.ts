@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LibraryConfig } from "../../../config.ts";
+import { existingRoots } from "../discover/discover.ts";
+import { StatsCache } from "../format/other-files.ts";
+
+export interface StatsFile {
+  readonly path: string;
+  readonly stats: StatsCache;
+}
+
+/** Claude Code's own statistics, where they exist. They are often frozen or wrong: `getUsage` counts for itself. */
+export async function readStats(config: LibraryConfig = {}): Promise<readonly StatsFile[]> {
+  const files = existingRoots(config).flatMap((root) => {
+    const path = join(root, "stats-cache.json");
+    try {
+      return [{ path, stats: StatsCache.parse(JSON.parse(readFileSync(path, "utf8"))) }];
+    } catch {
+      return [];
+    }
+  });
+  return await Promise.resolve(files);
+}

@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { LibraryConfig } from "../../../config.ts";
+import { existingRoots } from "../discover/discover.ts";
+import { TaskItem, TodoFile, type TodoItem } from "../format/todo.ts";
+import { namesIn } from "./plans.ts";
+
+export interface TodoList {
+  readonly sessionId: string;
+  readonly agentId: string;
+  readonly items: readonly TodoItem[];
+  readonly path: string;
+  readonly modifiedAt: Date;
+  /** Why the file could not be used; then there are no items. */
+  readonly problem: string | null;
+}
+
+export interface TaskList {
+  /** A session's id, a team, or a name that the user chose. */
+  readonly listId: string;
+  readonly tasks: readonly (TaskItem & { readonly path: string; readonly modifiedAt: Date })[];
+  readonly problems: readonly { readonly path: string; readonly problem: string }[];
+}
+
+/** Todo lists of the old kind, the newest first. */
+export async function listTodos(config: LibraryConfig = {}): Promise<readonly TodoList[]> {
+  const lists = existingRoots(config).flatMap((root) => {
+    const folder = join(root, "todos");
+    return namesIn(folder, ".json").flatMap((name) => {
+      const [, sessionId, agentId] = /^(.+)-agent-(.+)\.json$/.exec(name) ?? [];
+      if (sessionId === undefined || agentId === undefined) return [];
+      const path = join(folder, name);
+      const { value, problem } = readJson(path, (json) => TodoFile.parse(json));
+      return { sessionId, agentId, items: value ?? [], path, modifiedAt: modifiedAt(path), problem };
+    });
+  });
+  return await Promise.resolve(lists.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt)));
+}
+
+/** Task lists of today, each with its tasks in order. */
+export async function listTasks(config: LibraryConfig = {}): Promise<readonly TaskList[]> {
+  const lists = existingRoots(config).flatMap((root) => {
+    const folder = join(root, "tasks");
+    return foldersIn(folder).map((listId): TaskList => readTasks(listId, join(folder, listId)));
+  });
+  return await Promise.resolve(lists);
+}
+
+function readTasks(listId: string, folder: string): TaskList {
+  const tasks: (TaskItem & { path: string; modifiedAt: Date })[] = [];
+  const problems: { path: string; problem: string }[] = [];
+  for (const name of namesIn(folder, ".json")) {
+    const path = join(folder, name);
+    const { value, problem } = readJson(path, (json) => TaskItem.parse(json));
+    if (value) tasks.push({ ...value, path, modifiedAt: modifiedAt(path) });
+    else problems.push({ path, problem: problem ?? "" });
+  }
+  tasks.sort((a, b) => Number(a.id) - Number(b.id) || (a.id < b.id ? -1 : 1));
+  return { listId, tasks, problems };
+}
+
+function readJson<T>(path: string, parse: (json: unknown) => T): { value: T | undefined; problem: string | null } {
+  try {
+    return { value: parse(JSON.parse(readFileSync(path, "utf8"))), problem: null };
+  } catch (error) {
+    return { value: undefined, problem: error instanceof SyntaxError ? "not JSON" : "not of the expected form" };
+  }
+}
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name)
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+function modifiedAt(path: string): Date {
+  return statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date(0);
+}

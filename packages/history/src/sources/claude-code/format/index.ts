@@ -1,0 +1,5 @@
+/** `@skein/history/format`: what other packages need to know about Claude Code's lines. */
+export { FileHistoryDelta, FileHistorySnapshot } from "./file-history-lines.ts";
+export { humanPrompt, machineTags } from "./human-prompt.ts";
+export { lineSchemas } from "./lines.ts";
+export { schemas } from "./schemas.ts";

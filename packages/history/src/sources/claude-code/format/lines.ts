@@ -1,0 +1,188 @@
+import { z } from "zod";
+import { ContentBlock } from "./content-blocks.ts";
+import { FileHistoryDelta, FileHistorySnapshot } from "./file-history-lines.ts";
+import { TodoItem } from "./todo.ts";
+import { UsageInfo } from "./usage-info.ts";
+
+/**
+ * The lines of a transcript, in the form of 2.0 and in today's.
+ *
+ * The format is internal to Claude Code and grows with every version, so every object is open: a field that is
+ * not named here is kept, and a `type` that is not named here is an `UnknownLine`, kept as it is.
+ */
+
+const text = z.string().nullish();
+const flag = z.boolean().nullish();
+
+/** What lines that belong to the conversation share. */
+const envelope = {
+  uuid: text,
+  parentUuid: text,
+  logicalParentUuid: text,
+  timestamp: text,
+  sessionId: text,
+  cwd: text,
+  version: text,
+  slug: text,
+  gitBranch: text,
+  userType: text,
+  entrypoint: text,
+  isSidechain: flag,
+  isMeta: flag,
+  agentId: text,
+  promptId: text,
+  sessionKind: text,
+  teamName: text,
+  forkedFrom: z.looseObject({ sessionId: text, messageUuid: text }).nullish(),
+};
+
+export const BaseMessage = z.looseObject({ type: z.string(), ...envelope });
+
+export const UserLine = z.looseObject({
+  type: z.literal("user"),
+  ...envelope,
+  message: z.looseObject({ role: z.string().optional(), content: z.union([z.string(), z.array(ContentBlock)]) }),
+  toolUseResult: z.unknown().optional(),
+  sourceToolAssistantUUID: text,
+  sourceToolUseID: text,
+  toolDenialKind: text,
+  permissionMode: text,
+  promptSource: text,
+  origin: z.looseObject({ kind: text }).nullish(),
+  turnOrigin: z.unknown().optional(),
+  isCompactSummary: flag,
+  isVisibleInTranscriptOnly: flag,
+  thinkingMetadata: z.looseObject({ level: text, disabled: flag }).nullish(),
+  todos: z.array(TodoItem).nullish(),
+  planContent: text,
+});
+
+/** One content block of an answer; lines with the same `message.id` are one answer. */
+export const AssistantLine = z.looseObject({
+  type: z.literal("assistant"),
+  ...envelope,
+  message: z.looseObject({
+    id: text,
+    model: text,
+    role: z.string().optional(),
+    content: z.union([z.array(ContentBlock), z.string()]),
+    stop_reason: text,
+    stop_sequence: text,
+    usage: UsageInfo.nullish(),
+  }),
+  requestId: text,
+  apiBlockIndex: z.number().nullish(),
+  effort: z.unknown().optional(),
+  isApiErrorMessage: flag,
+  /** Seed 003 has it here; in real files it is on the user line that carries the result. */
+  toolUseResult: z.unknown().optional(),
+});
+
+export const SystemLine = z.looseObject({
+  type: z.literal("system"),
+  ...envelope,
+  subtype: text,
+  content: z.unknown().optional(),
+  level: text,
+  compactMetadata: z.looseObject({ trigger: text, preTokens: z.number().nullish() }).nullish(),
+});
+
+const AttachmentLine = z.looseObject({
+  type: z.literal("attachment"),
+  ...envelope,
+  attachment: z.looseObject({ type: z.string() }),
+});
+
+/** 2.1.12 to 2.1.8x; `agent_progress` carries a subagent's line. */
+const ProgressLine = z.looseObject({
+  type: z.literal("progress"),
+  ...envelope,
+  data: z.looseObject({ type: z.string().optional() }),
+  parentToolUseID: text,
+  toolUseID: text,
+});
+
+export const SummaryLine = z.looseObject({ type: z.literal("summary"), summary: z.string(), leafUuid: text });
+
+export const QueueOperationLine = z.looseObject({
+  type: z.literal("queue-operation"),
+  operation: z.enum(["enqueue", "dequeue", "remove", "popAll"]).or(z.string()),
+  timestamp: text,
+  sessionId: text,
+  content: z.union([z.string(), z.array(z.unknown())]).nullish(),
+  reason: text,
+});
+
+const CustomTitleLine = z.looseObject({ type: z.literal("custom-title"), customTitle: text });
+
+const AiTitleLine = z.looseObject({ type: z.literal("ai-title"), aiTitle: text });
+
+const LastPromptLine = z.looseObject({ type: z.literal("last-prompt"), lastPrompt: text, leafUuid: text });
+
+/** The session's own running total. A check beside our count, never a replacement. */
+const CostStateLine = z.looseObject({
+  type: z.literal("cost-state"),
+  totalCostUSD: z.number().nullish(),
+  modelUsage: z.record(z.string(), z.looseObject({})).nullish(),
+  hasUnknownModelCost: flag,
+});
+
+const RelocatedLine = z.looseObject({ type: z.literal("relocated"), relocatedCwd: text });
+
+const WorktreeStateLine = z.looseObject({
+  type: z.literal("worktree-state"),
+  worktreeSession: z.looseObject({ originalCwd: text, worktreePath: text }).nullish(),
+});
+
+/** A type that has no schema of its own here: metadata lines, the workflow journal, and all that comes. */
+const UnknownLine = z.looseObject({ type: z.string().optional() });
+
+/** The schema of a line by its type. */
+export const lineSchemas = {
+  user: UserLine,
+  assistant: AssistantLine,
+  system: SystemLine,
+  attachment: AttachmentLine,
+  progress: ProgressLine,
+  summary: SummaryLine,
+  "queue-operation": QueueOperationLine,
+  "file-history-snapshot": FileHistorySnapshot,
+  "file-history-delta": FileHistoryDelta,
+  "custom-title": CustomTitleLine,
+  "ai-title": AiTitleLine,
+  "last-prompt": LastPromptLine,
+  "cost-state": CostStateLine,
+  relocated: RelocatedLine,
+  "worktree-state": WorktreeStateLine,
+} as const;
+
+/** Any line, typed by its schema, or an `UnknownLine`. */
+export const Line = z.union([...Object.values(lineSchemas), UnknownLine] as const);
+
+/** Line types that this version knows by name, with and without a schema of their own; `doctor` counts the others. */
+export const knownLineTypes: ReadonlySet<string> = new Set([
+  ...Object.keys(lineSchemas),
+  "agent-name",
+  "agent-setting",
+  "agent-color",
+  "tag",
+  "mode",
+  "permission-mode",
+  "bridge-session",
+  "pr-link",
+  "atis-latch",
+  "frame-link",
+  "content-replacement",
+  "fork-context-ref",
+  "continued-in",
+  "ended-by-model",
+  "isolation-latch",
+  "attribution-snapshot",
+  "history-suppression",
+  "observer-ref",
+  "artifact-autoreact-ledger",
+  "artifact-comment-monitor",
+  "launched",
+  "started",
+  "result",
+]);

@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+/** A line of `history.jsonl`: what was typed, in every project. */
+export const HistoryEntry = z.looseObject({
+  display: z.string(),
+  pastedContents: z.record(z.string(), z.unknown()).nullish(),
+  timestamp: z.number(),
+  project: z.string().nullish(),
+  sessionId: z.string().nullish(),
+});
+export type HistoryEntry = z.infer<typeof HistoryEntry>;
+
+export const DailyStats = z.looseObject({
+  date: z.string(),
+  messageCount: z.number(),
+  sessionCount: z.number(),
+  toolCallCount: z.number(),
+});
+
+/** `stats-cache.json`, version 1 and later. Often frozen or wrong: show it, never count with it. */
+export const StatsCache = z.looseObject({
+  version: z.number(),
+  lastComputedDate: z.string().nullish(),
+  dailyActivity: z.array(DailyStats),
+  dailyModelTokens: z
+    .array(z.looseObject({ date: z.string(), tokensByModel: z.record(z.string(), z.number()) }))
+    .optional(),
+  modelUsage: z.record(z.string(), z.looseObject({})).optional(),
+  totalSessions: z.number().optional(),
+  totalMessages: z.number().optional(),
+  longestSession: z.unknown().optional(),
+  firstSessionDate: z.string().nullish(),
+  hourCounts: z.record(z.string(), z.number()).optional(),
+});
+export type StatsCache = z.infer<typeof StatsCache>;
+
+/** `agent-<id>.meta.json` beside a subagent's transcript. */
+export const AgentMeta = z.looseObject({
+  agentType: z.string().nullish(),
+  description: z.string().nullish(),
+  toolUseId: z.string().nullish(),
+  spawnDepth: z.number().nullish(),
+  parentAgentId: z.string().nullish(),
+  model: z.string().nullish(),
+});
+export type AgentMeta = z.infer<typeof AgentMeta>;

@@ -1,0 +1,19 @@
+import { z } from "zod";
+
+/** Value patterns of Claude Code's files. Ids of other origins occur too, so readers use these to recognise, not to refuse. */
+
+export const Uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
+
+/** Seven or eight hexadecimal digits in 2.0, `a` and sixteen of them today. */
+export const ShortAgentId = z.string().regex(/^a?[0-9a-f]{6,17}$/i);
+
+export const IsoTimestamp = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/);
+
+/** Three words until 2.1.110 (`keen-juggling-origami`), taken from the prompt since. */
+export const Slug = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)+$/);
+
+/** Sixteen digits of the SHA-256 of the file's absolute path (not of its content), and a version. */
+export const BackupFileName = z.string().regex(/^[0-9a-f]{16}@v\d+$/);
+
+/** The folder name of a project: every UTF-16 unit outside of A-Z, a-z and 0-9 is a dash. It cannot be decoded. */
+export const EncodedProjectPath = z.string().regex(/^[A-Za-z0-9-]+$/);

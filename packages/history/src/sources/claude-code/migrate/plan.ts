@@ -1,0 +1,160 @@
+/** What a migration would do with a session: which files go where. Nothing is written here. */
+import { lstatSync, readlinkSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import type { DataFile } from "../../../model/data-file.ts";
+import { encodeProjectPath } from "../discover/slug.ts";
+import type { Change } from "../../../migrate/copy-file.ts";
+import { exists, filesBelow } from "../../../disk/durable.ts";
+import type { PathMapping } from "../../../migrate/path-mapping.ts";
+
+export interface PlannedFile {
+  readonly from: string;
+  readonly to: string;
+  readonly change: Change;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly inode: number;
+  readonly mode: number;
+  /** Where a symbolic link leads; null for a file. */
+  readonly link: string | null;
+  /** Staging happens here: on the same disk as the place it goes to. */
+  readonly toTop: string;
+  readonly fromTop: string;
+  /** What the result must be, where that is known before. */
+  readonly expectedHash?: string;
+}
+
+export interface PlannedSession {
+  readonly sessionId: string;
+  readonly root: string;
+  readonly destinationRoot: string;
+  readonly source: string;
+  readonly destination: string;
+  /** The main transcript last: the session appears when everything else is there. */
+  readonly files: readonly PlannedFile[];
+  /** Pipes and the like, which are left where they are. */
+  readonly others: readonly string[];
+}
+
+export interface SessionPlace {
+  readonly file: DataFile;
+  readonly agents: readonly DataFile[];
+  /** Nicknames in its lines, which name plans. */
+  readonly slugs: readonly string[];
+  readonly source: string;
+  readonly destination: string;
+  readonly destinationRoot: string;
+}
+
+export function planSession(place: SessionPlace): PlannedSession {
+  const { file, agents, source, destination, destinationRoot } = place;
+  const { root, sessionId = "" } = file;
+  const fromFolder = dirname(file.path);
+  const toFolder = join(destinationRoot, "projects", encodeProjectPath(destination));
+  const mappings = mappingsOf(place, fromFolder, toFolder);
+  const planned: PlannedFile[] = [];
+  const others: string[] = [];
+  const add = (from: string, to: string, tops: { fromTop: string; toTop: string }, change: Change): void => {
+    const stat = lstatSync(from);
+    const link = stat.isSymbolicLink() ? readlinkSync(from) : null;
+    planned.push({
+      from,
+      to,
+      change: link === null ? change : { kind: "none" },
+      size: stat.size,
+      mtimeMs: stat.mtimeMs,
+      inode: stat.ino,
+      mode: stat.mode & 0o777,
+      link,
+      ...tops,
+    });
+  };
+  const tops = { fromTop: fromFolder, toTop: toFolder };
+  const beside = filesBelow(join(fromFolder, sessionId));
+  others.push(...beside.others);
+  for (const path of beside.files)
+    add(path, join(toFolder, relative(fromFolder, path)), tops, changeOf(path, mappings));
+  for (const agent of agents) {
+    if (agent.layout === "legacy")
+      add(agent.path, join(toFolder, basename(agent.path)), tops, changeOf(agent.path, mappings));
+  }
+  if (destinationRoot !== root) {
+    // Kept by the id of the session, not by project: inside of one data directory they stay where they are.
+    for (const path of ofSession(root, sessionId, place.slugs)) {
+      const top = relative(root, path).split(/[\\/]/, 1)[0] ?? "";
+      const places = { fromTop: join(root, top), toTop: join(destinationRoot, top) };
+      add(path, join(destinationRoot, relative(root, path)), places, { kind: "none" });
+    }
+  }
+  add(file.path, join(toFolder, basename(file.path)), tops, changeOf(file.path, mappings));
+  return { sessionId, root, destinationRoot, source, destination, files: planned, others };
+}
+
+/** The memory of a project, which belongs to none of its sessions. */
+export function planMemory(options: {
+  fromFolder: string;
+  root: string;
+  destinationRoot: string;
+  source: string;
+  destination: string;
+}): PlannedSession | undefined {
+  const { fromFolder, root, destinationRoot, source, destination } = options;
+  const toFolder = join(destinationRoot, "projects", encodeProjectPath(destination));
+  const { files, others } = filesBelow(join(fromFolder, "memory"));
+  if (files.length === 0 || fromFolder === toFolder) return undefined;
+  const planned = files.map((from): PlannedFile => {
+    const { size, mtimeMs, ino, mode } = lstatSync(from);
+    const link = lstatSync(from).isSymbolicLink() ? readlinkSync(from) : null;
+    const to = join(toFolder, relative(fromFolder, from));
+    return {
+      from,
+      to,
+      change: { kind: "none" },
+      size,
+      mtimeMs,
+      inode: ino,
+      mode: mode & 0o777,
+      link,
+      fromTop: fromFolder,
+      toTop: toFolder,
+    };
+  });
+  return { sessionId: "memory", root, destinationRoot, source, destination, files: planned, others };
+}
+
+/** The longest first. Beside the project itself, lines name files in the session's own folder of the data directory. */
+function mappingsOf(
+  { file, source, destination, destinationRoot }: SessionPlace,
+  fromFolder: string,
+  toFolder: string,
+): readonly PathMapping[] {
+  const { root, sessionId = "" } = file;
+  const mappings = [
+    { from: source, to: destination },
+    { from: join(fromFolder, sessionId), to: join(toFolder, sessionId) },
+    { from: file.path, to: join(toFolder, basename(file.path)) },
+    ...(destinationRoot === root
+      ? []
+      : [{ from: join(root, "file-history", sessionId), to: join(destinationRoot, "file-history", sessionId) }]),
+  ];
+  return mappings.filter(({ from, to }) => from !== "" && from !== to).sort((a, b) => b.from.length - a.from.length);
+}
+
+function changeOf(path: string, mappings: readonly PathMapping[]): Change {
+  if (path.endsWith(".jsonl")) return { kind: "lines", mappings };
+  // Summaries of workflows name their scripts; other files beside a session hold text.
+  return /[\\/]workflows[\\/][^\\/]+\.json$/.test(path) ? { kind: "json", mappings } : { kind: "none" };
+}
+
+function ofSession(root: string, sessionId: string, slugs: readonly string[]): readonly string[] {
+  const todos = filesBelow(join(root, "todos")).files.filter((path) =>
+    basename(path).startsWith(`${sessionId}-agent-`),
+  );
+  const plans = slugs.filter((slug) => /^[\w-]+$/.test(slug)).map((slug) => join(root, "plans", `${slug}.md`));
+  return [
+    ...filesBelow(join(root, "file-history", sessionId)).files,
+    ...filesBelow(join(root, "tasks", sessionId)).files,
+    ...todos,
+    ...plans.filter(exists),
+  ];
+}

@@ -1,0 +1,173 @@
+/**
+ * Which lines are the conversation as it went on, which were rewound, and which only look like a fork.
+ *
+ * `parentUuid` is a tree with recording artefacts: parallel tool results hang beside the answer that goes on, hooks
+ * and progress hang where they happened, replays after a compaction repeat a parent. A branch is real only if a
+ * person went back and said something else.
+ */
+import type { Branch, Message } from "../../../model/types.ts";
+
+export interface Thread {
+  readonly messages: readonly Message[];
+  readonly branches: readonly Branch[];
+}
+
+/** Marks each message as active, compacted, or neither, and lists the real branches. */
+export function thread(messages: readonly Message[]): Thread {
+  const nodes = buildTree(messages);
+  const branches: Branch[] = [];
+  const rewound = new Set<Node>();
+  for (const node of nodes) {
+    if (node.children.length < 2) continue;
+    const ways = realWays(node);
+    if (ways.length < 2) continue;
+    // The last way in file order went on; the others were left.
+    for (const left of ways.slice(0, -1)) markBelow(left, rewound);
+    branches.push({ atUuid: node.message.uuid, childUuids: ways.map((way) => way.message.uuid) });
+  }
+  for (const ways of beginnings(nodes)) {
+    for (const left of ways.slice(0, -1)) markBelow(left, rewound);
+    branches.unshift({ atUuid: null, childUuids: ways.map((way) => way.message.uuid) });
+  }
+  const compactedBefore = messages.findLastIndex(isCompactBoundary);
+  const byMessage = new Map(nodes.map((node) => [node.message, node]));
+  const marked = messages.map((message, at) => {
+    const node = byMessage.get(message);
+    const isRewound = node !== undefined && rewound.has(node);
+    const isCompacted = at < compactedBefore && isChained(message) && !isRewound;
+    const isActive = !isRewound && !message.isSidechain && !isCompacted;
+    if (isActive === message.isActive && isCompacted === message.isCompacted) return message;
+    return { ...message, isActive, isCompacted };
+  });
+  return { messages: marked, branches };
+}
+
+interface Node {
+  readonly message: Message;
+  readonly at: number;
+  readonly children: Node[];
+  parent: Node | undefined;
+}
+
+/** One node per message that takes part in the chain. Unknown parents make roots, and no node is its own ancestor. */
+function buildTree(messages: readonly Message[]): readonly Node[] {
+  const nodes: Node[] = [];
+  const byUuid = new Map<string, Node>();
+  messages.forEach((message, at) => {
+    if (message.isSidechain || !isChained(message)) return;
+    const node: Node = { message, at, children: [], parent: undefined };
+    nodes.push(node);
+    for (const uuid of uuidsOf(message)) if (!byUuid.has(uuid)) byUuid.set(uuid, node);
+  });
+  const parentOf = ({ message: { parentUuid } }: Node): Node | undefined =>
+    parentUuid === null ? undefined : byUuid.get(parentUuid);
+  // Links to an earlier line cannot close a cycle among themselves; with all of them made, the others can be checked.
+  for (const node of nodes) {
+    const parent = parentOf(node);
+    if (parent && parent.at < node.at) node.parent = parent;
+  }
+  for (const node of nodes) {
+    const parent = parentOf(node);
+    if (parent && parent.at > node.at && !isAncestor(node, parent)) node.parent = parent;
+  }
+  for (const node of nodes) node.parent?.children.push(node);
+  return nodes;
+}
+
+function isChained(message: Message): boolean {
+  return typeof message.raw["uuid"] === "string";
+}
+
+/** An answer has an id per line, and what follows may hang on any of them. */
+function uuidsOf(message: Message): readonly string[] {
+  return message.role === "assistant" ? message.lineUuids : [message.uuid];
+}
+
+function isAncestor(node: Node, of: Node): boolean {
+  for (let at: Node | undefined = of; at !== undefined; at = at.parent) if (at === node) return true;
+  return false;
+}
+
+/**
+ * Going back to the very first prompt leaves two prompts without a parent. They are ways of one beginning if they are
+ * of the same session and no compaction lies between them, which begins anew too.
+ */
+function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
+  const groups = new Map<string, Node[]>();
+  let compactions = 0;
+  for (const node of nodes) {
+    if (isCompactBoundary(node.message)) compactions += 1;
+    if (node.message.raw["parentUuid"] !== null) continue;
+    const key = `${compactions} ${String(node.message.raw["sessionId"])}`;
+    const group = groups.get(key);
+    if (group) group.push(node);
+    else groups.set(key, [node]);
+  }
+  // Where prompts are never linked to what came before them, many beginnings say nothing.
+  const areLinked = nodes.some((node) => node.parent !== undefined && isPrompt(node.message));
+  return [...groups.values()].map(promptWays).filter((ways) => ways.length === 2 || (ways.length > 2 && areLinked));
+}
+
+function isPrompt(message: Message): boolean {
+  return message.type === "user" && message.role === "user" && message.humanPrompt !== null;
+}
+
+/** Children that are ways of their own: someone spoke there, and it is not a copy of its sibling. */
+function realWays(node: Node): readonly Node[] {
+  const ways = promptWays(node.children);
+  // Where the answer went on and one prompt hangs beside it, someone came back to this point later.
+  const only = ways.length === 1 ? ways[0] : undefined;
+  const other = only && node.children.findLast((child) => child !== only && child.at < only.at && wentOn(child));
+  return only && other ? [other, only] : ways;
+}
+
+/** Those of several ways from one point that a person opened. */
+function promptWays(starts: readonly Node[]): readonly Node[] {
+  const ways: Node[] = [];
+  const times = new Set<number>();
+  for (const child of starts) {
+    // The same time twice is a line that was replayed after a compaction.
+    const time = child.message.timestamp.getTime();
+    const isReplay = !child.message.timestampIsInferred && times.has(time);
+    times.add(time);
+    if (!isReplay && opensWithPrompt(child)) ways.push(child);
+  }
+  return ways;
+}
+
+/** The model answered below this node, so it is more than a result or a hook that was recorded beside. */
+function wentOn(start: Node): boolean {
+  const open = [start];
+  for (let steps = 0; steps < 200; steps += 1) {
+    const node = open.pop();
+    if (!node) return false;
+    if (node.message.type === "assistant") return node !== start || node.children.length > 0;
+    open.push(...node.children);
+  }
+  return false;
+}
+
+/** The way begins with something a person typed, perhaps after hooks and other lines of the machinery. */
+function opensWithPrompt(start: Node): boolean {
+  let node: Node | undefined = start;
+  for (let steps = 0; node !== undefined && steps < 50; steps += 1) {
+    const { message } = node;
+    if (message.type === "user") return isPrompt(message);
+    if (message.type === "assistant") return false;
+    node = node.children[0];
+  }
+  return false;
+}
+
+function markBelow(start: Node, marked: Set<Node>): void {
+  const open = [start];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (marked.has(node)) continue;
+    marked.add(node);
+    open.push(...node.children);
+  }
+}
+
+function isCompactBoundary(message: Message): boolean {
+  return message.type === "system" && message.raw["subtype"] === "compact_boundary";
+}

@@ -1,0 +1,16 @@
+import { z } from "zod";
+
+/** Any JSON object. Looked at and not copied: a log has large ones. */
+export const AnyObject = z
+  .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
+  .meta({ type: "object" });
+
+/** A page of a list. Ask again with `next_cursor`; null at the end. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), next_cursor: z.string().nullable() });
+}
+
+export const PageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  cursor: z.string().min(1).max(500).optional(),
+});

@@ -1,0 +1,41 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { MemoryLimit } from "../database/memory-limit.ts";
+import { SqlError } from "../sql-error.ts";
+
+/** Runs the statement of the caller, who may stop it. Skein's own statements are never stopped: they must not end halfway. */
+export interface CallerStatement {
+  /** Forgets that the last statement was stopped, and resets the memory limit. */
+  begin(): Promise<void>;
+  /** Runs a part of the statement. Fails at once if the statement was stopped before. */
+  run<Result>(sql: string, work: () => Promise<Result>): Promise<Result>;
+  stop(): void;
+}
+
+/** How often a stopped statement is interrupted again: DuckDB ignores an interrupt that comes just before it starts to work. */
+const INTERRUPT_MS = 20;
+
+export function createCallerStatement(connection: DuckDBConnection, memory: MemoryLimit): CallerStatement {
+  let isRunning = false;
+  let isStopped = false;
+  return {
+    async begin() {
+      isStopped = false;
+      await memory.reset();
+    },
+    async run(sql, work) {
+      if (isStopped) throw new SqlError(sql, "INTERRUPT Error: Interrupted!");
+      isRunning = true;
+      const again = setInterval(() => isStopped && connection.interrupt(), INTERRUPT_MS);
+      try {
+        return await work();
+      } finally {
+        clearInterval(again);
+        isRunning = false;
+      }
+    },
+    stop() {
+      isStopped = true;
+      if (isRunning) connection.interrupt();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { type MemoryLimit, isOutOfMemory } from "../database/memory-limit.ts";
+import type { Preparer } from "../plan/prepare-statement.ts";
+import { failure } from "../sql-error.ts";
+import { isCounted, scannedBytes } from "../transcripts/files.ts";
+import type { CallerStatement } from "./caller-statement.ts";
+import { type Column, type Row, columnsOf, hasAnswer, rowsOf } from "./values.ts";
+
+export interface AnswerDeps {
+  readonly connection: DuckDBConnection;
+  readonly preparer: Preparer;
+  readonly caller: CallerStatement;
+  readonly memory: MemoryLimit;
+}
+
+/** The answer to one statement. Without columns if the statement has no answer. */
+export interface SqlResult {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+}
+
+/** How often a question is asked because a file changed while it was read. */
+export const ATTEMPTS = 3;
+
+/**
+ * Runs a statement and holds its answer. A question is asked again if a file changed meanwhile: lines are numbered by counts that
+ * were made before. A statement that changes something runs once.
+ */
+export async function runStatement({ preparer, caller, memory }: AnswerDeps, given: string): Promise<SqlResult> {
+  await caller.begin();
+  let counted = false;
+  for (let attempt = 1; ;) {
+    const { plan, files, statement, isQuestion } = await preparer.prepare(given, { counted });
+    const { sql } = plan.statement;
+    const hasChanged = async (): Promise<boolean> => {
+      if (!isQuestion || attempt === ATTEMPTS) return false;
+      if ((await preparer.refresh()).stamp === files.stamp) return false;
+      attempt += 1;
+      return true;
+    };
+    const reader = await caller
+      .run(sql, () => statement.runAndReadAll())
+      .catch(async (error: unknown): Promise<undefined> => {
+        // Counting finds lines that are damaged or too long. Only after that can more memory help.
+        if (isQuestion && !isCounted(files) && (isBadLine(error) || isOutOfMemory(error))) counted = true;
+        else if (!(await hasChanged()) && !(await memory.raise(error))) throw failure(sql, error);
+      });
+    if (!reader || (scannedBytes(files) > 0 && (await hasChanged()))) continue;
+    return hasAnswer(reader) ? { columns: columnsOf(reader), rows: rowsOf(reader) } : { columns: [], rows: [] };
+  }
+}
+
+/** The reader met a line that it cannot read, or that is longer than it expected. */
+function isBadLine(error: unknown): boolean {
+  return error instanceof Error && /JSON|maximum_object_size/.test(error.message);
+}

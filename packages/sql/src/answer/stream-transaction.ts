@@ -1,0 +1,40 @@
+/**
+ * DuckDB's driver ends a stream that failed like one that is complete. A transaction tells the two apart, because it is
+ * aborted after a failure. The error itself is found by running the statement again.
+ */
+import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
+
+/** Throws the error of a stream that ended because of one. `run` runs in the transaction of the stream. */
+export async function checkEnd(
+  prepared: DuckDBPreparedStatement,
+  run: (sql: string) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await run("SELECT 1");
+  } catch {
+    await run("ROLLBACK");
+    await prepared.run();
+    throw new Error("The statement failed after its first rows.");
+  }
+}
+
+/** A transaction around a stream. If the caller has begun one, it is used as it is and nothing is checked. */
+export interface StreamTransaction {
+  check(prepared: DuckDBPreparedStatement): Promise<void>;
+  end(): Promise<void>;
+}
+
+export async function beginStream(connection: DuckDBConnection): Promise<StreamTransaction> {
+  const run = async (sql: string): Promise<unknown> => connection.run(sql);
+  const transactionId = async (): Promise<string> =>
+    String((await connection.runAndReadAll("SELECT txid_current()")).getRows()[0]);
+  // Outside of a transaction each statement has its own.
+  const isCallers = (await transactionId()) === (await transactionId());
+  if (isCallers) return { check: async () => {}, end: async () => {} };
+  await run("BEGIN");
+  return {
+    check: (prepared) => checkEnd(prepared, run),
+    // After a failure the transaction may be over already.
+    end: async () => void (await run("ROLLBACK").catch(() => {})),
+  };
+}

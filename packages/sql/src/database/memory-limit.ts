@@ -1,0 +1,40 @@
+/** DuckDB's memory limit. What does not fit is written to its temporary folder, where an operator can do that. */
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+/** Some statements need more and cannot write it to disk. They get this much more rather than fail: the first step, then the second. */
+const EXTRA_MEGABYTES = [700, 2200];
+
+export interface MemoryLimit {
+  /** Raises the limit if this error was for want of memory. Returns whether the statement may be tried again. */
+  raise(error: unknown): Promise<boolean>;
+  /** Back to the usual limit. */
+  reset(): Promise<void>;
+}
+
+/** Without `megabytes` the caller has set the limit, and it is never raised. */
+export function createMemoryLimit(connection: DuckDBConnection, megabytes: number | undefined): MemoryLimit {
+  let step = 0;
+  const set = async (): Promise<void> => {
+    if (megabytes === undefined) return;
+    const limit = megabytes + (EXTRA_MEGABYTES[step - 1] ?? 0);
+    // DuckDB rejects a limit below what it holds now. The next statement then keeps the higher one.
+    await connection.run(`SET memory_limit = '${limit}MB'`).catch(() => undefined);
+  };
+  return {
+    async raise(error) {
+      if (!isOutOfMemory(error) || megabytes === undefined || step === EXTRA_MEGABYTES.length) return false;
+      step += 1;
+      await set();
+      return true;
+    },
+    async reset() {
+      if (step === 0) return;
+      step = 0;
+      await set();
+    },
+  };
+}
+
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Out of Memory");
+}

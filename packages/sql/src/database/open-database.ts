@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+
+export interface DatabaseOptions {
+  /** A folder for temporary files, which the caller removes. */
+  readonly folder: string;
+  /** How much DuckDB may hold before it writes to that folder, such as `205MB`. */
+  readonly memoryLimit: string;
+  /** As many as there are cores, if not given. */
+  readonly threads?: number | undefined;
+}
+
+export interface Database {
+  readonly connection: DuckDBConnection;
+  close(): void;
+}
+
+/** An empty DuckDB in memory. It never downloads anything. */
+export async function openDatabase({ folder, memoryLimit, threads }: DatabaseOptions): Promise<Database> {
+  const instance = await DuckDBInstance.create(":memory:", {
+    memory_limit: memoryLimit,
+    temp_directory: join(folder, "spill"),
+    // Freed memory goes back to the system soon.
+    allocator_flush_threshold: "8MB",
+    allocator_bulk_deallocation_flush_threshold: "16MB",
+    // Otherwise a statement could fetch an extension from the network.
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+    ...(threads === undefined ? {} : { threads: String(threads) }),
+  });
+  const connection = await instance.connect();
+  return {
+    connection,
+    close() {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Which scanned files a question can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place,
+ * whose rows are filtered by session, project or file. It is used only if every scan is below such a join, and only
+ * filters of the forms below are understood.
+ *
+ * Times are not used. A file that was last written before some moment usually has no later line, but that is not certain:
+ * its time may have been set, the clock may have gone back, an archive may have rounded it. A missing row would go unnoticed.
+ */
+import { literal } from "../database/quote.ts";
+
+interface Node {
+  readonly name: string;
+  readonly children?: readonly Node[];
+  readonly extra_info?: Readonly<Record<string, unknown>>;
+}
+
+/** A condition on `skein.files` that every file has which the question can need; null if it may need any. */
+export function fileCondition(plan: string, sql: string): string | null {
+  const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
+  if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;
+  // A literal that is not in the statement was misread. One that contains a quote looks like several.
+  if (sql.includes("''") || scans.flat().some(({ values }) => values.some((value) => !sql.includes(value))))
+    return null;
+  const conditions = new Set(scans.map((filters) => filters.map(sqlOf).join(" AND ")));
+  return `(${[...conditions].join(") OR (")})`;
+}
+
+interface Filter {
+  readonly column: string;
+  readonly form: keyof typeof FORMS;
+  readonly values: readonly string[];
+}
+
+const COLUMN = "(session_id|project_path|file)";
+const TEXT = "'[^']*'";
+
+/** The filters that are understood: the pattern of a plan's text, and the condition on the table of files. */
+const FORMS = {
+  equal: [new RegExp(`^${COLUMN}=(${TEXT})$`), (column, [value]) => `${column} = ${value}`],
+  // "optional" means that the scan may skip the filter; a node above it applies the same condition.
+  in: [
+    new RegExp(`^(?:optional: )?${COLUMN} IN \\((${TEXT}(?:, ${TEXT})*)\\)$`),
+    (column, values) => `${column} IN (${values.join(", ")})`,
+  ],
+  contains: [new RegExp(`^contains\\(${COLUMN}, (${TEXT})\\)$`), (column, [value]) => `contains(${column}, ${value})`],
+  startsWith: [
+    new RegExp(`^(?:starts_with|prefix)\\(${COLUMN}, (${TEXT})\\)$`),
+    (column, [value]) => `starts_with(${column}, ${value})`,
+  ],
+  ilike: [new RegExp(`^\\(${COLUMN} ~~\\* (${TEXT})\\)$`), (column, [value]) => `${column} ILIKE ${value}`],
+} as const satisfies Readonly<Record<string, readonly [RegExp, (column: string, values: readonly string[]) => string]>>;
+
+const sqlOf = ({ column, form, values }: Filter): string => FORMS[form][1](column, values.map(literal));
+
+/** For each scan of files, the filters of the joins above it. */
+function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filter[])[] {
+  if (/READ_NDJSON/i.test(node.name)) return [above];
+  const children = node.children ?? [];
+  const isPlaceJoin =
+    node.name === "HASH_JOIN" &&
+    node.extra_info?.["Join Type"] === "INNER" &&
+    node.extra_info["Conditions"] === "place = place";
+  const own = isPlaceJoin ? children.flatMap(filtersOf) : [];
+  return children.flatMap((child) => scansOf(child, [...above, ...own]));
+}
+
+/** The filters of a join's side that reads only the table of files. */
+function filtersOf({ name, children = [], extra_info }: Node): readonly Filter[] {
+  const [only, ...others] = children;
+  if ((name === "PROJECTION" || name === "FILTER") && only && others.length === 0) return filtersOf(only);
+  if (children.length > 0 || !String(extra_info?.["Table"]).endsWith("skein.files")) return [];
+  return [extra_info?.["Filters"]].flat().flatMap((text) => {
+    for (const [form, [pattern]] of Object.entries(FORMS)) {
+      const [, column, list] = pattern.exec(typeof text === "string" ? text : "") ?? [];
+      if (column === undefined || list === undefined) continue;
+      const values = Array.from(list.matchAll(/'([^']*)'/g), ([, value = ""]) => value);
+      return [{ column, form: form as keyof typeof FORMS, values }];
+    }
+    return [];
+  });
+}

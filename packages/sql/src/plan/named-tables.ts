@@ -1,0 +1,26 @@
+/**
+ * Which tables a statement may need, as far as its words tell. A table that is filled in vain costs time; one that is
+ * missed would be empty, so the patterns match too much rather than too little.
+ */
+
+/** Whether a statement may read the platform's tables. */
+export function namesPlatform(sql: string): boolean {
+  return /\b"?(platform|agent|api)"?\s*\.|\ball_(sessions|messages|usage)\b/i.test(sql);
+}
+
+/** The tables of Claude Code's small files (everything but transcripts), each with the word that names it. */
+const SMALL_TABLES = {
+  "main.claude_plans": /plans/i,
+  "main.claude_todos": /todos/i,
+  "main.claude_history": /history/i,
+  "skein.stats_cache": /stats/i,
+  "claude.tasks": /tasks/i,
+  "claude.sessions": /sessions/i,
+  "skein.agent_metas": /agents/i,
+} as const;
+
+export type SmallTable = keyof typeof SMALL_TABLES;
+
+export function smallTablesIn(sql: string): readonly SmallTable[] {
+  return (Object.keys(SMALL_TABLES) as SmallTable[]).filter((table) => SMALL_TABLES[table].test(sql));
+}

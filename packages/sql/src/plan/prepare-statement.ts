@@ -1,0 +1,162 @@
+/**
+ * Prepares statements: fills the tables that a statement may read, plans it, and carries the plan out. Each step takes what
+ * the step before it returns, so that they cannot be taken in another order.
+ */
+import {
+  type DuckDBConnection,
+  type DuckDBExtractedStatements,
+  type DuckDBPreparedStatement,
+  StatementType,
+} from "@duckdb/node-api";
+import { failure } from "../sql-error.ts";
+import type { LoadTables } from "../sources/load-tables.ts";
+import { TABLES } from "../tables/schema.ts";
+import type { Files } from "../transcripts/files.ts";
+import type { Transcripts } from "../transcripts/transcripts.ts";
+import { type Statement, readStatement } from "./statement.ts";
+import {
+  type Explanation,
+  type StatementPlan,
+  formToExplain,
+  needsExplanation,
+  planStatement,
+} from "./statement-plan.ts";
+
+export interface PreparerDeps {
+  readonly connection: DuckDBConnection;
+  readonly transcripts: Transcripts;
+  readonly loadTables: LoadTables;
+}
+
+/** A statement that is ready to run. */
+export interface Prepared {
+  readonly plan: StatementPlan;
+  /** The files that the tables show. */
+  readonly files: Files;
+  readonly statement: DuckDBPreparedStatement;
+  /** It changes nothing, so it may be run again. */
+  readonly isQuestion: boolean;
+}
+
+export interface PrepareOptions {
+  /** Counts the rows of every file first, so that no line is left that the reader fails on. For callers that cannot ask again. */
+  readonly counted: boolean;
+}
+
+export interface Preparer {
+  /** Makes the tables agree with the files. */
+  refresh(): Promise<Files>;
+  prepare(given: string, options: PrepareOptions): Promise<Prepared>;
+  /** Prepares a statement that the caller keeps: it is not used for a later question. */
+  handOut(given: string): Promise<DuckDBPreparedStatement>;
+}
+
+/** How often a statement is prepared again because a file was deleted meanwhile. */
+const ATTEMPTS = 3;
+
+export function createPreparer({ connection, transcripts, loadTables }: PreparerDeps): Preparer {
+  let hasTables = false;
+  /** The last statement, if it may be used again. */
+  let last: Prepared | undefined;
+  return { refresh, prepare, handOut };
+
+  async function refresh(): Promise<Files> {
+    const files = await againIfMissing(() => transcripts.refresh());
+    if (files.stamp !== last?.files.stamp) last = undefined;
+    if (!hasTables) await connection.run(TABLES);
+    hasTables = true;
+    return files;
+  }
+
+  async function handOut(given: string): Promise<DuckDBPreparedStatement> {
+    const { statement } = await prepare(given, { counted: true });
+    last = undefined;
+    return statement;
+  }
+
+  async function prepare(given: string, { counted }: PrepareOptions): Promise<Prepared> {
+    for (let attempt = 1; ; attempt += 1) {
+      const files = await refresh();
+      if (last?.plan.statement.given === given) return last;
+      last = undefined;
+      try {
+        const loaded = await load(readStatement(given), files);
+        const explained = await explain(loaded, counted);
+        const { statement, parts, explanation } = explained;
+        const plan = planStatement(statement, { parts: parts.count, explanation, counted });
+        const prepared = await carryOut(plan, explained);
+        if (plan.isReusable && prepared.isQuestion) last = prepared;
+        return prepared;
+      } catch (error) {
+        if (!isMissingFile(error)) throw error;
+        // A file was deleted after it was found: try again without it.
+        if (attempt === ATTEMPTS || (await refresh()).stamp === files.stamp) throw failure(given, error);
+      }
+    }
+  }
+
+  async function load(statement: Statement, files: Files): Promise<Loaded> {
+    const parts = await connection.extractStatements(statement.sql).catch((error: unknown) => {
+      throw failure(statement.sql, error);
+    });
+    await loadTables(statement.loads);
+    return { statement, files, parts };
+  }
+
+  /** After the tables are loaded, because DuckDB plans differently for an empty table. */
+  async function explain({ statement, files, parts }: Loaded, counted: boolean): Promise<Explained> {
+    const shown = await transcripts.show(files, formToExplain(statement, counted));
+    const explanation: Explanation = needsExplanation(statement, shown)
+      ? await explanationOf(connection, statement.sql)
+      : { kind: "unneeded" };
+    return { statement, files: shown, parts, explanation };
+  }
+
+  async function carryOut(plan: StatementPlan, { files, parts }: Explained): Promise<Prepared> {
+    const shown = await transcripts.show(files, plan.form);
+    try {
+      // The first parts of a PIVOT find out which columns it has.
+      for (let at = 0; at < parts.count - 1; at += 1) await (await parts.prepare(at)).run();
+      const statement = await parts.prepare(parts.count - 1);
+      return { plan, files: shown, statement, isQuestion: statement.statementType === StatementType.SELECT };
+    } catch (error) {
+      throw failure(plan.statement.sql, error);
+    }
+  }
+}
+
+/** A statement whose tables are filled. */
+interface Loaded {
+  readonly statement: Statement;
+  readonly files: Files;
+  readonly parts: DuckDBExtractedStatements;
+}
+
+interface Explained extends Loaded {
+  readonly explanation: Explanation;
+}
+
+/** Looks for files again if one of them was deleted since it was found. */
+async function againIfMissing<Value>(look: () => Promise<Value>): Promise<Value> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await look();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isMissingFile(error)) throw error;
+    }
+  }
+}
+
+/** DuckDB's error for a file that was found and is gone. */
+export function isMissingFile(error: unknown): boolean {
+  return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
+}
+
+async function explanationOf(connection: DuckDBConnection, sql: string): Promise<Explanation> {
+  try {
+    const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT JSON) ${sql}`);
+    return { kind: "explained", json: String(reader.getRows()[0]?.[1]) };
+  } catch {
+    return { kind: "unavailable" };
+  }
+}

@@ -1,0 +1,39 @@
+/** What a statement asks for, as far as its words tell. Pure: neither files nor the database are looked at. */
+import { type SmallTable, namesPlatform, smallTablesIn } from "./named-tables.ts";
+import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
+
+export interface Statement {
+  /** As the caller wrote it. */
+  readonly given: string;
+  /** As DuckDB runs it: with a table in place of each read function. */
+  readonly sql: string;
+  /** What has to be loaded into tables before DuckDB sees the statement. */
+  readonly loads: readonly Load[];
+  readonly namesBranches: boolean;
+  /** Whether it may read `claude.lines`. */
+  readonly namesLines: boolean;
+}
+
+/** Rows from a source that DuckDB cannot read itself. A new source is a new kind here and a case in `sources/load-tables.ts`. */
+export type Load =
+  /** The sessions of the store, in the schemas `platform`, `agent` and `api`. */
+  | { readonly kind: "platform" }
+  /** One of Claude Code's small files, read by the history library. */
+  | { readonly kind: "small-table"; readonly table: SmallTable }
+  /** A call such as `read_plans('~/.claude')`, which becomes a table. */
+  | { readonly kind: "read-function"; readonly call: ReadCall };
+
+export function readStatement(given: string): Statement {
+  const { sql, calls } = withoutReadCalls(given);
+  return {
+    given,
+    sql,
+    loads: [
+      ...(namesPlatform(sql) ? [{ kind: "platform" } as const] : []),
+      ...calls.map((call) => ({ kind: "read-function", call }) as const),
+      ...smallTablesIn(sql).map((table) => ({ kind: "small-table", table }) as const),
+    ],
+    namesBranches: /branches/i.test(sql),
+    namesLines: /lines/i.test(sql),
+  };
+}

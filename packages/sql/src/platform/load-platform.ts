@@ -1,0 +1,47 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { Store } from "@skein/core";
+import type { Event } from "@skein/protocol";
+import { z } from "zod";
+import { createLoader } from "../database/load-rows.ts";
+import { type AddRows, addRecords, addSession, pages } from "./session-rows.ts";
+import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
+
+/** Fills the platform's tables from a store, of whatever kind. */
+export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {
+  const loader = createLoader(connection);
+  const add: AddRows = async (table, rows) => loader.add(table, PLATFORM_COLUMNS[table], rows);
+  for (const table of Object.keys(PLATFORM_COLUMNS)) await connection.run(`DELETE FROM ${table}`);
+  const tenants = new Set(await tenantsOf(store));
+  let events: Event[] = [];
+  let sessionId: string | undefined;
+  const finish = async (): Promise<void> => {
+    if (sessionId === undefined) return;
+    const session = await store.get(sessionId);
+    // Deleted in the meantime, if there is none.
+    if (session) {
+      tenants.add(session.tenant);
+      await addSession(store, { session, events }, add);
+    }
+    events = [];
+  };
+  // Session by session, so that only one log is in memory.
+  for await (const event of store.scan()) {
+    if (event.session_id !== sessionId) await finish();
+    sessionId = event.session_id;
+    events.push(event);
+  }
+  await finish();
+  for (const tenant of tenants) await addRecords(store, tenant, add);
+  await loader.finish();
+}
+
+/** Where the keys of a server are, which say whose they are: somebody may have agents and no session yet. */
+const KEYS = { tenant: "$keys", kind: "api_key" } as const;
+const Key = z.object({ tenant: z.string() });
+
+async function tenantsOf(store: Store): Promise<readonly string[]> {
+  const tenants = ["default"];
+  for await (const page of pages((cursor) => store.records.list({ ...KEYS, ...cursor })))
+    tenants.push(...page.flatMap(({ value }) => Key.safeParse(value).data?.tenant ?? []));
+  return tenants;
+}

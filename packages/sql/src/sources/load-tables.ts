@@ -1,0 +1,43 @@
+/**
+ * Fills tables with rows that DuckDB cannot read itself. Each source is imported when a statement first needs it: most
+ * statements need none, and then start sooner.
+ */
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { Store } from "@skein/core";
+import type { LibraryConfig } from "@skein/history/discover";
+import type { Load } from "../plan/statement.ts";
+
+export interface SourceDeps {
+  readonly connection: DuckDBConnection;
+  /** Where Claude Code's files are. */
+  readonly library: LibraryConfig;
+  /** Opens the platform's store; undefined if there is none. */
+  openStore(): Promise<Store | undefined>;
+}
+
+export type LoadTables = (loads: readonly Load[]) => Promise<void>;
+
+export function createTableLoader(deps: SourceDeps): LoadTables {
+  return async (loads) => {
+    for (const load of loads) await loadOne(deps, load);
+  };
+}
+
+async function loadOne({ connection, library, openStore }: SourceDeps, load: Load): Promise<void> {
+  switch (load.kind) {
+    case "platform": {
+      const store = await openStore();
+      if (!store) return;
+      const { loadPlatform } = await import("../platform/load-platform.ts");
+      return loadPlatform(connection, store);
+    }
+    case "read-function": {
+      const { loadReadFunction } = await import("./read-functions.ts");
+      return loadReadFunction(connection, load.call, library);
+    }
+    case "small-table": {
+      const { loadSmallTable } = await import("./small-files.ts");
+      return loadSmallTable(connection, load.table, library);
+    }
+  }
+}

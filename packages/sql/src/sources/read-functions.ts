@@ -1,0 +1,213 @@
+/** The rows of `read_conversations` and the other table functions of the `agent_data` extension, with its columns and types. */
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import {
+  type DataFile,
+  type LibraryConfig,
+  discover,
+  isDataNotFoundError,
+  listPlans,
+  listTodos,
+  readHistory,
+  readLines,
+  readStats,
+} from "@skein/history";
+import { appendRows } from "../database/load-rows.ts";
+import type { ReadCall, ReadFunction } from "../plan/read-calls.ts";
+
+type Row = Record<string, unknown>;
+
+const texts = (...names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, "VARCHAR"]));
+const numbers = (...names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, "BIGINT"]));
+
+const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> = {
+  read_conversations: {
+    ...texts("source", "session_id", "project_path", "project_dir", "file_name"),
+    is_agent: "BOOLEAN",
+    ...numbers("line_number"),
+    ...texts("message_type", "uuid", "parent_uuid", "timestamp", "message_role", "message_content", "model"),
+    ...texts("tool_name", "tool_use_id", "tool_input"),
+    ...numbers("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens", "reasoning_tokens"),
+    ...texts("slug", "git_branch", "cwd", "version", "stop_reason", "reasoning_effort", "repository"),
+  },
+  read_plans: {
+    ...texts("source", "session_id", "plan_name", "file_name", "file_path", "content"),
+    ...numbers("file_size"),
+  },
+  read_todos: {
+    ...texts("source", "session_id", "agent_id", "file_name"),
+    ...numbers("item_index"),
+    ...texts("content", "status", "active_form"),
+  },
+  read_history: {
+    ...texts("source"),
+    ...numbers("line_number", "timestamp_ms"),
+    ...texts("project", "session_id", "display", "pasted_contents"),
+  },
+  read_stats: { ...texts("source", "date"), ...numbers("message_count", "session_count", "tool_call_count") },
+};
+
+/** Sources that `agent_data` knows and Skein does not read: they have no rows. Any other name is ignored, as in `agent_data`. */
+const OTHER_SOURCES: ReadonlySet<string> = new Set(["claude-desktop", "copilot", "cursor", "codex", "gemini", "grok"]);
+
+/** Makes the table of one call. It is empty if the path does not exist. */
+export async function loadReadFunction(
+  connection: DuckDBConnection,
+  call: ReadCall,
+  defaults: LibraryConfig,
+): Promise<void> {
+  const { name, path, source, table } = call;
+  const columns = COLUMNS[name];
+  const list = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  await connection.run(`CREATE OR REPLACE TABLE ${table} (${list.join(", ")})`);
+  const library = path === undefined ? defaults : { dataPath: expanded(path), cacheFolder: null };
+  if (OTHER_SOURCES.has(source ?? "")) return;
+  if (path !== undefined && !statSync(expanded(path), { throwIfNoEntry: false })?.isDirectory()) return;
+  try {
+    for await (const rows of rowsOf(name, library))
+      await appendRows(
+        connection,
+        table,
+        columns,
+        rows.map((row) => ({ source: "claude", ...row })),
+      );
+  } catch (error) {
+    if (!isDataNotFoundError(error)) throw error;
+  }
+}
+
+function expanded(path: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(path);
+}
+
+async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerator<readonly Row[]> {
+  switch (name) {
+    case "read_conversations":
+      // One file at a time, so that a large directory is never held in memory.
+      for (const file of discover(library).files) yield conversation(file);
+      return;
+    case "read_plans":
+      yield inOrder(await listPlans(library), "path").map((plan) => ({
+        plan_name: plan.name,
+        file_name: basename(plan.path),
+        file_path: plan.path,
+        content: plan.content,
+        file_size: plan.sizeBytes,
+      }));
+      return;
+    case "read_todos":
+      yield inOrder(await listTodos(library), "path").flatMap(({ sessionId, agentId, path, items, problem }) => {
+        const list = { session_id: sessionId, agent_id: agentId, file_name: basename(path) };
+        if (problem !== null)
+          return [{ ...list, item_index: -1, content: parseError(problem), status: "_parse_error" }];
+        return items.map(({ content, status, activeForm }, at) => ({
+          ...list,
+          item_index: at,
+          content,
+          status,
+          active_form: activeForm,
+        }));
+      });
+      return;
+    case "read_history": {
+      const { data, damage } = await readHistory({ ...library, limit: Number.POSITIVE_INFINITY });
+      const entries = data.map((item) => ({
+        line_number: item.line,
+        timestamp_ms: Number(item.timestamp),
+        project: item.project,
+        session_id: item.sessionId,
+        display: item.display,
+        pasted_contents: JSON.stringify(item.pastedContents),
+      }));
+      const broken = damage.map(({ line, message }) => ({ line_number: line, display: parseError(message) }));
+      yield inOrder([...entries, ...broken], "line_number");
+      return;
+    }
+    case "read_stats":
+      yield (await readStats(library)).flatMap(({ stats }) =>
+        stats.dailyActivity.map(({ date, messageCount, sessionCount, toolCallCount }) => ({
+          date,
+          message_count: messageCount,
+          session_count: sessionCount,
+          tool_call_count: toolCallCount,
+        })),
+      );
+  }
+}
+
+function conversation(file: DataFile): readonly Row[] {
+  const rows: Row[] = [];
+  let projectPath: unknown;
+  const place = { project_dir: file.encodedPath, file_name: basename(file.path), is_agent: file.kind === "agent" };
+  readLines(file.path, {
+    line: ({ line, value }) => {
+      projectPath ??= value["cwd"];
+      // The session that the line names comes first: a forked or resumed file contains lines of other sessions.
+      const session_id = text(value["sessionId"]) ?? file.sessionId;
+      rows.push({ ...place, line_number: line, session_id, ...fieldsOf(value) });
+    },
+    damage: ({ line, kind, message }) => {
+      // Lines with these kinds of damage can still be read.
+      if (kind === "glued" || kind === "invalid-utf8" || kind === "nul-bytes") return;
+      rows.push({
+        ...place,
+        line_number: line,
+        session_id: file.sessionId,
+        message_type: "_parse_error",
+        message_content: parseError(message),
+      });
+    },
+  });
+  return rows.map((row) => ({ ...row, project_path: projectPath ?? file.encodedPath }));
+}
+
+function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
+  const message = record(value["message"]);
+  const usage = record(message["usage"]);
+  const content = message["content"] ?? value["content"] ?? value["summary"];
+  const blocks = Array.isArray(content) ? content.map(record) : [];
+  const tool = blocks.find((block) => block["type"] === "tool_use");
+  const type = text(value["type"]);
+  const said = blocks.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+  return {
+    message_type: type,
+    uuid: text(value["uuid"]),
+    parent_uuid: text(value["parentUuid"]),
+    timestamp: text(value["timestamp"]),
+    message_role: text(message["role"]) ?? (type === "user" || type === "assistant" ? type : null),
+    message_content: typeof content === "string" ? content : said,
+    model: text(message["model"]),
+    tool_name: text(tool?.["name"]),
+    tool_use_id: text(tool?.["id"]),
+    tool_input: tool === undefined ? null : JSON.stringify(tool["input"] ?? null),
+    input_tokens: count(usage["input_tokens"]),
+    output_tokens: count(usage["output_tokens"]),
+    cache_creation_tokens: count(usage["cache_creation_input_tokens"]),
+    cache_read_tokens: count(usage["cache_read_input_tokens"]),
+    slug: text(value["slug"]),
+    git_branch: text(value["gitBranch"]),
+    cwd: text(value["cwd"]),
+    version: text(value["version"]),
+    stop_reason: text(message["stop_reason"]),
+    reasoning_effort: text(value["effort"]),
+  };
+}
+
+/** How `agent_data` reports a line that it cannot read. */
+const parseError = (message: string): string => `Parse error: ${message}`;
+
+/** In the order of the files; the history library returns the newest first. */
+function inOrder<Item>(items: readonly Item[], key: keyof Item): readonly Item[] {
+  return items.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const count = (value: unknown): number | null => (typeof value === "number" ? Math.trunc(value) : null);

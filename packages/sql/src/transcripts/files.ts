@@ -1,0 +1,90 @@
+/** Which transcripts there are, and what is known of each before it is scanned. A `Files` value never changes. */
+import { accessSync, constants } from "node:fs";
+import type { DataFile } from "@skein/history/discover";
+import type { Copy, CopiedFile } from "../copy/read-copy.ts";
+import { type FactsCache, type FileHead, type RowCount, headOf, isSame } from "./file-facts.ts";
+import type { FoundFiles } from "./find-files.ts";
+
+/** The transcripts as they were at one moment. */
+export interface Files {
+  /** Another text as soon as a file or the copy has changed. */
+  readonly stamp: string;
+  /** The file that is being written comes last: when it grows, no line of another file gets a wrong number. */
+  readonly known: readonly KnownFile[];
+  readonly unread: readonly UnreadFile[];
+}
+
+export interface KnownFile {
+  readonly file: DataFile;
+  readonly head: FileHead;
+  /** Undefined until its rows were counted. */
+  readonly count: RowCount | undefined;
+  /** Undefined if the copy does not have the file as it is now; then it is scanned in place. */
+  readonly copied: CopiedFile | undefined;
+}
+
+/** A file that cannot be read, or that the history library does not take for a transcript. */
+export interface UnreadFile {
+  readonly file: string;
+  readonly kind: "unreadable" | "skipped";
+  readonly message: string;
+}
+
+export function stampOf({ files, skipped }: FoundFiles, copy: Copy | null): string {
+  const each = files.map(({ path, size, mtimeMs, inode }) => `${path}\0${size}\0${mtimeMs}\0${inode}`);
+  return [copy?.stamp, ...each, ...skipped.map(({ path }) => path)].join("\n");
+}
+
+/** Looks at each file that was found, as far as neither the copy nor the cache of facts has it. */
+export function readFiles(found: FoundFiles, copy: Copy | null, facts: FactsCache): Files {
+  const unreadable: UnreadFile[] = [];
+  const known = found.files
+    .toSorted((a, b) => a.mtimeMs - b.mtimeMs || (a.path < b.path ? -1 : 1))
+    .flatMap((file): KnownFile[] => {
+      const copied = copy?.files.get(file.path);
+      if (copied && isSame(copied, file)) return [{ file, head: copied, count: copied, copied }];
+      const cached = facts.get(file.path);
+      try {
+        accessSync(file.path, constants.R_OK);
+        if (cached && isSame(cached, file)) return [{ file, head: cached, count: cached, copied: undefined }];
+        return [{ file, head: headOf(file.path), count: undefined, copied: undefined }];
+      } catch (error) {
+        unreadable.push({ file: file.path, kind: "unreadable", message: codeOf(error) });
+        return [];
+      }
+    });
+  const skipped = found.skipped.map(({ path, reason }) => ({ file: path, kind: "skipped", message: reason }) as const);
+  return { stamp: stampOf(found, copy), known, unread: [...unreadable, ...skipped] };
+}
+
+/** The files that are read in place, because no copy has them. A file's place in this list is its `place` in the tables. */
+export function scannedFiles({ known }: Files): readonly KnownFile[] {
+  return known.filter(({ copied }) => !copied);
+}
+
+export function scannedBytes(files: Files): number {
+  return scannedFiles(files).reduce((sum, { file }) => sum + file.size, 0);
+}
+
+/** Whether lines can be numbered and damage is known. */
+export function isCounted({ known }: Files): boolean {
+  return known.every(({ count }) => count);
+}
+
+/**
+ * Whether lines that were numbered over `before` still have their numbers: every scanned file is the same, or is the last
+ * one and has only grown.
+ */
+export function areNumbersRight(before: Files, now: Files): boolean {
+  const files = new Map(now.known.map(({ file }) => [file.path, file]));
+  return scannedFiles(before).every(({ file }, at, { length }) => {
+    const current = files.get(file.path);
+    if (!current) return false;
+    const hasGrown = at === length - 1 && current.inode === file.inode && current.size >= file.size;
+    return hasGrown || isSame(current, file);
+  });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
+}

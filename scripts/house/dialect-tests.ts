@@ -1,0 +1,19 @@
+/** Dialects without a test. */
+import { type Finding, type SourceTree } from "./source-tree.ts";
+
+/** A dialect is a folder in a `src/dialects`; its test has its name in a `test/dialects`, as a file or a folder. */
+export function dialectTests({ files }: SourceTree): readonly Finding[] {
+  const paths = [...files.keys()];
+  const dialects = new Map<string, string>();
+  for (const path of paths) {
+    const [, name] = /^packages\/[^/]+\/src\/dialects\/([^/]+)\//u.exec(path) ?? [];
+    if (name !== undefined && !dialects.has(name)) dialects.set(name, path);
+  }
+  return [...dialects].flatMap(([name, file]) => {
+    const test = new RegExp(`^packages/[^/]+/test/dialects/${name}(?:/.*)?\\.test\\.ts$`, "u");
+    if (paths.some((path) => test.test(path))) return [];
+    const home = file.split("/").slice(0, 2).join("/");
+    const sentence = `is of the dialect "${name}", which has no test. It belongs in ${home}/test/dialects/${name}.test.ts, by that protocol's own published client.`;
+    return [{ file, line: 1, sentence }];
+  });
+}

@@ -1,0 +1,64 @@
+/** What a file imports, and how. */
+import type { SourceFile } from "./source-tree.ts";
+
+export interface Import {
+  readonly specifier: string;
+  readonly line: number;
+  /** The names that are taken; undefined if it may be all of them (`import *`, `export *`, `import()`). */
+  readonly names: readonly string[] | undefined;
+  /** Nothing is loaded when the program runs: `import type`. `import { type … }` is loaded all the same. */
+  readonly isType: boolean;
+  /** Loaded when the code gets there: `import()`. */
+  readonly isDynamic: boolean;
+}
+
+export function importsOf({ module, text, lineAt }: SourceFile): readonly Import[] {
+  const found: Import[] = [];
+  for (const { moduleRequest, entries, start } of module.staticImports) {
+    const isAll = text.slice(start, moduleRequest.start).includes("*");
+    found.push({
+      specifier: moduleRequest.value,
+      line: lineAt(start),
+      names: isAll ? undefined : entries.flatMap(({ importName }) => importName.name ?? []),
+      isType: isTypeStatement(text, start),
+      isDynamic: false,
+    });
+  }
+  for (const { entries, start } of module.staticExports)
+    for (const { moduleRequest, importName } of entries)
+      if (moduleRequest)
+        found.push({
+          specifier: moduleRequest.value,
+          line: lineAt(start),
+          names: importName.name === null ? undefined : [importName.name],
+          isType: isTypeStatement(text, start),
+          isDynamic: false,
+        });
+  for (const { moduleRequest, start } of module.dynamicImports) {
+    const [, specifier] = /^["'`]([^"'`$]+)["'`]$/u.exec(text.slice(moduleRequest.start, moduleRequest.end)) ?? [];
+    if (specifier !== undefined)
+      found.push({ specifier, line: lineAt(start), names: taken(text, start), isType: false, isDynamic: true });
+  }
+  return [...found, ...importTypes(text, lineAt)];
+}
+
+/** The names in `const { name, name: other } = await import(…)`. */
+function taken(text: string, start: number): readonly string[] | undefined {
+  const [, names] = /\{([^{}]*)\}\s*=\s*await\s+$/u.exec(text.slice(Math.max(0, start - 500), start)) ?? [];
+  return names?.split(",").flatMap((name) => /^\s*(\w+)/u.exec(name)?.[1] ?? []);
+}
+
+function isTypeStatement(text: string, start: number): boolean {
+  return /^(?:import|export)\s+type\b/u.test(text.slice(start, start + 20));
+}
+
+/** `import("…").Name` in the place of a type: the parser's record of imports leaves these out. */
+function importTypes(text: string, lineAt: SourceFile["lineAt"]): readonly Import[] {
+  return [...text.matchAll(/\bimport\("([^"]+)"\)\.(\w+)/gu)].map(({ 1: specifier = "", 2: name = "", index }) => ({
+    specifier,
+    line: lineAt(index),
+    names: [name],
+    isType: true,
+    isDynamic: false,
+  }));
+}
