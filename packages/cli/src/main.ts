@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type Group, runGroup } from "./terminal/group.ts";
+import type { Group } from "./terminal/command.ts";
+import { runGroup } from "./terminal/group.ts";
 import { createScreen } from "./terminal/screen.ts";
 
 /**

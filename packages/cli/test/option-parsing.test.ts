@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { skein } from "../src/main.ts";
 import { type Command, type Option, asksFor, defineCommand, parse } from "../src/terminal/command.ts";
-import type { Group } from "../src/terminal/group.ts";
+import type { Group } from "../src/terminal/command.ts";
 import { helpOf } from "../src/terminal/help.ts";
 import { dollars, oneOf, wholeNumber } from "../src/terminal/kinds.ts";
 import { nearest } from "../src/terminal/nearest.ts";

@@ -1,11 +1,5 @@
-export {
-  type Agent,
-  type AgentOptions,
-  type Answer,
-  type RunOptions,
-  type WatchOptions,
-  createAgent,
-} from "./agent.ts";
+export { createAgent } from "./agent.ts";
+export type { Agent, AgentOptions, Answer, RunOptions, WatchOptions } from "./agent-interface.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult, GeneratedFile } from "./result.ts";
 export type { SkeinConfig } from "./serve/config-file.ts";

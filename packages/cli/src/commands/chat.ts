@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { statusOf } from "@skein/core";
 import { type Await, isKnownError } from "@skein/protocol";
-import type { Agent } from "skein/agent";
+import type { Agent } from "skein";
 import { counted } from "../terminal/counts.ts";
 import { cost, tokens } from "../terminal/amounts.ts";
 import type { Call } from "../terminal/command.ts";

@@ -1,4 +1,4 @@
-import type { Group } from "../terminal/group.ts";
+import type { Group } from "../terminal/command.ts";
 
 /** `skein history`: Claude Code's sessions. Everything but `migrate`, `undo` and `restore` only reads them. */
 export const history: Group = {

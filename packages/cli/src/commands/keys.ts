@@ -5,7 +5,7 @@ import { hookSecret, serveSettings } from "skein/serve";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
-import type { Group } from "../terminal/group.ts";
+import type { Group } from "../terminal/command.ts";
 import type { Kind } from "../terminal/kinds.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";

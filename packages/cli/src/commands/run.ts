@@ -1,7 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { isKnownError } from "@skein/protocol";
 import type { Format } from "@skein/core";
-import type { Agent, RunOptions } from "skein/agent";
+import type { Agent, RunOptions } from "skein";
 import type { Call } from "../terminal/command.ts";
 import { sessionIdOf } from "../terminal/find-session.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";

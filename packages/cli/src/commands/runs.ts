@@ -1,4 +1,4 @@
-import type { Group } from "../terminal/group.ts";
+import type { Group } from "../terminal/command.ts";
 import { list } from "./runs/list.ts";
 import { logs } from "./runs/logs.ts";
 

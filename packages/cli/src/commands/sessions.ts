@@ -1,4 +1,4 @@
-import type { Group } from "../terminal/group.ts";
+import type { Group } from "../terminal/command.ts";
 import { answer } from "./sessions/answer.ts";
 import { cancel } from "./sessions/cancel.ts";
 import { deleteCommand } from "./sessions/delete.ts";

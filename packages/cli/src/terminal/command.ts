@@ -57,6 +57,23 @@ export interface Command<Given extends Options = Options> {
   run(call: Call<Given>): Promise<number>;
 }
 
+/** Commands that share their first word: `skein sessions`. `skein` itself is the one without a name. */
+export interface Group {
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly (Command | Later)[];
+  readonly examples?: readonly (readonly [line: string, about: string])[];
+  readonly notes?: string;
+}
+
+/** A command or a group whose file is loaded when it is called, so that the others start soon. */
+interface Later {
+  readonly name: string;
+  /** Without it the overview loads the file. */
+  readonly summary?: string;
+  load(): Promise<Command | Group>;
+}
+
 /** A command whose `run` knows the types of its options. */
 export function defineCommand<const Given extends Options>(command: Command<Given>): Command {
   return command;

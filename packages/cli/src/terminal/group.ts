@@ -1,26 +1,9 @@
-import { type Command, asksFor } from "./command.ts";
+import { type Group, asksFor } from "./command.ts";
 import { EXIT, UsageError } from "./exit-codes.ts";
 import { overviewOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { runCommand, sayFailure } from "./run-command.ts";
 import { createScreen } from "./screen.ts";
-
-/** Commands that share their first word: `skein sessions`. `skein` itself is the one without a name. */
-export interface Group {
-  readonly name: string;
-  readonly summary: string;
-  readonly commands: readonly (Command | Later)[];
-  readonly examples?: readonly (readonly [line: string, about: string])[];
-  readonly notes?: string;
-}
-
-/** A command or a group whose file is loaded when it is called, so that the others start soon. */
-interface Later {
-  readonly name: string;
-  /** Without it the overview loads the file. */
-  readonly summary?: string;
-  load(): Promise<Command | Group>;
-}
 
 /** Runs the command of a group that the first word names. */
 export async function runGroup(group: Group, args: readonly string[]): Promise<number> {

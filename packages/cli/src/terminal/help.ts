@@ -1,5 +1,4 @@
-import type { Command, Option } from "./command.ts";
-import type { Group } from "./group.ts";
+import type { Command, Group, Option } from "./command.ts";
 
 /** The text of `skein COMMAND --help`, for a terminal of so many columns. */
 export function helpOf(command: Command, columns: number): string {

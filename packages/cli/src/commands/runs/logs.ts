@@ -10,7 +10,7 @@ import { shorten } from "../../terminal/width.ts";
 export const logs = sessionCommand({
   name: "runs logs",
   words: "RUN",
-  summary: "The log of a run, one line per action: what seed 002 calls agent_runs.",
+  summary: "The log of a run, one line per action: the rows that the agent tables have in agent_runs.",
   options: {
     session: {
       takes: "SESSION",
@@ -34,7 +34,8 @@ export const logs = sessionCommand({
       const rows = logsOf(await sessions.events(sessionId), runId).filter(
         ({ actionType }) => action === undefined || actionType === action,
       );
-      if (json) for (const row of rows) call.screen.json({ session_id: sessionId, run_id: runId, ...inSeedWords(row) });
+      if (json)
+        for (const row of rows) call.screen.json({ session_id: sessionId, run_id: runId, ...agentTableRow(row) });
       else
         printTable(
           call.screen,
@@ -51,8 +52,8 @@ export const logs = sessionCommand({
     }),
 });
 
-/** A row in the words of the seed and of the server. */
-function inSeedWords({ timestamp, ...row }: AgentLog) {
+/** A row with the column names of the agent tables and of the server. */
+function agentTableRow({ timestamp, ...row }: AgentLog) {
   return {
     timestamp,
     step_number: row.stepNumber,
