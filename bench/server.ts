@@ -235,7 +235,7 @@ async function coldStart(folder: string): Promise<Result> {
     const data = join(folder, String(at));
     mkdirSync(data, { recursive: true });
     const began = performance.now();
-    const child = spawn(process.execPath, ["packages/skein/bin/skein.js", "serve", "--port", "0", "--data", data], {
+    const child = spawn(process.execPath, ["packages/cli/bin/skein.js", "serve", "--port", "0", "--data", data], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, SKEIN_API_KEY: "" },
     });

@@ -25,7 +25,7 @@ Without a folder a corpus of 400 files and 400 MB is made. Ends with 1 if a goal
 `;
 
 const GOALS = { coldRatio: 1.3, warmMs: 50, megabytes: 400, startMs: 300 };
-const bin = join(import.meta.dirname, "../packages/skein/bin/skein.js");
+const bin = join(import.meta.dirname, "../packages/cli/bin/skein.js");
 
 /** Answers whether every goal was met. */
 export async function run(args: readonly string[]): Promise<boolean> {

@@ -1,17 +1,20 @@
 /** `npm run package`: the packages as they would be published, installed in an empty folder and tried there. */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { measureLibraryInstall } from "./measure/library-install.ts";
+import { installIn, packAll, packedWithDependencies, runIn, userEnvironment } from "./packed.ts";
 
 const HELP = `npm run package -- [options]
 
-Builds every package, packs it, installs the packed files in an empty folder as a user would, and tries them there: an
-example as it is, the types that it is checked with, the command, SQL, and the server from its start to SIGTERM.
+Builds every package, packs it, and installs the packed files in empty folders as users would: the library alone, with
+its size and what it says of parts that are not installed; and the command with everything, with an example as it is,
+the types that it is checked with, SQL, and the server from its start to SIGTERM.
 
   --out FOLDER    keeps the packed files there (default: they are removed)
 
@@ -20,7 +23,6 @@ Examples:
   npm run package -- --out packed`;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const packages = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { out: { type: "string" }, help: { type: "boolean", short: "h" } } });
@@ -28,45 +30,58 @@ async function main(): Promise<void> {
   const place = mkdtempSync(join(tmpdir(), "skein-package-"));
   try {
     const packed = values.out === undefined ? join(place, "packed") : resolve(values.out);
-    mkdirSync(packed, { recursive: true });
-    build(packed);
+    say("built and packed", `${packAll(packed)} packages`);
+    const { megabytes, finalAnswer, missing } = measureLibraryInstall(packed, join(place, "library"));
+    say("the library alone", `${megabytes} MB, answers ${finalAnswer}`);
+    for (const sentence of missing) say("a part that is not installed", sentence);
+    say("a server without SQL", serverAlone(join(place, "server"), packed));
     await tryOut(install(join(place, "user"), packed));
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
 }
 
-function build(packed: string): void {
-  run(root, join(root, "node_modules/.bin/tsc"), "-b", "--force");
-  for (const folder of packages) run(folder, "npm", "pack", "--silent", "--pack-destination", packed);
-  say("built and packed", `${packages.length} packages`);
+const SERVER = `import { createServer } from "skein";
+const { url, key, close } = await createServer({ port: 0, store: "memory:", data: "data" });
+const headers = { authorization: "Bearer " + key.key, "content-type": "application/json" };
+const answer = await fetch(url + "/v1/sql", { method: "POST", headers, body: JSON.stringify({ sql: "SELECT 1" }) });
+console.log(answer.status, (await answer.json()).error.message);
+await close();
+`;
+
+/** The library and the server, without what only SQL and Claude Code's files need: those say what to install. */
+function serverAlone(folder: string, packed: string): string {
+  const files = ["skein", "@skein/server"].flatMap((name) => packedWithDependencies(packed, name));
+  installIn(folder, [...new Set(files)]);
+  writeFileSync(join(folder, "server.js"), SERVER);
+  const said = runIn(folder, process.execPath, "server.js").trim();
+  if (said !== "503 SQL needs the package @skein/sql: npm install @skein/sql") throw new Error(said);
+  return said;
 }
 
 /** A folder with nothing but the packed files and what its own program needs. */
 function install(folder: string, packed: string): string {
-  mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-  const files = readdirSync(packed).map((name) => join(packed, name));
-  run(folder, "npm", "install", "--silent", "--no-audit", "--no-fund", ...files, "zod", "typescript", "@types/node");
+  const files = packedWithDependencies(packed, "@skein/cli");
+  installIn(folder, [...files, "zod", "typescript", "@types/node"]);
   say("installed", `${files.length} files, ${readdirSync(join(folder, "node_modules")).length} folders`);
   return folder;
 }
 
 async function tryOut(folder: string): Promise<void> {
   copyFileSync(join(root, "examples/tools.ts"), join(folder, "tools.ts"));
-  say("an example runs", run(folder, process.execPath, "tools.ts").split("\n")[0] ?? "");
+  say("an example runs", runIn(folder, process.execPath, "tools.ts").split("\n")[0] ?? "");
   const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, skipLibCheck: true };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["tools.ts"] }));
-  run(folder, join(folder, "node_modules/.bin/tsc"), "-p", ".");
+  runIn(folder, join(folder, "node_modules/.bin/tsc"), "-p", ".");
   say("its types are right", "tsc");
-  const skein = join(folder, "node_modules/skein/bin/skein.js");
-  say("skein run", run(folder, process.execPath, skein, "run", "How much is 2+2?").trim());
-  say("skein sql", run(folder, process.execPath, skein, "sql", "--json", "select 42 as answer").trim());
+  const skein = join(folder, "node_modules/@skein/cli/bin/skein.js");
+  say("skein run", runIn(folder, process.execPath, skein, "run", "How much is 2+2?").trim());
+  say("skein sql", runIn(folder, process.execPath, skein, "sql", "--json", "select 42 as answer").trim());
   await serve(folder, skein);
 }
 
 async function serve(folder: string, skein: string): Promise<void> {
-  const env = environment(folder);
+  const env = userEnvironment(folder);
   const server = spawn(process.execPath, [skein, "serve", "--port", "0"], {
     cwd: folder,
     env,
@@ -83,16 +98,6 @@ async function serve(folder: string, skein: string): Promise<void> {
   }
   const [code] = (await exited) as [number | null];
   if (code !== 0) throw new Error(`The server ended with ${code} after SIGTERM.`);
-}
-
-function environment(folder: string): NodeJS.ProcessEnv {
-  const path = `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`;
-  return { PATH: path, HOME: folder, SKEIN_DATA_DIR: join(folder, "data") };
-}
-
-function run(folder: string, command: string, ...args: readonly string[]): string {
-  const env = command === "npm" ? process.env : environment(folder);
-  return execFileSync(command, args, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 }
 
 function say(what: string, text: string): void {

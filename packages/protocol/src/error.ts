@@ -52,6 +52,8 @@ export const ErrorCode = z.enum([
   "over_limit",
   /** This machine has no sandbox in which a statement could run. */
   "sandbox_missing",
+  /** A package that this needs is not installed. */
+  "not_installed",
 ]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 

@@ -38,6 +38,7 @@ export interface ErrorAnswer {
 const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "closed",
   "sandbox_missing",
+  "not_installed",
   "SERVICE_UNAVAILABLE",
   "REQUEST_TIMEOUT",
 ]);

@@ -1,17 +1,10 @@
-export {
-  type Agent,
-  type AgentOptions,
-  type Answer,
-  type RunOptions,
-  type WatchOptions,
-  createAgent,
-} from "./agent.ts";
-export { main } from "./main.ts";
+export { createAgent } from "./agent.ts";
+export type { Agent, AgentOptions, Answer, RunOptions, WatchOptions } from "./agent-interface.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult, GeneratedFile } from "./result.ts";
 export type { SkeinConfig } from "./serve/config-file.ts";
 export { type ServerOptions, createServer } from "./serve/create-server.ts";
-export type { RunningServer } from "./serve/server.ts";
+export type { RunningServer } from "./serve/start-options.ts";
 export { connectMcpServer, s3Files, standardTools } from "./tools.ts";
 export type { S3FileStoreOptions } from "@skein/adapters/files/s3";
 export type { McpConnection, McpServerOptions } from "@skein/adapters/mcp";

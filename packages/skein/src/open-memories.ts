@@ -3,6 +3,7 @@ import type { FullTextMemory } from "@skein/adapters/memories/full-text";
 import type { AgentMemory } from "@skein/core";
 import type { RegisteredAgent } from "./host.ts";
 import { placeOf } from "./open-store.ts";
+import { loadPart } from "./optional-parts.ts";
 
 /** The memories that agents of this process name in their data. */
 export interface OpenMemories {
@@ -42,7 +43,7 @@ export function memoryFileOf(storeUrl: string): string | undefined {
 
 export async function fullTextMemory(storeUrl: string): Promise<FullTextMemory> {
   if (/^postgres(ql)?$/.test(placeOf(storeUrl).scheme)) {
-    const { createPostgresMemory } = await import("@skein/adapters/memories/postgres");
+    const { createPostgresMemory } = await loadPart.postgresMemory();
     return createPostgresMemory({ url: storeUrl });
   }
   const { createFullTextMemory } = await import("@skein/adapters/memories/full-text");

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Store, createMemoryStore } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
+import { loadPart } from "./optional-parts.ts";
 
 /** Opens a store by its address. Drivers are loaded only when they are asked for. `now` says when something is written. */
 export async function openStore(url: string, { now = Date.now }: { now?: () => number } = {}): Promise<Store> {
@@ -18,7 +19,7 @@ export async function openStore(url: string, { now = Date.now }: { now?: () => n
     }
     case "postgres":
     case "postgresql": {
-      const { createPostgresStore } = await import("@skein/adapters/stores/postgres");
+      const { createPostgresStore } = await loadPart.postgresStore();
       return createPostgresStore({ url, now }).catch((error: unknown) => {
         throw refusal(error) ?? error;
       });

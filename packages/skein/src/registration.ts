@@ -1,7 +1,7 @@
 import { type SessionAgent, type Tool, defineTool, derivedId } from "@skein/core";
 import { type AgentConfig, KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
-import type { Agent, AgentOptions } from "./agent.ts";
+import type { Agent, AgentOptions } from "./agent-interface.ts";
 import type { RegisteredAgent } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
 

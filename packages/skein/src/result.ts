@@ -26,7 +26,7 @@ import {
 } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
-/** What a run came to: seed 002's AgentResult. */
+/** What a run came to. */
 export interface AgentResult {
   readonly sessionId: string;
   readonly runId: string;
@@ -53,10 +53,10 @@ export interface AgentResult {
   readonly agentLogs: readonly AgentLog[];
 }
 
-/** A file that the run made, as seed 002's generated_files has it. */
+/** A file that the run made, as the agent tables have it in generated_files. */
 export type GeneratedFile = Omit<FileRow, "session_id" | "run_id" | "created_at"> & { readonly timestamp: string };
 
-/** A row of seed 002's agent_runs. */
+/** A row of agent_runs in the agent tables. */
 export interface AgentLog {
   readonly timestamp: string;
   readonly stepNumber: number;
@@ -168,7 +168,7 @@ function filesOf({ fileInserts }: Changes, runId: string): readonly GeneratedFil
     .map(({ session_id: _session, run_id: _run, created_at: timestamp, ...file }) => ({ ...file, timestamp }));
 }
 
-/** The log of a run in seed 002's vocabulary. */
+/** The log of a run as rows of agent_runs. */
 export function logsOf(events: readonly Event[], runId: string): readonly AgentLog[] {
   return runLogs(events, runId).map((row) => ({
     timestamp: row.timestamp,

@@ -2,6 +2,7 @@ import type { S3FileStoreOptions } from "@skein/adapters/files/s3";
 import type { McpConnection, McpServerOptions } from "@skein/adapters/mcp";
 import type { StandardToolsOptions } from "@skein/adapters/tools";
 import type { FileStore, Tool } from "@skein/core";
+import { loadPart } from "./optional-parts.ts";
 
 // Loaded when they are asked for: an agent without them starts faster.
 
@@ -13,7 +14,7 @@ export async function standardTools(options: StandardToolsOptions): Promise<read
 
 /** The tools of an MCP server, started by a command or reached at a URL. Close it when the agent is closed. */
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
-  const mcp = await import("@skein/adapters/mcp");
+  const mcp = await loadPart.mcp();
   return mcp.connectMcpServer(options);
 }
 

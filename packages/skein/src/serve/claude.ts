@@ -14,6 +14,7 @@ import type { Records, Runtime } from "@skein/core";
 import type { AgentConfig } from "@skein/protocol";
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
+import { packageOf, whatToInstall } from "../optional-parts.ts";
 import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
@@ -93,11 +94,11 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
 
 /** Where Claude Code finds its model unless it is told. */
 const MODEL = "https://api.anthropic.com";
-const SDK = "@anthropic-ai/claude-agent-sdk";
 
 /** Why there is no Claude Code here; undefined if there is. Looked for and not loaded: it is large, and many servers never need it. */
 export function sdkProblem(from: string = import.meta.url): string | undefined {
-  const folders = createRequire(from).resolve.paths(SDK) ?? [];
-  if (folders.some((path) => existsSync(join(path, SDK, "package.json")))) return undefined;
-  return `Claude Code is not installed here. The operator of this server can install it beside Skein: npm install ${SDK}.`;
+  const sdk = packageOf("claudeCode");
+  const folders = createRequire(from).resolve.paths(sdk) ?? [];
+  if (folders.some((path) => existsSync(join(path, sdk, "package.json")))) return undefined;
+  return whatToInstall("claudeCode");
 }

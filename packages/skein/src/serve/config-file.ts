@@ -4,7 +4,7 @@ import { type Records, type Tool, createAgents, derivedId, parsed } from "@skein
 import { KnownError, isKnownError } from "@skein/protocol";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
-import type { Agent } from "../agent.ts";
+import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
 import { registrationsOf } from "../registration.ts";

@@ -1,9 +1,8 @@
 import type { Limits } from "@skein/server";
 import { readConfig } from "../config.ts";
 import { refuseUnknown } from "../known-options.ts";
-import { type SkeinConfig, codeOf } from "./config-file.ts";
-import { type RunningServer, startServer } from "./server.ts";
-import { serveSettings } from "./settings.ts";
+import type { SkeinConfig } from "./config-file.ts";
+import type { RunningServer } from "./start-options.ts";
 
 export interface ServerOptions extends SkeinConfig {
   /** 7433 unless told; 0 takes a free one. */
@@ -24,6 +23,8 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
     ["port", "host", "store", "data", "limits", "log", "agents", "tools", "claude"],
     "createServer",
   );
+  // Loaded here: a program that only makes agents does not need them.
+  const { codeOf, serveSettings, startServer } = await import("./index.ts");
   const { port, host, store, data, limits, log, agents = [], tools = [], claude = {} } = options;
   const flags = { host, store, data, ...(port !== undefined && { port: String(port) }) };
   return startServer({

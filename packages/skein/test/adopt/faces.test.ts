@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
 import { createKeys } from "@skein/server";
 import { describe, expect, test } from "vitest";
-import { dataFolder, lines, skein } from "../cli/skein.ts";
+import { dataFolder, lines, skein } from "../../../cli/test/skein.ts";
 import { openStore } from "../../src/open-store.ts";
 import { testServer } from "../server/world.ts";
 
@@ -63,7 +63,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
     ["a session that is not there", ["adopt", "ffffffff"], 3, "ffffffff"],
     ["nothing", ["adopt"], 2, "Expected SESSION"],
     ["an export of nothing", ["sessions", "export", "--claude-code"], 2, "Expected SESSION"],
-    ["a file for several", ["sessions", "export", "x", "--claude-code", "--out", "f"], 2, "several files"],
+    ["a file for several", ["sessions", "export", "x", "--claude-code", "--output", "f"], 2, "several files"],
   ])("says what is wrong with %s", async (_, args, code, words) => {
     const { home } = atHome();
     const ended = await skein(home, ...args);

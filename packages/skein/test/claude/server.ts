@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { type Simulator, createSimulator } from "@skein/simulator";
 import { vi } from "vitest";
 import { type SkeinConfig, codeOf } from "../../src/serve/config-file.ts";
-import { type StartOptions, startServer } from "../../src/serve/server.ts";
+import { startServer } from "../../src/serve/server.ts";
+import type { StartOptions } from "../../src/serve/start-options.ts";
 import { anyStore } from "../any-store.ts";
 import { type Caller, caller } from "../server/world.ts";
 

@@ -9,7 +9,7 @@ import { type Caller, caller, folder, frames, openFrames, say, scripted, session
 // Every server is a process of its own, and a machine may be busy.
 vi.setConfig({ testTimeout: 90_000 });
 
-const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+const bin = fileURLToPath(new URL("../../../cli/bin/skein.js", import.meta.url));
 
 interface Started {
   readonly child: ChildProcess;

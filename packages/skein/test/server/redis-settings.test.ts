@@ -1,7 +1,7 @@
 /** What an operator hears about the Redis between servers. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Redis, noRedis, startRedis } from "../../../../scripts/redis.ts";
-import { dataFolder, start } from "../cli/skein.ts";
+import { dataFolder, start } from "../../../cli/test/skein.ts";
 
 describe.skipIf(noRedis)("skein doctor", { timeout: 120_000 }, () => {
   let redis: Redis;

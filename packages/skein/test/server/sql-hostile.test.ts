@@ -14,7 +14,7 @@ import { testServer } from "./world.ts";
  * Statements that want out, against a server as people start it: one process, the same from the first to the last.
  * What they may not reach is really there: a file, a folder, a port, a variable.
  */
-const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+const bin = fileURLToPath(new URL("../../../cli/bin/skein.js", import.meta.url));
 const data = mkdtempSync(join(tmpdir(), "skein-hostile-"));
 const SECRET = "the-secret-of-the-host";
 const secretFile = join(data, "secret.txt");

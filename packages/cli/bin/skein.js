@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// Only names that Node 20 has: a static import of a missing one would fail before the check below can say its sentence.
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(
+    `skein needs Node 22.18 or newer, and this is ${process.version}. In a clone use "npx skein …" or "npm start": they bring Node 24.`,
+  );
+  process.exit(1);
+}
+
+// In a clone the sources run as they are, without a build. Worker threads see them only if the flag is on the process itself.
+const inClone = existsSync(new URL("../src/main.ts", import.meta.url));
+if (inClone && !process.execArgv.includes("--conditions=@skein/source")) {
+  const file = fileURLToPath(import.meta.url);
+  const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", ...process.execArgv, file];
+  process.execve(process.execPath, [process.execPath, ...args, ...process.argv.slice(2)]);
+}
+
+(await import("node:module")).enableCompileCache?.();
+// Not the package's own entry: that would load the server and every client before a command has been chosen.
+const { main } = await import(inClone ? "../src/main.ts" : "../dist/main.js");
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,217 @@
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createKeys } from "@skein/server";
+import { sandboxProblem } from "@skein/sql/sandbox";
+import type { Config } from "skein/config";
+import { openStore } from "skein/stores";
+import { type ServeFlags, type ServeSettings, checkModel, loadCode, sdkProblem, serveSettings } from "skein/serve";
+import { counted } from "../terminal/counts.ts";
+import { defineCommand } from "../terminal/command.ts";
+import { EXIT } from "../terminal/exit-codes.ts";
+import { failureOf } from "../terminal/failure.ts";
+import { wrapped } from "../terminal/help.ts";
+import { JSON_OPTION } from "../terminal/shared-options.ts";
+import { visible } from "../terminal/visible.ts";
+import { SERVER_OPTIONS } from "./server-options.ts";
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly what: string;
+  readonly state: "ok" | "note" | "wrong";
+  readonly says: string;
+}
+
+/** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
+export const doctor = defineCommand({
+  name: "doctor",
+  summary:
+    "Look at everything that a server needs, change nothing, and say what to do. Takes the options of `skein serve`.",
+  options: { ...SERVER_OPTIONS, json: JSON_OPTION },
+  examples: ["skein doctor", "skein doctor --json", "skein doctor --store postgres://localhost/skein"],
+  async run({ values, screen, config }) {
+    const findings = await findingsOf(values, config);
+    for (const finding of findings) {
+      const { what, state, says } = finding;
+      const head = `${state.padEnd(5)}  ${what.padEnd(8)}  `;
+      if (values.json) screen.json(finding);
+      else
+        screen.out(
+          `${head}${wrapped(visible(says), screen.helpColumns - head.length).join(`\n${" ".repeat(head.length)}`)}\n`,
+        );
+    }
+    return findings.some(({ state }) => state === "wrong") ? EXIT.failed : EXIT.completed;
+  },
+});
+
+async function findingsOf(flags: ServeFlags, config: Config): Promise<readonly Finding[]> {
+  const node: Finding = { what: "node", state: "ok", says: process.version };
+  let settings: ServeSettings;
+  try {
+    settings = serveSettings(flags, config);
+  } catch (error) {
+    return [node, { what: "settings", state: "wrong", says: sentence(error) }];
+  }
+  return [
+    node,
+    folder(settings),
+    await store(settings),
+    await port(settings),
+    await model(settings),
+    await code(settings),
+    await sandbox(),
+    await claude(settings),
+    ...(await redis(settings)),
+  ];
+}
+
+function folder({ dataDir }: ServeSettings): Finding {
+  const what = "data";
+  if (!existsSync(dataDir))
+    return { what, state: "note", says: `${dataDir} is not there yet: the first start makes it.` };
+  try {
+    accessSync(dataDir, constants.W_OK);
+  } catch {
+    return { what, state: "wrong", says: `${dataDir} cannot be written by this user.` };
+  }
+  const found = statSync(dataDir);
+  if (!found.isDirectory())
+    return { what, state: "wrong", says: `${dataDir} is a file. SKEIN_DATA_DIR or --data must name a folder.` };
+  const open = (found.mode & 0o077) !== 0;
+  return open
+    ? { what, state: "note", says: `${dataDir} can be read by other users. The next start closes it (0700).` }
+    : { what, state: "ok", says: dataDir };
+}
+
+async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
+  const what = "store";
+  const kind = storeUrl.split(":")[0] ?? "";
+  // Opening a store that is not there would make it.
+  const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
+  if (file !== undefined && !existsSync(file))
+    return { what, state: "note", says: `${kind}: not there yet, the first start makes it.` };
+  try {
+    const opened = await openStore(storeUrl);
+    try {
+      const keys = await createKeys({ records: opened.records }).list();
+      const valid = keys.filter(({ revoked_at }) => revoked_at === null).length;
+      const kept = existsSync(`${dataDir}/admin-key`) ? readFileSync(`${dataDir}/admin-key`, "utf8").trim() : undefined;
+      const known = kept !== undefined && (await createKeys({ records: opened.records }).recognise(kept)) !== undefined;
+      return {
+        what,
+        state: "ok",
+        says: `${kind}: opens, ${counted(valid, "valid key")}${known ? ", one of them in the data folder" : ""}.`,
+      };
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    return { what, state: "wrong", says: sentence(error) };
+  }
+}
+
+function port({ port: wanted, host }: ServeSettings): Promise<Finding> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", ({ code }: NodeJS.ErrnoException) =>
+      resolve({
+        what: "port",
+        state: "note",
+        says: `${host}:${wanted} cannot be taken now (${code ?? "unknown"}): a server may be running.`,
+      }),
+    );
+    probe.listen(wanted, host, () =>
+      probe.close(() => resolve({ what: "port", state: "ok", says: `${host}:${wanted} is free.` })),
+    );
+  });
+}
+
+async function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Promise<Finding> {
+  const what = "model";
+  if (anthropicApiKey === undefined && anthropicBaseUrl === undefined)
+    return { what, state: "note", says: "The simulator, because ANTHROPIC_API_KEY is not set." };
+  const who = anthropicBaseUrl === undefined ? "Claude" : "The Messages API at the address in ANTHROPIC_BASE_URL";
+  const check = await checkModel({ apiKey: anthropicApiKey ?? "none", baseUrl: anthropicBaseUrl });
+  switch (check.outcome) {
+    case "taken":
+      return { what, state: "ok", says: `${who} answers and takes the key.` };
+    case "refused":
+      return {
+        what,
+        state: "wrong",
+        says: `${who} refuses the key in ANTHROPIC_API_KEY (${check.status}). Put a valid one there.`,
+      };
+    case "untried":
+      return {
+        what,
+        state: "note",
+        says: `${who} answers ${check.status} to a list of models: the key was not tried.`,
+      };
+    case "unreachable":
+      return { what, state: "wrong", says: `${who} cannot be reached (${check.why}). Runs will fail until it can.` };
+  }
+}
+
+async function code({ configFile }: ServeSettings): Promise<Finding> {
+  const what = "code";
+  if (configFile === undefined) return { what, state: "ok", says: "No skein.config.ts: agents come over HTTP." };
+  try {
+    const { agents, tools } = await loadCode(configFile);
+    return { what, state: "ok", says: `${configFile}: ${agents.length} agents, ${tools.size} tools.` };
+  } catch (error) {
+    return { what, state: "wrong", says: `${configFile}: ${sentence(error)}` };
+  }
+}
+
+/** A server starts without it, and is one machine of several only with it. */
+async function redis({ redisUrl }: ServeSettings): Promise<readonly Finding[]> {
+  if (redisUrl === undefined) return [];
+  const { createRedisBus } = await import("@skein/adapters/buses/redis");
+  const bus = createRedisBus({ url: redisUrl });
+  try {
+    await bus.check();
+    return [{ what: "redis", state: "ok", says: "Answers at the address in SKEIN_REDIS_URL." }];
+  } catch (error) {
+    return [{ what: "redis", state: "wrong", says: sentence(error) }];
+  } finally {
+    await bus.close();
+  }
+}
+
+async function sandbox(): Promise<Finding> {
+  const problem = await sandboxProblem();
+  return problem === undefined
+    ? { what: "sql", state: "ok", says: "POST /v1/sql answers, in a sandbox of bubblewrap." }
+    : { what: "sql", state: "note", says: `POST /v1/sql is off. ${problem}` };
+}
+
+/** How well processes of Claude Code are held together here. */
+async function claude({ claudeCode, claudeOpened, configFile }: ServeSettings): Promise<Finding> {
+  const what = "claude";
+  if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
+  const missing = sdkProblem();
+  if (missing !== undefined) return { what, state: "note", says: missing };
+  const containment = await findContainment();
+  if (!containment)
+    return { what, state: "wrong", says: "Claude Code cannot be started: its guard needs bash. Install bash." };
+  const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
+  const who =
+    opened.length === 0
+      ? "Only keys with the scope admin may run it: its commands run as the server's user."
+      : `Keys with the scope admin may run it, and these, whose holders have a shell as the server's user: ${opened.join(", ")}.`;
+  const isSafe = containment.kind === "namespace" && opened.length === 0;
+  return { what, state: isSafe ? "ok" : "note", says: `${containment.says} ${who}` };
+}
+
+/** A file that cannot be loaded is a finding of its own. */
+async function keysInFile(configFile: string | undefined): Promise<readonly string[]> {
+  if (configFile === undefined) return [];
+  return loadCode(configFile).then(
+    ({ claude: { keys } }) => keys,
+    () => [],
+  );
+}
+
+function sentence(error: unknown): string {
+  return failureOf(error)?.message ?? (error instanceof Error ? error.message : String(error));
+}

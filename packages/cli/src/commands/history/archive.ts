@@ -1,0 +1,38 @@
+import { archive } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { bringIndexUpToDate } from "./search.ts";
+import { t } from "../../terminal/styled.ts";
+import { counted } from "../../terminal/counts.ts";
+import { size } from "../../terminal/times.ts";
+import { archiveFolder } from "./with-archived.ts";
+
+export const archiveCommand = historyCommand({
+  name: "history archive",
+  summary: "Keep every line in Skein's own folder, before Claude Code deletes it",
+  isLive: true,
+  examples: [
+    ["skein history archive", "Keep what is new; run it daily, for example from cron"],
+    ["skein history archive --root ~/.claude-work", "Another data directory, into the same archive"],
+  ],
+  async run({ screen, values, library, config }) {
+    const result = await archive({
+      ...library,
+      archiveFolder: archiveFolder(config),
+      onProgress: (done, total) => {
+        if (done % 20 === 0) screen.progress(t`Archiving: ${done} of ${total} files`);
+      },
+    });
+    screen.progress(undefined);
+    // Everything is in the page cache now: the index comes cheaply.
+    if (library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
+    if (values.json) await screen.json(result);
+    else {
+      await screen.print(
+        ...result.failed.map(({ path, reason }) => screen.paint.red(t`${path}: ${reason}`)),
+        t`${counted(result.files, "file")}: ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")}, kept in ${archiveFolder(config)}`,
+      );
+    }
+    return result.failed.length === 0 ? EXIT.completed : EXIT.failed;
+  },
+});

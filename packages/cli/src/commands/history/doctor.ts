@@ -1,0 +1,55 @@
+import { doctor, type SeenType } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
+import { count, counted } from "../../terminal/counts.ts";
+
+export const doctorCommand = historyCommand({
+  name: "history doctor",
+  summary: "What in the data is newer than this version of Skein knows",
+  usesPager: true,
+  examples: [
+    ["skein history doctor", "Unknown types and forms; exit code 1 if there are any"],
+    ["skein history doctor --json", "All types with counts, as JSON"],
+  ],
+  async run({ screen, values, library }) {
+    screen.progress(t`Reading …`);
+    const report = await doctor(library);
+    screen.progress(undefined);
+    const unknown = [...report.lineTypes, ...report.blockTypes].filter(({ isKnown }) => !isKnown);
+    const isClean = unknown.length + report.formProblems.length + report.damagedLines === 0;
+    if (values.json) {
+      await screen.json(report);
+      return isClean ? EXIT.completed : EXIT.failed;
+    }
+    const { paint } = screen;
+    const versions = Object.entries(report.versions);
+    await screen.print(
+      ...typeLines("LINES", report.lineTypes, screen),
+      t``,
+      ...typeLines("BLOCKS", report.blockTypes, screen),
+      t``,
+      t`Claude Code versions: ${versions.length === 0 ? "none" : versions.map(([version, lines]) => `${version} (${count(lines)})`).join(", ")}`,
+      ...report.formProblems.map(({ type, field, count: times, path, line }) =>
+        paint.yellow(
+          t`${counted(times, "line")} of type ${type} with a new form of ${field === "" ? "the line" : field}: ${path}:${line}`,
+        ),
+      ),
+      isClean
+        ? paint.green("Everything is known.")
+        : t`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
+    );
+    return isClean ? EXIT.completed : EXIT.failed;
+  },
+});
+
+function typeLines(title: string, types: readonly SeenType[], { paint }: StyledScreen): readonly Styled[] {
+  const rows = types.map(({ type, count: times, isKnown, path, line, fields }) => [
+    isKnown ? type : paint.yellow(type),
+    count(times),
+    isKnown ? "" : t`unknown: ${fields.slice(0, 8).join(", ")} ${paint.dim(`${path}:${line}`)}`,
+  ]);
+  return table([{ title }, { title: "COUNT", align: "right" }, { title: "" }], rows);
+}

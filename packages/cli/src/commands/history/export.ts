@@ -1,0 +1,115 @@
+import {
+  createRedactor,
+  exportAllSessions,
+  exportSession,
+  type ExportFormat,
+  type ExportOptions,
+} from "@skein/history";
+import { mkdirSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { join } from "node:path";
+import { historyCommand } from "./command.ts";
+import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { oneOf } from "../../terminal/kinds.ts";
+import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
+import { sessionWord } from "./options.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { t } from "../../terminal/styled.ts";
+import { visible } from "../../terminal/visible.ts";
+import { counted } from "../../terminal/counts.ts";
+import { createPrivateFile } from "../../terminal/private-file.ts";
+import { refuseDataFolder } from "./refuse-data-folder.ts";
+
+export const exportCommand = historyCommand({
+  name: "history export",
+  summary: "Write sessions as JSON, Markdown or self-contained HTML",
+  words: "[SESSION…]",
+  options: {
+    format: {
+      takes: "FORMAT",
+      short: "F",
+      kind: oneOf("json", "markdown", "md", "html"),
+      about: "json, markdown (or md) or html (default: markdown)",
+    },
+    ...OUTPUT_OPTIONS,
+    output: { ...OUTPUT_OPTIONS.output, about: "A file for one session, a folder for several (default: stdout)" },
+    all: {
+      short: "a",
+      about: "Every session (--project, --since and --until choose); needs --output FOLDER",
+    },
+    redact: { about: "Take out secrets, account names and paths of this machine" },
+    subagents: { about: "Also the subagents' conversations" },
+    "active-only": { about: "Leave out what was compacted, rewound or said beside" },
+  },
+  examples: [
+    ["skein history export 0 > session.md", "The newest session as Markdown"],
+    ["skein history export 3f2a --format html --redact -o page.html", "A page that is safer to share"],
+    ["skein history export --all --format json -o backup", "Every session, a file each"],
+  ],
+  async run({ screen, values, words, library }) {
+    const { format: given = values.json ? "json" : "markdown" } = values;
+    const format = given === "md" ? "markdown" : given;
+    const options: ExportOptions = {
+      ...library,
+      includeAgents: values.subagents,
+      activeOnly: values["active-only"],
+      ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
+    };
+    if (values.output !== undefined) refuseDataFolder(values.output, library);
+    const { force } = values;
+    if (values.all) {
+      if (words.length > 0) throw new UsageError("--all exports every session: leave out the ids, or --all.");
+      if (values.output === undefined) throw new UsageError("--all needs --output FOLDER.");
+      return await exportAll({ screen, format, options, folder: values.output, force });
+    }
+    if (words.length === 0) throw new UsageError("Which session? Give indexes or ids, or --all.");
+    if (words.length > 1 && values.output === undefined) throw new UsageError("Several sessions need --output FOLDER.");
+    if (words.length > 1) {
+      mkdirSync(values.output ?? "", { recursive: true, mode: 0o700 });
+      for (const word of words) {
+        const path = join(values.output ?? "", `${word.replaceAll(/[^A-Za-z0-9_-]/g, "_")}.${extensions[format]}`);
+        createPrivateFile(path, await exportSession(sessionWord(word), format, options), force);
+      }
+      return EXIT.completed;
+    }
+    const text = await exportSession(sessionWord(words[0]), format, options);
+    if (values.output !== undefined) createPrivateFile(values.output, text, force);
+    else await screen.data(screen.isTerminal ? visible(text) : text);
+    return EXIT.completed;
+  },
+});
+
+const extensions: Readonly<Record<ExportFormat, string>> = { json: "json", markdown: "md", html: "html" };
+
+/** Knows the names that would give away who worked where. */
+export function redactorOfThisMachine(): (text: string) => string {
+  return createRedactor({ home: homedir(), userName: userInfo().username });
+}
+
+interface All {
+  readonly screen: StyledScreen;
+  readonly format: ExportFormat;
+  readonly options: ExportOptions;
+  readonly folder: string;
+  readonly force: boolean;
+}
+
+async function exportAll({ screen, format, options, folder, force }: All): Promise<number> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let done = 0;
+  let failed = 0;
+  for await (const { fileName, content, sessionId } of exportAllSessions(format, options)) {
+    try {
+      createPrivateFile(join(folder, fileName), content, force);
+      done += 1;
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      failed += 1;
+      screen.note(t`${sessionId}: ${error.message}`);
+    }
+    screen.progress(t`Exported ${counted(done, "session")}`);
+  }
+  screen.progress(undefined);
+  screen.note(t`Wrote ${counted(done, "session")} to ${folder}`);
+  return failed === 0 ? EXIT.completed : EXIT.failed;
+}

@@ -1,0 +1,78 @@
+import { listSessions } from "@skein/history";
+import { homedir } from "node:os";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { t } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
+import { table } from "../../terminal/table.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { shortTime } from "../../terminal/times.ts";
+
+export const list = historyCommand({
+  name: "history list",
+  summary: "Sessions, the newest activity first",
+  usesPager: true,
+  examples: [
+    ["skein history list", "The 50 newest sessions"],
+    ["skein history list --project . --since 7d", "Those of this project, of the last week"],
+    ["skein history list --limit all --json", "Every session as JSON"],
+  ],
+  async run({ screen, values, library }) {
+    const result = await listSessions(library);
+    if (values.json) {
+      await screen.json(result);
+      return EXIT.completed;
+    }
+    const { paint } = screen;
+    const { data, pagination } = result;
+    if (pagination.total === 0) {
+      await screen.print(t`No sessions.`);
+      return EXIT.completed;
+    }
+    // An index only means the same session elsewhere if nothing was filtered here.
+    const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
+    const projectWidth = Math.min(36, Math.max(12, Math.floor(screen.columns / 4)));
+    const rows = data.map((session, at) => [
+      ...(isWhole ? [paint.cyan(pagination.offset + at)] : []),
+      paint.cyan(session.id.slice(0, 8)),
+      paint.dim(shortTime(session.lastActivityAt)),
+      count(session.messageCount),
+      session.agentIds.length === 0 ? "" : paint.dim(count(session.agentIds.length)),
+      paint.blue(shortenPath(session.projectPath, projectWidth)),
+      session.summary === null
+        ? paint.dim("(no title)")
+        : shorten(session.summary, titleWidth(screen.columns, projectWidth)),
+    ]);
+    const columns = [
+      ...(isWhole ? [{ title: "#", align: "right" as const }] : []),
+      { title: "ID" },
+      { title: "LAST ACTIVITY" },
+      { title: "MSGS", align: "right" as const },
+      { title: "AGENTS", align: "right" as const },
+      { title: "PROJECT" },
+      { title: "TITLE" },
+    ];
+    await screen.print(...table(columns, rows, screen.columns));
+    const { offset, total, hasMore } = pagination;
+    if (hasMore) {
+      const next = offset + data.length;
+      await screen.print(
+        paint.dim(
+          t`${next - data.length + 1} to ${next} of ${counted(total, "session")}; --offset ${next} shows the next ones`,
+        ),
+      );
+    }
+    return EXIT.completed;
+  },
+});
+
+function titleWidth(columns: number, projectWidth: number): number {
+  return Number.isFinite(columns) ? Math.max(20, columns - projectWidth - 52) : 200;
+}
+
+/** The end of a path says more than its beginning. */
+export function shortenPath(path: string, columns: number): string {
+  const home = homedir();
+  const short = path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+  return short.length <= columns || !Number.isFinite(columns) ? short : `…${short.slice(-(columns - 1))}`;
+}

@@ -1,0 +1,52 @@
+import type { LibraryConfig } from "@skein/history";
+import { resolve } from "node:path";
+import type { Values } from "../../terminal/command.ts";
+import { UsageError } from "../../terminal/exit-codes.ts";
+import { wholeNumber } from "../../terminal/kinds.ts";
+import {
+  CACHE_OPTION,
+  JSON_OPTION,
+  LIMIT_OPTION,
+  PAGER_OPTION,
+  ROOT_OPTION,
+  SPAN_OPTIONS,
+} from "../../terminal/shared-options.ts";
+
+/** What every history command takes. */
+export const COMMON_OPTIONS = {
+  root: ROOT_OPTION,
+  project: { takes: "PATH", about: "Only sessions of this project" },
+  ...SPAN_OPTIONS,
+  limit: LIMIT_OPTION,
+  offset: { takes: "N", kind: wholeNumber(), about: "Skip so many results (default 0)" },
+  json: JSON_OPTION,
+  archive: { isOn: true, about: "Leave out what only the archive has left" },
+  cache: CACHE_OPTION,
+  pager: PAGER_OPTION,
+} as const;
+
+export function libraryConfig(values: Values<typeof COMMON_OPTIONS>, signal: AbortSignal): LibraryConfig {
+  const { root, project, since, until, limit: most, offset, cache } = values;
+  return {
+    signal,
+    ...(root === undefined ? {} : { dataPath: root }),
+    ...(project === undefined ? {} : { workspace: absolute(project) }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+    ...(most === undefined ? {} : { limit: most }),
+    ...(offset === undefined ? {} : { offset }),
+    ...(cache ? {} : { cacheFolder: null }),
+  };
+}
+
+/** `.` and other relative paths are relative to here; a path of Windows is one everywhere. */
+export function absolute(path: string): string {
+  return /^[A-Za-z]:[\\/]|^\\\\/.test(path) ? path : resolve(path);
+}
+
+/** A session as it is given on the command line: an index of the list, or an id or its beginning. */
+export function sessionWord(word: string | undefined): number | string {
+  if (word === undefined || word === "")
+    throw new UsageError("Which session? Give its index or id as `skein history list` shows it.");
+  return /^\d{1,6}$/.test(word) ? Number(word) : word;
+}

@@ -1,0 +1,21 @@
+import { existingRoots, type LibraryConfig } from "@skein/history";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { UsageError } from "../../terminal/exit-codes.ts";
+
+/** Output must not land among Claude Code's files, where it would be taken for one of them. */
+export function refuseDataFolder(path: string, library: LibraryConfig): void {
+  const target = realOf(resolve(path));
+  for (const root of existingRoots(library)) {
+    if (target === root || target.startsWith(root + sep)) {
+      throw new UsageError(`${path} is inside of Claude Code's data directory, which is only read here.`);
+    }
+  }
+}
+
+/** The place that a path leads to, though its end may not exist yet. */
+function realOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const parent = dirname(path);
+  return parent === path ? path : join(realOf(parent), basename(path));
+}

@@ -1,0 +1,37 @@
+import { restoreSession } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { t } from "../../terminal/styled.ts";
+import { counted } from "../../terminal/counts.ts";
+import { archiveFolder } from "./with-archived.ts";
+
+export const restore = historyCommand({
+  name: "history restore",
+  summary: "Bring an archived session back to where Claude Code finds it",
+  isLive: true,
+  words: "SESSION",
+  examples: [
+    ["skein history restore 3f2a", "Back into the data directory it came from"],
+    ["skein history restore 3f2a --root ~/.claude-work", "Into another one"],
+  ],
+  async run({ screen, values, words, config }) {
+    const [id = ""] = words;
+    const roots = values.root ?? [];
+    if (roots.length > 1) throw new UsageError("A session can be restored into one --root only.");
+    const [root] = roots;
+    const result = await restoreSession(id, {
+      archiveFolder: archiveFolder(config),
+      ...(root === undefined ? {} : { root }),
+    });
+    if (values.json) await screen.json(result);
+    else {
+      const { paint } = screen;
+      await screen.print(
+        t`${result.sessionId}: ${counted(result.restored.length, "file")} restored, ${counted(result.present.length, "file")} there already`,
+        ...result.conflicts.map((path) => paint.red(t`${path} is there and differs; it stays as it is.`)),
+      );
+    }
+    if (result.conflicts.length === 0) return EXIT.completed;
+    return result.restored.length === 0 ? EXIT.io : EXIT.failed;
+  },
+});

@@ -1,0 +1,151 @@
+import {
+  type LibraryConfig,
+  buildIndex,
+  searchInSession,
+  searchSessions,
+  type PaginatedResult,
+  type SearchMatch,
+  type SearchOptions,
+} from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { oneOf, wholeNumber } from "../../terminal/kinds.ts";
+import { sessionWord } from "./options.ts";
+import { pageOf } from "./page.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Piece, type Styled, joined, t } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { shortTime } from "../../terminal/times.ts";
+
+export const search = historyCommand({
+  name: "history search",
+  summary: 'Find words, "phrases" and /patterns/ in everything that was said, called and answered',
+  words: "[TEXT…]",
+  usesPager: true,
+  options: {
+    role: {
+      takes: "ROLE",
+      kind: oneOf("user", "assistant", "human"),
+      about: "Only what user, assistant or human (typed by a person) said",
+    },
+    tool: { takes: "NAME", about: "Only calls of this tool" },
+    session: { takes: "SESSION", short: "s", about: "Only in this session and its subagents" },
+    context: { takes: "N", short: "c", kind: wholeNumber(), about: "Lines around each match (default 2)" },
+    subagents: { isOn: true, about: "Leave out subagents" },
+  },
+  examples: [
+    ["skein history search flaky test", "Messages with both words"],
+    [`skein history search '"out of memory"' --since 30d`, "A phrase, in the last 30 days"],
+    [
+      "skein history search '/E[A-Z]{4,}/' --tool Bash",
+      "A pattern, in calls of one tool; a capital letter in it is meant as one",
+    ],
+    ["skein history search migrate --role human --project .", "What you asked for in this project"],
+  ],
+  async run({ screen, values, words, library }) {
+    const query = queryOf(words);
+    if (query.trim() === "") throw new UsageError('What to search for? Give words, a "phrase" or a /pattern/.');
+    const options: SearchOptions = {
+      ...library,
+      includeAgents: values.subagents,
+      ...(values.role === undefined ? {} : { role: values.role }),
+      ...(values.tool === undefined ? {} : { tool: values.tool }),
+      ...(values.context === undefined ? {} : { context: values.context }),
+    };
+    screen.progress(t`Searching …`);
+    const found =
+      values.session === undefined
+        ? await searchSessions(query, options)
+        : pageOf(await searchInSession(sessionWord(values.session), query, options), options);
+    screen.progress(undefined);
+    if (values.json) await screen.json(found);
+    else await screen.print(...matchLines(found, screen, options.context ?? 2));
+    // While a person reads: the next search then only reads what is new.
+    if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
+    return EXIT.completed;
+  },
+});
+
+export async function bringIndexUpToDate(library: LibraryConfig, screen: StyledScreen): Promise<void> {
+  const onProgress = (done: number, total: number): void => {
+    if (done % 20 === 0) screen.progress(t`Indexing: ${done} of ${total} files (Ctrl-C stops, nothing is lost)`);
+  };
+  await buildIndex({ ...library, onProgress });
+  screen.progress(undefined);
+}
+
+/** One argument is the query itself. Of several, one with spaces is a phrase, because the shell took its quotes. */
+export function queryOf(words: readonly string[]): string {
+  if (words.length === 1) return words[0] ?? "";
+  return words
+    .map((word) => (/\s/.test(word) && !/^["/]/.test(word) ? `"${word.replaceAll('"', "")}"` : word))
+    .join(" ");
+}
+
+function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, context: number): readonly Styled[] {
+  const { paint } = screen;
+  const { data, pagination } = found;
+  if (pagination.total === 0) return [t`Nothing found.`];
+  const lines: Styled[] = [];
+  let last = "";
+  for (const match of data) {
+    // Matches come by rank; one session after another in a row shares its heading.
+    const place = `${match.path}\0${match.sessionId}`;
+    if (place !== last) {
+      const agent = match.agentId === null ? "" : ` · subagent ${match.agentId}`;
+      const title = match.sessionSummary === null ? "(no title)" : shorten(match.sessionSummary, 80);
+      lines.push(
+        t``,
+        t`${paint.bold(title)}  ${paint.cyan(match.sessionId.slice(0, 8))}${paint.dim(` · ${match.projectPath}${agent}`)}`,
+      );
+    }
+    last = place;
+    const who = match.toolName === null ? kindNames[match.kind] : `${kindNames[match.kind]} ${match.toolName}`;
+    lines.push(paint.dim(t`  ${shortTime(match.timestamp)} · ${who} · line ${match.fileLine}`));
+    const hitAt = Math.min(context, match.lineNumber - 1);
+    match.context.forEach((line, at) => {
+      lines.push(
+        at === hitAt
+          ? t`  ${paint.green("▸")} ${marked(line, match.match, screen)}`
+          : paint.dim(t`    ${shorten(line, widthFor(screen))}`),
+      );
+    });
+  }
+  const next = pagination.offset + data.length;
+  const more = pagination.hasMore ? `; --offset ${next} shows the next ones` : "";
+  lines.push(t``, paint.dim(t`${count(data.length)} of ${counted(pagination.total, "match", "matches")}${more}`));
+  return lines;
+}
+
+const kindNames: Readonly<Record<SearchMatch["kind"], string>> = {
+  prompt: "you",
+  text: "said",
+  thinking: "thought",
+  tool_use: "called",
+  tool_result: "result",
+  other: "noted",
+};
+
+/** The line with the match in it, cut so that the match is seen. */
+function marked(line: string, match: string, screen: StyledScreen): Styled {
+  const needle = (match.split("\n", 1)[0] ?? "").toLowerCase();
+  const width = widthFor(screen);
+  const lower = line.toLowerCase();
+  const first = needle === "" ? -1 : lower.indexOf(needle);
+  if (first < 0 || lower.length !== line.length) return t`${shorten(line, width)}`;
+  const start = line.length <= width ? 0 : Math.max(0, first - Math.floor(width / 3));
+  const end = Math.min(line.length, start + Math.max(width, needle.length));
+  const pieces: Piece[] = start > 0 ? ["…"] : [];
+  let at = start;
+  for (let hit = lower.indexOf(needle, start); hit >= 0 && hit < end; hit = lower.indexOf(needle, at)) {
+    pieces.push(line.slice(at, hit).replaceAll("\t", " "), screen.paint.mark(line.slice(hit, hit + needle.length)));
+    at = hit + needle.length;
+  }
+  pieces.push(line.slice(at, Math.max(at, end)), end < line.length ? "…" : "");
+  return joined(pieces);
+}
+
+function widthFor({ columns }: StyledScreen): number {
+  return Number.isFinite(columns) ? columns - 6 : 300;
+}

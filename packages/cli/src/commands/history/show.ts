@@ -1,0 +1,128 @@
+import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
+import { sessionWord } from "./options.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, joined, t } from "../../terminal/styled.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { duration, shortTime } from "../../terminal/times.ts";
+import { shortModel, transcriptLines } from "./transcript-view.ts";
+import { createPrivateFile } from "../../terminal/private-file.ts";
+import { refuseDataFolder } from "./refuse-data-folder.ts";
+
+export const show = historyCommand({
+  name: "history show",
+  summary: "Read one session, or a subagent's (agent-<id>)",
+  words: "SESSION",
+  usesPager: true,
+  options: {
+    all: { short: "a", about: "Also what was compacted, rewound or said beside the active thread" },
+    full: { about: "Whole inputs, results and thoughts" },
+    ...OUTPUT_OPTIONS,
+    output: { ...OUTPUT_OPTIONS.output, about: "Write it to this file as one HTML page instead" },
+  },
+  examples: [
+    ["skein history show 0", "The newest session"],
+    ["skein history show 3f2a --all --full", "Everything of the session whose id begins with 3f2a"],
+    ["skein history show 0 --output session.html", "A page to share"],
+    ["skein history show agent-a1b2c3", "What a subagent did"],
+  ],
+  async run({ screen, values, words, library }) {
+    const [word] = words;
+    const config = { ...library, activeOnly: !values.all };
+    if (values.output !== undefined) {
+      refuseDataFolder(values.output, library);
+      const page = await exportSession(sessionWord(word), "html", { ...config, includeAgents: true });
+      createPrivateFile(values.output, page, values.force);
+      screen.note(t`Wrote ${values.output}`);
+      return EXIT.completed;
+    }
+    if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });
+    const session = await getSession(sessionWord(word), config);
+    if (values.json) await screen.json(session);
+    else {
+      await screen.print(...header(session, screen));
+      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full }));
+      await screen.print(...footer(session, screen, values.all));
+    }
+    return session.damage.length === 0 ? EXIT.completed : EXIT.failed;
+  },
+});
+
+/** In pieces, so that the first page is there at once. */
+async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<void> {
+  let batch: Styled[] = [];
+  for (const line of lines) {
+    batch.push(line);
+    if (batch.length < 500) continue;
+    if (screen.isClosed) return;
+    await screen.print(...batch);
+    batch = [];
+  }
+  await screen.print(...batch);
+}
+
+function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
+  const models = new Set(
+    session.messages.flatMap((message) =>
+      message.role === "assistant" && message.model.startsWith("claude") ? [shortModel(message.model)] : [],
+    ),
+  );
+  const facts = [
+    session.projectPath,
+    session.gitBranch ?? "",
+    `${shortTime(session.timestamp)} to ${shortTime(session.lastActivityAt)}`,
+    counted(session.messageCount, "message"),
+    [...models].join(", "),
+    session.version === "" ? "" : `Claude Code ${session.version}`,
+  ].filter((fact) => fact !== "");
+  return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(facts, " · "))];
+}
+
+function footer(session: Session, { paint }: StyledScreen, isAll: boolean): readonly Styled[] {
+  const lines: Styled[] = [];
+  if (session.branches.length > 0 && !isAll)
+    lines.push(paint.dim(t`${counted(session.branches.length, "rewind")}: --all shows what was left behind.`));
+  for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
+    lines.push(paint.dim(t`Subagent without a known caller: skein history show agent-${agent.agentId}`));
+  }
+  for (const { line, kind, message } of session.damage.slice(0, 20))
+    lines.push(paint.red(t`Damaged line ${line}: ${kind}, ${message}`));
+  if (session.damage.length > 20)
+    lines.push(paint.red(t`… and ${session.damage.length - 20} more damaged lines: skein history verify`));
+  return lines.length === 0 ? [] : [t``, ...lines];
+}
+
+async function showAgent(
+  agent: AgentSession,
+  {
+    screen,
+    values,
+  }: {
+    readonly screen: StyledScreen;
+    readonly values: { readonly json: boolean; readonly full: boolean };
+  },
+): Promise<number> {
+  if (values.json) await screen.json(agent);
+  else {
+    const { paint } = screen;
+    const facts = [
+      shortModel(agent.model),
+      duration(agent.totalDurationMs),
+      `${count(agent.totalTokens)} tokens`,
+      counted(agent.totalToolUseCount, "tool call"),
+    ];
+    await screen.print(
+      paint.bold(
+        t`Subagent ${agent.agentType ?? agent.agentId}${agent.description === null ? "" : `: ${agent.description}`}`,
+      ),
+      paint.dim(t`agent-${agent.agentId} of session ${agent.parentSessionId}`),
+      paint.dim(joined(facts, " · ")),
+    );
+    // Everything in a subagent's file is on the side of its session; here it is the conversation.
+    const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
+    await printAll(screen, transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full }));
+  }
+  return agent.damage.length === 0 ? EXIT.completed : EXIT.failed;
+}

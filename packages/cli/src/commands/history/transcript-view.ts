@@ -1,0 +1,226 @@
+/** A transcript for people to read: who said what, and each tool call as one line with its result. */
+import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
+import { toolCallsOf } from "@skein/history";
+import { type Paint, type Styled, t, wrap } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { clock, shortDate } from "../../terminal/times.ts";
+
+export interface ViewOptions {
+  readonly paint: Paint;
+  readonly columns: number;
+  /** Whole inputs, results and thoughts. */
+  readonly isFull: boolean;
+}
+
+type Conversation = Pick<Session, "messages" | "agents">;
+
+/** The lines of a conversation, message by message, so that a long one need not be held as text. */
+export function* transcriptLines(conversation: Conversation, options: ViewOptions): Generator<Styled> {
+  const calls = new Map(toolCallsOf(conversation).map((call) => [call.id, call]));
+  const agents = new Map(conversation.agents.map((agent) => [agent.toolUseId, agent]));
+  const view: View = { ...options, calls, agents };
+  let day = "";
+  let speaker = "";
+  for (const message of conversation.messages) {
+    const shown = messageLines(message, view);
+    if (shown.lines.length === 0) continue;
+    const date = shortDate(message.timestamp);
+    if (date !== day && !message.timestampIsInferred) {
+      day = date;
+      yield t``;
+      yield options.paint.dim(t`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
+      speaker = "";
+    }
+    // What Claude goes on to say needs no new heading; two prompts are two.
+    const { heading } = shown;
+    if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
+      yield t``;
+      yield t`${heading}  ${options.paint.dim(clock(message.timestamp))}`;
+    }
+    speaker = heading?.text ?? "";
+    yield* shown.lines;
+  }
+}
+
+interface View extends ViewOptions {
+  readonly calls: ReadonlyMap<string, ToolCall>;
+  readonly agents: ReadonlyMap<string | null, AgentSummary>;
+}
+
+interface Shown {
+  readonly heading: Styled | undefined;
+  readonly lines: readonly Styled[];
+}
+
+const nothing: Shown = { heading: undefined, lines: [] };
+
+function messageLines(message: Message, view: View): Shown {
+  const { paint } = view;
+  const aside = asideOf(message);
+  const heading = (text: Styled): Styled => (aside === "" ? text : t`${text} ${paint.yellow(`(${aside})`)}`);
+  if (message.role === "assistant") {
+    const lines = message.content.flatMap((block) => blockLines(block, view));
+    const model = message.model === "" || message.model === "<synthetic>" ? "" : ` · ${shortModel(message.model)}`;
+    return { heading: heading(t`${paint.bold(paint.green("● Claude"))}${paint.dim(model)}`), lines };
+  }
+  const prompt = message.humanPrompt;
+  if (prompt !== null) {
+    const queued = message.role === "user" ? "" : " (while Claude was working)";
+    return {
+      heading: heading(t`${paint.bold(paint.cyan("❯ You"))}${paint.dim(queued)}`),
+      lines: proseLines(prompt, view),
+    };
+  }
+  if (message.role === "user") return { heading: undefined, lines: machineLines(message, view) };
+  if (message.type === "summary")
+    return { heading: undefined, lines: [paint.dim(t`  Title: ${String(message.content)}`)] };
+  if (message.type !== "system") return nothing;
+  return { heading: undefined, lines: systemLines(message, view) };
+}
+
+function asideOf(message: Message): string {
+  if (message.isSidechain) return "subagent";
+  if (message.isCompacted) return "before the compaction";
+  return message.isActive ? "" : "rewound";
+}
+
+export function shortModel(model: string): string {
+  return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
+}
+
+function blockLines(block: Readonly<Record<string, unknown>> | object, view: View): readonly Styled[] {
+  const { paint } = view;
+  const value = block as Readonly<Record<string, unknown>>;
+  switch (value["type"]) {
+    case "text":
+      return proseLines(textOf(value["text"]), view);
+    case "thinking": {
+      const thought = textOf(value["thinking"]);
+      if (thought.trim() === "") return [];
+      if (view.isFull) return [paint.dim("  ✻ Thinking"), ...proseLines(thought, view).map(paint.dim)];
+      return [paint.dim(t`  ✻ ${shorten(thought, lineWidth(view, 8))}`)];
+    }
+    case "tool_use":
+      return callLines(value, view);
+    default:
+      return [paint.dim(t`  [${textOf(value["type"], "content")}]`)];
+  }
+}
+
+/** Markdown as it was written, with headings and code set apart. */
+function proseLines(text: string, view: View): readonly Styled[] {
+  const { paint } = view;
+  const lines: Styled[] = [];
+  let isCode = false;
+  for (const line of text.trim().split("\n")) {
+    if (/^\s*(```|~~~)/.test(line)) {
+      isCode = !isCode;
+      lines.push(paint.dim(t`  ${line}`));
+    } else if (isCode) lines.push(paint.yellow(t`  ${line}`));
+    else {
+      const isHeading = /^#{1,6}\s/.test(line);
+      for (const part of wrap(line, view.columns - 2)) lines.push(isHeading ? paint.bold(t`  ${part}`) : t`  ${part}`);
+    }
+  }
+  return lines;
+}
+
+function callLines(block: Readonly<Record<string, unknown>>, view: View): readonly Styled[] {
+  const { paint } = view;
+  const call = view.calls.get(textOf(block["id"]));
+  const name = textOf(block["name"], "tool");
+  const input = (block["input"] ?? {}) as Readonly<Record<string, unknown>>;
+  const mark = call?.isError ? paint.red("✗") : paint.blue("⏺");
+  const agent = view.agents.get(textOf(block["id"]));
+  const lines = [t`  ${mark} ${paint.bold(name)} ${shorten(subjectOf(input), lineWidth(view, name.length + 6))}`];
+  if (view.isFull) {
+    lines.push(...indented(JSON.stringify(input, undefined, 2), view).map(paint.dim));
+    if (call?.result !== null && call) lines.push(paint.dim("    ⎿"), ...indented(call.result, view));
+  } else lines.push(resultLine(call, view));
+  if (agent) lines.push(paint.dim(t`    ↳ subagent ${agent.agentId}: skein history show agent-${agent.agentId}`));
+  return lines;
+}
+
+function resultLine(call: ToolCall | undefined, view: View): Styled {
+  const { paint } = view;
+  if (!call || call.result === null) return paint.dim("    ⎿ (no result)");
+  const text = call.result.trim();
+  const lines = text === "" ? 0 : text.split("\n").length;
+  const first = shorten(
+    text
+      .slice(0, 2000)
+      .split("\n")
+      .find((line) => line.trim() !== "") ?? "(empty)",
+    lineWidth(view, 20),
+  );
+  const more = lines > 1 ? ` … ${counted(lines, "line")}` : "";
+  return call.isError ? paint.red(t`    ⎿ ${first}${more}`) : paint.dim(t`    ⎿ ${first}${more}`);
+}
+
+/** What a call is about: the one input that a person would name. */
+function subjectOf(input: Readonly<Record<string, unknown>>): string {
+  const keys = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "subject",
+    "description",
+    "prompt",
+    "skill",
+  ];
+  const key = keys.find((name) => typeof input[name] === "string" && input[name] !== "");
+  if (key === "pattern" && typeof input["path"] === "string") return `${String(input["pattern"])} in ${input["path"]}`;
+  if (key !== undefined) return String(input[key]);
+  const text = JSON.stringify(input);
+  return text === "{}" ? "" : text;
+}
+
+function indented(text: string, view: View): readonly Styled[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .flatMap((line) => wrap(line, view.columns - 4))
+    .map((line) => t`    ${line}`);
+}
+
+/** Results are shown with their calls; what is left are outputs of commands, reminders and interruptions. */
+function machineLines(message: Extract<Message, { role: "user" }>, view: View): readonly Styled[] {
+  const { paint } = view;
+  const { content } = message;
+  const texts =
+    typeof content === "string"
+      ? [content]
+      : content.flatMap((block) => (block.type === "text" && "text" in block ? [String(block.text)] : []));
+  const text = texts.join("\n").trim();
+  if (text === "") return [];
+  if (message.raw["isCompactSummary"] === true && !view.isFull) {
+    return [paint.dim(t`  ℹ Summary of what came before: ${shorten(text, lineWidth(view, 40))} (--full shows it)`)];
+  }
+  if (view.isFull) return indented(text, view).map(paint.dim);
+  return [paint.dim(t`  ℹ ${shorten(text.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
+}
+
+function systemLines(message: Message, view: View): readonly Styled[] {
+  const { paint } = view;
+  const { subtype } = message.raw;
+  if (subtype === "compact_boundary") {
+    const { preTokens, trigger } = (message.raw["compactMetadata"] ?? {}) as { preTokens?: unknown; trigger?: unknown };
+    const tokens = typeof preTokens === "number" ? `, ${count(preTokens)} tokens` : "";
+    return [t``, paint.yellow(t`  ══ compacted (${typeof trigger === "string" ? trigger : "unknown"}${tokens}) ══`)];
+  }
+  if (typeof message.content !== "string" || message.content.trim() === "") return [];
+  return [paint.dim(t`  ℹ ${shorten(message.content.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
+}
+
+function lineWidth(view: View, taken: number): number {
+  return view.isFull ? 2000 : Math.max(20, Math.min(Number.isFinite(view.columns) ? view.columns : 160, 200) - taken);
+}
+
+function textOf(value: unknown, otherwise = ""): string {
+  return typeof value === "string" ? value : otherwise;
+}

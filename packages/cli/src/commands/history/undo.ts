@@ -1,0 +1,63 @@
+import { listMigrations, undoMigration } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { migrationsFolder } from "./migrate.ts";
+import { pageOf } from "./page.ts";
+import { t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
+import { counted } from "../../terminal/counts.ts";
+import { shortTime } from "../../terminal/times.ts";
+
+export const undo = historyCommand({
+  name: "history undo",
+  summary: "Take a migration back, byte for byte",
+  isLive: true,
+  words: "[MIGRATION]",
+  options: { list: { short: "l", about: "Only show the migrations" } },
+  examples: [
+    ["skein history undo", "The last migration"],
+    ["skein history undo --list", "All of them"],
+  ],
+  async run({ screen, values, words, config, library }) {
+    const options = { journalFolder: migrationsFolder(config) };
+    if (values.list) {
+      const page = pageOf(listMigrations(options), library);
+      if (values.json) await screen.json(page);
+      else if (page.data.length === 0) await screen.print(t`No migrations.`);
+      else {
+        const rows = page.data.map(({ id, kind, mode, destination, at, sessions, isUndone, isInterrupted }) => [
+          shortTime(new Date(at)),
+          kind === "undo" ? "undo" : mode,
+          String(sessions),
+          destination,
+          isInterrupted ? "interrupted" : isUndone ? "undone" : "",
+          id,
+        ]);
+        await screen.print(
+          ...table(
+            [
+              { title: "WHEN" },
+              { title: "WHAT" },
+              { title: "SESSIONS", align: "right" },
+              { title: "TO" },
+              { title: "" },
+              { title: "ID" },
+            ],
+            rows,
+            screen.columns,
+          ),
+        );
+      }
+      return EXIT.completed;
+    }
+    const result = await undoMigration(words[0], options);
+    if (values.json) await screen.json(result);
+    else {
+      await screen.print(
+        t`Took back ${counted(result.successCount, "session")} of migration ${result.migrationId}.`,
+        ...result.errors.map(({ sessionId, message }) => screen.paint.red(t`${sessionId}: ${message}`)),
+      );
+    }
+    return result.failedCount === 0 ? EXIT.completed : result.successCount === 0 ? EXIT.io : EXIT.failed;
+  },
+});

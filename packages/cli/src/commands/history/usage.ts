@@ -1,0 +1,139 @@
+import { getUsage, type LibraryConfig, type UsageReport, type UsageTotals } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { oneOf } from "../../terminal/kinds.ts";
+import { shortenPath } from "./list.ts";
+import { pageOf } from "./page.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Piece, type Styled, t } from "../../terminal/styled.ts";
+import { table } from "../../terminal/table.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { shortTime } from "../../terminal/times.ts";
+
+const views = ["day", "week", "month", "model", "project", "session", "block"] as const;
+
+export const usage = historyCommand({
+  name: "history usage",
+  summary: "Tokens and cost, each model call counted once",
+  usesPager: true,
+  options: {
+    by: {
+      takes: "VIEW",
+      several: true,
+      kind: oneOf(...views),
+      about: "day, week, month, model, project, session or block (5 hours, an estimate); may be given several times",
+    },
+    timezone: {
+      takes: "ZONE",
+      about: "Whose days to use, for example UTC or Europe/Berlin; this machine's if not given",
+    },
+  },
+  examples: [
+    ["skein history usage --since 30d", "The last 30 days, by day and by model"],
+    ["skein history usage --by month", "What each month cost"],
+    ["skein history usage --by project --by session", "Where it went"],
+    ["skein history usage --json", "totals, byDay, byWeek, byMonth, byModel, byProject, bySession and blocks"],
+  ],
+  async run({ screen, values, library }) {
+    const shown = values.by ?? (["day", "model"] as const);
+    const report = await getUsage({
+      ...library,
+      ...(values.timezone === undefined ? {} : { timeZone: values.timezone }),
+      onProgress: (done, total) => {
+        if (done % 50 === 0) screen.progress(t`Counting: ${done} of ${total} files`);
+      },
+    });
+    screen.progress(undefined);
+    if (values.json) await screen.json(report);
+    else {
+      for (const view of shown) await screen.print(...viewLines(view, report, screen, library), t``);
+      await screen.print(...remarks(report, screen));
+    }
+    return report.unreadable.length === 0 ? EXIT.completed : EXIT.failed;
+  },
+});
+
+type View = (typeof views)[number];
+
+/** Those that go by time and end with the newest: of those the last ones are shown. */
+const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
+
+function viewLines(view: View, report: UsageReport, screen: StyledScreen, page: LibraryConfig): readonly Styled[] {
+  const { paint } = screen;
+  const all = rowsOf(view, report, screen);
+  const { limit = all.length } = page;
+  const rows = ENDS_WITH_NEWEST.has(view)
+    ? pageOf(all.toReversed(), { ...page, limit }).data.toReversed()
+    : pageOf(all, { ...page, limit }).data;
+  const columns = [
+    { title: view.toUpperCase() },
+    { title: "INPUT", align: "right" as const },
+    { title: "OUTPUT", align: "right" as const },
+    { title: "CACHE WRITE", align: "right" as const },
+    { title: "CACHE READ", align: "right" as const },
+    { title: "CALLS", align: "right" as const },
+    { title: "COST USD", align: "right" as const },
+  ];
+  const cells = rows.map(([name, totals]) => [name, ...numbers(totals)]);
+  const total = [paint.bold("Total"), ...numbers(report.totals).map((text) => paint.bold(text))];
+  return table(columns, [...cells, total], screen.columns);
+}
+
+function rowsOf(
+  view: View,
+  report: UsageReport,
+  { paint, columns }: StyledScreen,
+): readonly (readonly [Piece, UsageTotals])[] {
+  const width = Math.max(24, Math.min(60, columns - 80));
+  switch (view) {
+    case "day":
+      return report.byDay.map((day) => [day.date, day]);
+    case "week":
+      return report.byWeek.map((week) => [week.week, week]);
+    case "month":
+      return report.byMonth.map((month) => [month.month, month]);
+    case "model":
+      return report.byModel.map((model) => {
+        // With its date: two editions of a model are two rows.
+        const name = model.model.replace(/^claude-/, "");
+        return [model.isPriced ? name : t`${name} ${paint.yellow("(unpriced)")}`, model];
+      });
+    case "project":
+      return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
+    case "session":
+      return report.bySession.map((session) => {
+        const own =
+          session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
+        return [t`${session.sessionId.slice(0, 8)} ${paint.dim(shortTime(session.lastActivityAt))}${own}`, session];
+      });
+    case "block":
+      return report.blocks
+        .filter(({ isGap }) => !isGap)
+        .map((block) => [t`${shortTime(block.startsAt)} ${paint.dim("(estimate)")}`, block]);
+  }
+}
+
+function numbers(totals: UsageTotals): readonly string[] {
+  return [
+    count(totals.inputTokens),
+    count(totals.outputTokens),
+    count(totals.cacheCreationInputTokens),
+    count(totals.cacheReadInputTokens),
+    count(totals.calls),
+    totals.costUsd.toFixed(2),
+  ];
+}
+
+function remarks(report: UsageReport, { paint }: StyledScreen): readonly Styled[] {
+  const lines = [
+    paint.dim(
+      t`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,
+    ),
+  ];
+  const { unpricedModels, unreadable } = report;
+  if (unpricedModels.length > 0)
+    lines.push(paint.yellow(t`Without a price, so in no cost: ${unpricedModels.join(", ")}`));
+  if (unreadable.length > 0)
+    lines.push(paint.red(t`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
+  return lines;
+}

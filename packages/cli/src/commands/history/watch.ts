@@ -1,0 +1,70 @@
+import { watch, type WatchEvent } from "@skein/history";
+import { historyCommand } from "./command.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { type Styled, t } from "../../terminal/styled.ts";
+import { shorten } from "../../terminal/width.ts";
+import { clock } from "../../terminal/times.ts";
+
+export const watchCommand = historyCommand({
+  name: "history watch",
+  summary: "What is being written now, until Ctrl-C",
+  isLive: true,
+  options: { bookkeeping: { about: "Also lines that nobody said: titles, snapshots, modes" } },
+  examples: [
+    ["skein history watch", "Follow every session"],
+    ["skein history watch --json", "One JSON object a line for each event"],
+  ],
+  async run({ screen, values, library, signal }) {
+    screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
+    for await (const event of watch({ ...library, signal })) {
+      if (screen.isClosed) break;
+      if (values.json) await screen.json(event, 0);
+      else await screen.print(...eventLines(event, screen, values.bookkeeping));
+    }
+    return EXIT.completed;
+  },
+});
+
+function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean): readonly Styled[] {
+  const { paint } = screen;
+  const { sessionId = "", agentId } = event.file;
+  const who = paint.cyan(agentId === undefined ? sessionId.slice(0, 8) : `agent-${agentId.slice(0, 8)}`);
+  switch (event.type) {
+    case "session":
+      return [t`${who} ${paint.bold("new")} ${event.file.path}`];
+    case "rewritten":
+      return [t`${who} ${paint.yellow("rewritten")}`];
+    case "removed":
+      return [t`${who} ${paint.yellow("removed")}`];
+    case "lines":
+      return [
+        ...event.lines.flatMap(({ value }) => {
+          const said = saidIn(value);
+          if (said === undefined && !showsAll) return [];
+          const time = new Date(String(value["timestamp"]));
+          const text = shorten(said ?? "", Math.min(200, screen.columns - 30));
+          return [
+            t`${who} ${paint.dim(Number.isNaN(time.getTime()) ? "     " : clock(time))} ${paint.dim(String(value["type"]).padEnd(9))} ${text}`,
+          ];
+        }),
+        ...event.damage.map(({ line, kind }) => paint.red(t`${who} damaged line ${line}: ${kind}`)),
+      ];
+  }
+}
+
+/** One line about what a line says, or undefined if it is bookkeeping. */
+function saidIn(value: Readonly<Record<string, unknown>>): string | undefined {
+  const { content } = (value["message"] ?? {}) as { content?: unknown };
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return undefined;
+  return (content as Readonly<Record<string, unknown>>[])
+    .map((block) => {
+      if (typeof block["text"] === "string") return block["text"];
+      if (block["type"] === "tool_use") return `⏺ ${String(block["name"])} ${JSON.stringify(block["input"])}`;
+      if (block["type"] === "tool_result")
+        return `⎿ ${typeof block["content"] === "string" ? block["content"] : "result"}`;
+      return `[${String(block["type"])}]`;
+    })
+    .join(" ");
+}

@@ -1,0 +1,25 @@
+import { withArchive, type LibraryConfig } from "@skein/history";
+import { join } from "node:path";
+import type { Config } from "skein/config";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { t } from "../../terminal/styled.ts";
+
+export function archiveFolder(config: Config): string {
+  return join(config.dataDir, "archive");
+}
+
+/** The same configuration, which also reads what only the archive has left. */
+export async function withArchived(
+  library: LibraryConfig,
+  config: Config,
+  screen: StyledScreen,
+): Promise<LibraryConfig> {
+  try {
+    return await withArchive({ ...library, archiveFolder: archiveFolder(config) });
+  } catch (error) {
+    // Without a data directory the command says so itself; a broken archive must not hide what is there.
+    if (error instanceof Error && error.name === "DataNotFoundError") return library;
+    screen.note(t`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return library;
+  }
+}

@@ -1,0 +1,136 @@
+import type { Store } from "@skein/core";
+import { type KeyInfo, KeyScope, TenantName, createKeys } from "@skein/server";
+import { openStore } from "skein/stores";
+import { hookSecret, serveSettings } from "skein/serve";
+import { type Call, defineCommand } from "../terminal/command.ts";
+import { openExisting } from "../terminal/existing-store.ts";
+import { EXIT, UsageError } from "../terminal/exit-codes.ts";
+import type { Group } from "../terminal/command.ts";
+import type { Kind } from "../terminal/kinds.ts";
+import { JSON_OPTION } from "../terminal/shared-options.ts";
+import { visible } from "../terminal/visible.ts";
+import { SERVER_PLACE } from "./server-options.ts";
+
+const OPTIONS = { ...SERVER_PLACE, json: JSON_OPTION } as const;
+
+const tenant: Kind<string> = {
+  what: "a tenant: 1 to 63 lower-case letters, digits or -",
+  read: (text) => TenantName.safeParse(text).data,
+};
+const DEFAULT_TENANT = "default";
+
+const list = defineCommand({
+  name: "keys list",
+  summary: "List the keys, without what they are: the store keeps only their hashes.",
+  options: OPTIONS,
+  examples: ["skein keys list", "skein keys list --json"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const all = await createKeys({ records }).list();
+      for (const key of all) say(call, line(key), key);
+      if (all.length === 0 && !call.values.json) call.screen.note("There is no key.\n");
+    }),
+});
+
+const make = defineCommand({
+  name: "keys make",
+  words: "NAME",
+  summary: "Make a key and show it, once.",
+  options: {
+    scope: { takes: "SCOPES", about: "What it may: read, run, sql, admin; several with commas (default run)" },
+    tenant: { takes: "NAME", kind: tenant, about: `Whose sessions it sees (default: ${DEFAULT_TENANT})` },
+    ...OPTIONS,
+  },
+  examples: ["skein keys make dashboard --scope read", "skein keys make analyst --scope run,sql --tenant acme"],
+  run: (call) =>
+    withNewStore(call, async ({ records }) => {
+      const [name = ""] = call.words;
+      const all = createKeys({ records });
+      const scopes = scopesIn(call.values.scope ?? "run");
+      const owner = call.values.tenant ?? DEFAULT_TENANT;
+      if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
+        throw new UsageError(`There is a key "${name}" already. Revoke it first, or take another name.`);
+      const key = await all.make({ name, scopes, tenant: owner });
+      say(call, key, { name, tenant: owner, scopes, key });
+      call.screen.note("This is the only time that the key is shown: the store keeps its hash.\n");
+    }),
+});
+
+const revoke = defineCommand({
+  name: "keys revoke",
+  words: "NAME-OR-ID",
+  summary: "Revoke a key, also while the server runs.",
+  options: OPTIONS,
+  examples: ["skein keys revoke dashboard"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const revoked = await createKeys({ records }).revoke(call.words[0] ?? "");
+      say(call, `The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`, revoked);
+    }),
+});
+
+const secret = defineCommand({
+  name: "keys hook-secret",
+  summary: "Show what the hooks of a tenant are signed with.",
+  options: {
+    tenant: { takes: "NAME", kind: tenant, about: `Whose hooks (default: ${DEFAULT_TENANT})` },
+    ...OPTIONS,
+  },
+  examples: ["skein keys hook-secret", "skein keys hook-secret --tenant acme"],
+  run: (call) =>
+    withNewStore(call, async ({ records }) => {
+      const owner = call.values.tenant ?? DEFAULT_TENANT;
+      const signedWith = await hookSecret(records, owner);
+      say(call, signedWith, { tenant: owner, hook_secret: signedWith });
+    }),
+});
+
+/** `skein keys`: makes, lists and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
+export const keys: Group = {
+  name: "keys",
+  summary: "the API keys of a server, also while it runs",
+  commands: [list, make, revoke, secret],
+};
+
+type KeysCall = Call<typeof OPTIONS>;
+
+/** Looks at the keys that there are. */
+async function withStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
+  return withOpened(await openExisting(call.values.store ?? call.config.storeUrl, urlFor(call)), use);
+}
+
+/** The same for what makes something. */
+async function withNewStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
+  return withOpened(await openStore(urlFor(call)), use);
+}
+
+function urlFor({ values: { store, data }, config }: KeysCall): string {
+  return serveSettings({ store, data }, config).storeUrl;
+}
+
+async function withOpened(store: Store, use: (store: Store) => Promise<void>): Promise<number> {
+  try {
+    await use(store);
+    return EXIT.completed;
+  } finally {
+    await store.close();
+  }
+}
+
+function say({ values, screen }: KeysCall, sentence: string, object: object): void {
+  if (values.json) screen.json(object);
+  else screen.out(`${visible(sentence)}\n`);
+}
+
+function scopesIn(text: string): readonly KeyScope[] {
+  return text.split(",").map((one) => {
+    const scope = KeyScope.safeParse(one).data;
+    if (scope === undefined) throw new UsageError(`"${one}" is no scope: read, run, sql or admin.`);
+    return scope;
+  });
+}
+
+function line({ id, name, tenant: owner, scopes, created_at, revoked_at }: KeyInfo): string {
+  const state = revoked_at === null ? "valid" : `revoked ${revoked_at}`;
+  return `${id.slice(0, 12)}  ${JSON.stringify(name)}  ${owner}  ${scopes.join(",")}  made ${created_at}  ${state}`;
+}

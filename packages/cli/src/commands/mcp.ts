@@ -1,0 +1,99 @@
+import { buildIndex, existingRoots, isDataNotFoundError, withArchive } from "@skein/history";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TenantSql, createTenantSql } from "@skein/sql/sandbox";
+import type { Config } from "skein/config";
+import { createHistoryServer } from "../mcp/serve-history.ts";
+import { openStore } from "skein/stores";
+import { defineCommand } from "../terminal/command.ts";
+import { EXIT } from "../terminal/exit-codes.ts";
+import { ROOT_OPTION } from "../terminal/shared-options.ts";
+
+/** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
+export const mcp = defineCommand({
+  name: "mcp",
+  summary: "Serve search, outline, reading and SQL of past Claude Code sessions over MCP (standard input and output).",
+  options: {
+    root: ROOT_OPTION,
+  },
+  examples: [
+    ["claude mcp add history -- npx skein mcp", "Let Claude Code look into its own past"],
+    ["skein mcp --root /backup/claude", "Serve another data directory"],
+  ],
+  notes:
+    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. Statements of sql run in a sandbox (bubblewrap); without one they are refused.",
+  async run({ values: { root }, config }) {
+    const archiveFolder = join(config.dataDir, "archive");
+    const library = async () => await withArchive({ archiveFolder, ...(root === undefined ? {} : { dataPath: root }) });
+    // Standard output belongs to the protocol: nothing else may be written there.
+    const ended = new Promise<void>((resolve) => {
+      process.stdin.once("end", resolve);
+      process.stdin.once("close", resolve);
+      process.once("SIGINT", resolve);
+      process.once("SIGTERM", resolve);
+    });
+    let opened: Promise<OpenedSql> | undefined;
+    const sql = async (): Promise<TenantSql> => {
+      opened ??= openSql(root, config);
+      // What was missing may be there at the next call.
+      opened.catch(() => (opened = undefined));
+      return (await opened).sql;
+    };
+    const handle = serveStdio(() => createHistoryServer({ version: version(), config: library, sql }));
+    // In the background, so that the first question need not wait; without it, answers are the same but slower.
+    const stop = new AbortController();
+    const indexed = library()
+      .then((found) => buildIndex({ ...found, signal: stop.signal }))
+      .catch(() => undefined);
+    await ended;
+    stop.abort();
+    await indexed;
+    await handle.close();
+    await (await opened)?.close();
+    return EXIT.completed;
+  },
+});
+
+interface OpenedSql {
+  readonly sql: TenantSql;
+  close(): Promise<void>;
+}
+
+/** SQL over Claude Code's files and the store of the data folder, if there is one: a question makes no store. */
+async function openSql(
+  roots: readonly string[] | undefined,
+  { dataDir, cacheDir, storeUrl }: Config,
+): Promise<OpenedSql> {
+  const file = join(dataDir, "skein.db");
+  const url = storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
+  const store = url === undefined ? undefined : await openStore(url);
+  const found = foundRoots(roots);
+  const sql = createTenantSql({
+    store,
+    folder: join(dataDir, "sql"),
+    ...(found.length > 0 && { history: { roots: found, cacheFolder: cacheDir } }),
+  });
+  return {
+    sql,
+    async close() {
+      await sql.close();
+      await store?.close();
+    },
+  };
+}
+
+/** Somebody without Claude Code still has sessions of Skein. A directory that was named must be there. */
+function foundRoots(roots: readonly string[] | undefined): readonly string[] {
+  try {
+    return existingRoots(roots === undefined ? {} : { dataPath: roots });
+  } catch (error) {
+    if (roots === undefined && error instanceof Error && isDataNotFoundError(error)) return [];
+    throw error;
+  }
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,140 @@
+import { text as readAll } from "node:stream/consumers";
+import { isKnownError } from "@skein/protocol";
+import type { Format } from "@skein/core";
+import type { Agent, RunOptions } from "skein";
+import type { Call } from "../terminal/command.ts";
+import { sessionIdOf } from "../terminal/find-session.ts";
+import { EXIT, UsageError } from "../terminal/exit-codes.ts";
+import { onInterrupt } from "../terminal/interrupts.ts";
+import { dollars, oneOf } from "../terminal/kinds.ts";
+import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
+import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
+import { sessionCommand } from "../terminal/session-command.ts";
+import { JSON_OPTION, type STORE_OPTION } from "../terminal/shared-options.ts";
+import { visible } from "../terminal/visible.ts";
+
+const OPTIONS = {
+  ...AGENT_OPTIONS,
+  session: {
+    takes: "SESSION",
+    short: "s",
+    about: "Go on with this session; without a prompt, with the run that is under way in it",
+  },
+  "max-cost": { takes: "DOLLARS", kind: dollars, about: "What this run may cost at most" },
+  format: {
+    takes: "FORMAT",
+    short: "F",
+    kind: oneOf("json", "xml", "raw"),
+    about: "The text form of the stream: json (envelopes), xml (tagged blocks) or raw (the API's own events)",
+  },
+  json: JSON_OPTION,
+} as const;
+
+type RunCall = Call<typeof OPTIONS & typeof STORE_OPTION>;
+
+/** `skein run`: one prompt to its end, shown as it happens. */
+export const run = sessionCommand({
+  name: "run",
+  words: '["PROMPT"]',
+  summary: "Run one prompt and show it as it happens. The answer goes to stdout, everything about it to stderr.",
+  options: OPTIONS,
+  examples: [
+    'skein run "How much is 2+2?"',
+    "git diff | skein run - --system 'Review this change.'",
+    'skein run "And in French?" --session 0199c8f1 --max-cost 0.05',
+    'skein run "Deploy it" --agent agents/deploy.ts --store postgres://localhost/skein',
+    'skein run "List the files" --json | jq -r .event_type',
+  ],
+  notes: "A run that waits for an answer ends with exit code 5.",
+  run: runPrompt,
+});
+
+async function runPrompt(call: RunCall): Promise<number> {
+  const { values, screen, config } = call;
+  const { "max-cost": maxCostMicros, format } = values;
+  const prompt = await promptOf(call);
+  if (format !== undefined && values.json) throw new UsageError("--json and --format at once: choose one.");
+  if (format !== undefined && prompt === undefined) throw new UsageError("--format needs a prompt.");
+  const agent = await loadAgent(call);
+  const stop = new AbortController();
+  const stopListening = onInterrupt(screen, () => stop.abort());
+  let isUnread = false;
+  // Left as it is, the run would be gone on with by whoever drives this store next.
+  screen.onUnread(() => {
+    isUnread = true;
+    stop.abort();
+  });
+  // The run below is told, and ends the command; a tool that does not listen must not keep it from doing so.
+  const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();
+  const endSoon = (): void => void agent.close().finally(end);
+  process.once("SIGTERM", endSoon);
+  try {
+    const sessionId =
+      values.session === undefined ? undefined : await sessionIdOf(await agent.sessions(), values.session);
+    sayIfSimulated(screen, config);
+    const options = {
+      signal: stop.signal,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(maxCostMicros !== undefined && { maxCostMicros }),
+    };
+    const shown =
+      format === undefined
+        ? await (values.json ? printJson : print)(
+            screen,
+            prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+          )
+        : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
+    const code = await conclude(call, agent, shown ?? sessionId ?? "");
+    return isUnread ? EXIT.completed : code;
+  } catch (error) {
+    const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
+    if (typeof left !== "string") throw error;
+    screen.note(`Stopped before its end. Go on with it: ${commandToGoOn(call, "run", left)}\n`);
+    return EXIT.terminated;
+  } finally {
+    stopListening();
+    process.off("SIGTERM", endSoon);
+    await agent.close();
+  }
+}
+
+/** The stream as text for a program; on a terminal what would act on it is shown instead. Answers its session. */
+async function printText(
+  { screen }: RunCall,
+  agent: Agent,
+  { prompt, ...options }: RunOptions & { readonly prompt: string; readonly format: Format },
+): Promise<string | undefined> {
+  let sessionId: string | undefined;
+  const pieces = agent.text(prompt, { ...options, onEvent: (event) => (sessionId ??= event.session_id) });
+  // Frames are a line each; XML brings its own lines.
+  const ending = options.format === "xml" ? "" : "\n";
+  for await (const piece of pieces) screen.out(`${process.stdout.isTTY ? visible(piece) : piece}${ending}`);
+  return sessionId;
+}
+
+/** The last line, and the exit code that says the same. */
+async function conclude(call: RunCall, agent: Agent, sessionId: string): Promise<number> {
+  const { screen, values } = call;
+  const result = await agent.resume(sessionId);
+  const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
+  const run = items.find(({ id }) => id === result.runId);
+  if (run) screen.note(summaryOf(screen, run, result.error));
+  if (result.awaiting.length > 0) {
+    screen.note(waitLines(screen, result.awaiting, values.store));
+    screen.note(`Then go on with it: ${commandToGoOn(call, "run", sessionId)}\n`);
+    return EXIT.waits;
+  }
+  if (result.stopReason === "cancelled") return EXIT.cancelled;
+  return result.error ? EXIT.failed : EXIT.completed;
+}
+
+/** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */
+async function promptOf({ words, values, screen }: RunCall): Promise<string | undefined> {
+  const [word] = words;
+  if (word === "-") {
+    const done = screen.progress("Reading the prompt from stdin");
+    return readAll(process.stdin).finally(done);
+  }
+  if (word === undefined && values.session === undefined) throw new UsageError("There is no prompt.");
+  return word;
+}

@@ -1,0 +1,11 @@
+import type { Group } from "../terminal/command.ts";
+import { list } from "./runs/list.ts";
+import { logs } from "./runs/logs.ts";
+
+/** `skein runs`. */
+export const runs: Group = {
+  name: "runs",
+  summary: "the runs of a session",
+  commands: [list, logs],
+  notes: "SESSION and RUN are ids, or their beginnings if only one id begins so.",
+};

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type RunningServer, type ServeSettings, loadCode, serveSettings, startServer } from "skein/serve";
+import { defineCommand } from "../terminal/command.ts";
+import { CommandError, EXIT } from "../terminal/exit-codes.ts";
+import { quoted } from "../terminal/quoted.ts";
+import { SERVER_OPTIONS } from "./server-options.ts";
+
+/** Between the pieces of a simulated answer, so that people see it being written. */
+const DEMO_DELAY_MS = 20;
+/** Whatever is not over by then is left to the next start, which takes it up. */
+const STOP_MS = 9500;
+
+/** `skein serve`: the platform API, its store and the engine in one process. What `npm start` runs. */
+export const serve = defineCommand({
+  name: "serve",
+  summary: "Start the platform API, its store and the engine in one process.",
+  options: { ...SERVER_OPTIONS, "log-requests": { about: "One JSON line per request on stderr" } },
+  examples: [
+    "skein serve",
+    "skein serve --port 4010 --data ./data",
+    "skein serve --store postgres://localhost/skein --config agents/skein.config.ts",
+  ],
+  async run({ values, config }) {
+    // Files that this process makes are for its user alone, whatever the shell allows.
+    process.umask(0o077);
+    const settings = serveSettings(values, config);
+    const stopped = stopSignal();
+    const server = await started(settings, values["log-requests"]);
+    // Not the screen: a server goes on when nobody reads its greeting.
+    console.log(greeting(server, settings));
+    await stopped;
+    const inTime = await Promise.race([server.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
+    if (!inTime) process.exit(EXIT.completed);
+    return EXIT.completed;
+  },
+});
+
+/** A running server, or a sentence that says why there is none. */
+async function started(settings: ServeSettings, logRequests: boolean): Promise<RunningServer> {
+  try {
+    const code = await loadCode(settings.configFile);
+    const log = (line: Readonly<Record<string, unknown>>): void => console.error(JSON.stringify(line));
+    return await startServer({ ...settings, code, log, logRequests, demoDelayMs: DEMO_DELAY_MS });
+  } catch (error) {
+    const sentence = sentenceOfPort(error as NodeJS.ErrnoException, settings);
+    throw sentence === undefined ? error : new CommandError(EXIT.io, sentence);
+  }
+}
+
+function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }: ServeSettings): string | undefined {
+  if (code === "EADDRINUSE") return `Port ${port} of ${host} is taken. "--port 0" takes a free one.`;
+  if (code === "EACCES" && syscall === "listen") return `Port ${port} of ${host} needs more rights than this user has.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `${host} is no address of this machine.`;
+  return undefined;
+}
+
+/** Resolves at the first SIGINT or SIGTERM. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
+
+function greeting({ url, key, model }: RunningServer, settings: ServeSettings): string {
+  const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${quoted(key.file)})`;
+  const login = key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
+  return `Skein listens on ${url}
+
+  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
+  Store    ${withoutPassword(settings.storeUrl)}
+  Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
+  Reference ${url}/
+
+Try it:
+  curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'
+
+Stop it with Ctrl-C. What was under way goes on at the next start.`;
+}
+
+function withoutPassword(storeUrl: string): string {
+  return storeUrl.replace(/(:\/\/[^:@/]*):[^@/]*@/, "$1:***@");
+}

@@ -1,0 +1,26 @@
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
+
+export const cancel = sessionCommand({
+  name: "sessions cancel",
+  words: "SESSION",
+  summary: "Cancel the run that is under way, or one that is still queued.",
+  options: {
+    run: { takes: "RUN", about: "This run" },
+    reason: { takes: "TEXT", about: "Kept in the log" },
+    json: JSON_OPTION,
+  },
+  examples: ["skein sessions cancel 0199c8f1 --reason 'Too expensive'"],
+  run: (call) =>
+    withSession(call, async ({ sessions, id }) => {
+      const { run: runId, reason, json } = call.values;
+      const run = await sessions.cancel(id, {
+        ...(runId !== undefined && { runId }),
+        ...(reason !== undefined && { reason }),
+      });
+      if (json) call.screen.json({ session_id: id, run_id: run.id, event_sequence: run.sequence });
+      else call.screen.note("The cancel is in the log. The process that drives the session ends the run.\n");
+      return EXIT.completed;
+    }),
+});

@@ -1,0 +1,32 @@
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { wholeNumber } from "../../terminal/kinds.ts";
+import { print, printJson } from "../../terminal/print-run.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
+
+export const follow = sessionCommand({
+  name: "sessions follow",
+  words: "SESSION",
+  summary: "Follow a session as it happens, in whichever process it runs. Ctrl-C ends the following, not the session.",
+  options: {
+    after: {
+      takes: "SEQUENCE",
+      kind: wholeNumber(),
+      about: "Begin after this event (default: what comes from now on; 0 = the beginning)",
+    },
+    json: JSON_OPTION,
+  },
+  examples: ["skein sessions follow 0199c8f1", "skein sessions follow 0199c8f1 --after 0 --json"],
+  run: (call) =>
+    withSession(call, async ({ sessions, id }) => {
+      const { values, screen } = call;
+      const { sequence } = await sessions.state(id);
+      const stop = new AbortController();
+      process.once("SIGINT", () => stop.abort());
+      process.once("SIGTERM", () => stop.abort());
+      const events = sessions.follow(id, { after: values.after ?? sequence }, stop.signal);
+      screen.note(screen.paint.note.dim("Following. Ctrl-C stops.\n"));
+      await (values.json ? printJson(screen, events) : print(screen, events));
+      return EXIT.completed;
+    }),
+});

@@ -1,0 +1,44 @@
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import { readInput } from "../../terminal/read-input.ts";
+import { sessionCommand, withNewStore } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
+
+export const importCommand = sessionCommand({
+  name: "sessions import",
+  words: "FILE",
+  summary:
+    "Make a new session from an exported one: what `sessions export` wrote, or what the server's export answers.",
+  options: { json: JSON_OPTION },
+  examples: ["skein sessions import session.jsonl", "skein sessions export 0199c8f1 | skein sessions import -"],
+  async run(call) {
+    const [file = ""] = call.words;
+    const events = await exportedEvents(file).finally(call.screen.progress("Reading the events"));
+    return withNewStore(call, async ({ sessions }) => {
+      const imported = await sessions.import(events).finally(call.screen.progress("Writing the events"));
+      if (call.values.json) call.screen.json(imported);
+      else call.screen.out(`${imported.id}\n`);
+      return EXIT.completed;
+    });
+  },
+});
+
+/** The events of a file (`-` is stdin): a line each, or all of them in the document of the server's export. */
+async function exportedEvents(file: string): Promise<readonly unknown[]> {
+  const values = (await readInput(file))
+    .split("\n")
+    .flatMap((line, index) => (line.trim() === "" ? [] : [jsonLine(line, `line ${index + 1} of ${file}`)]));
+  const [first] = values;
+  return values.length === 1 && isDocument(first) ? first.events : values;
+}
+
+function jsonLine(line: string, place: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new UsageError(`${place} is not JSON. Give it what "skein sessions export" wrote.`);
+  }
+}
+
+function isDocument(value: unknown): value is { readonly events: readonly unknown[] } {
+  return typeof value === "object" && value !== null && "events" in value && Array.isArray(value.events);
+}

@@ -1,0 +1,84 @@
+import { type Event, type Message, type Session, blocksOf } from "@skein/protocol";
+import { cost, tokens } from "../../terminal/amounts.ts";
+import { longTime } from "../../terminal/times.ts";
+import { EXIT } from "../../terminal/exit-codes.ts";
+import { counted } from "../../terminal/counts.ts";
+import { waitLines } from "../../terminal/print-run.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { sessionCommand, withSession } from "../../terminal/session-command.ts";
+import { JSON_OPTION } from "../../terminal/shared-options.ts";
+import { printTable } from "../../terminal/table.ts";
+import { visible, visibleLine } from "../../terminal/visible.ts";
+import { shorten } from "../../terminal/width.ts";
+
+export const show = sessionCommand({
+  name: "sessions show",
+  words: "SESSION",
+  summary: "Show a session: what it is, what it waits for, and what was said.",
+  options: { events: { about: "The events instead of the conversation" }, json: JSON_OPTION },
+  examples: ["skein sessions show 0199c8f1", "skein sessions show 0199c8f1 --events --json"],
+  run: (call) =>
+    withSession(call, async ({ sessions, store, id }) => {
+      const session = await sessions.get(id);
+      const { screen, values } = call;
+      if (values.events) return showEvents(screen, await sessions.events(id), values.json);
+      const transcript = await sessions.transcript(id);
+      const awaits = await store.awaits(id);
+      if (values.json) {
+        screen.json({ ...session, awaits, transcript });
+        return EXIT.completed;
+      }
+      screen.out(describe(screen, session));
+      for (const message of transcript) screen.out(said(screen, message));
+      if (awaits.length > 0) screen.out(`\n${waitLines(screen, awaits, values.store)}`);
+      return EXIT.completed;
+    }),
+});
+
+function describe(screen: Screen, session: Session): string {
+  const { bold, dim } = screen.paint.out;
+  const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;
+  const facts = [
+    `${status}${outcome === null ? "" : `, last run ${outcome}`}`,
+    counted(total_runs, "run"),
+    session.model,
+    tokens(session.usage),
+    cost(session.cost_micros, session.unpriced_calls),
+    ...(parent_session_id === null ? [] : [`fork of ${parent_session_id}`]),
+    ...(subagent_of_session_id === null ? [] : [`works for ${subagent_of_session_id}`]),
+  ];
+  return `${bold(visibleLine(title ?? session.id))}\n${dim(`${session.id} · ${facts.map(visibleLine).join(" · ")}`)}\n`;
+}
+
+function said(screen: Screen, { role, content }: Message): string {
+  const { bold, cyan, dim } = screen.paint.out;
+  const parts = blocksOf(content).map((block) => {
+    switch (block.type) {
+      case "text":
+        return visible(String(block["text"]));
+      case "tool_use":
+        return cyan(`→ ${shorten(`${String(block["name"])} ${JSON.stringify(block["input"])}`, 160)}`);
+      case "tool_result": {
+        const result = typeof block["content"] === "string" ? block["content"] : JSON.stringify(block["content"]);
+        return dim(`${block["is_error"] === true ? "✗" : "✓"} ${shorten(result ?? "", 160)}`);
+      }
+      default:
+        return dim(`[${visibleLine(block.type)}]`);
+    }
+  });
+  return `\n${bold(role)}\n${parts.join("\n")}\n`;
+}
+
+function showEvents(screen: Screen, events: readonly Event[], json: boolean): number {
+  if (json) for (const event of events) screen.json(event);
+  else {
+    const rows = events.map(({ sequence, created_at, event_type, data }) => [
+      String(sequence),
+      longTime(new Date(created_at)),
+      event_type,
+      shorten(JSON.stringify(data), 80),
+    ]);
+    printTable(screen, ["#", "TIME", "EVENT", "DATA"], rows);
+  }
+  return EXIT.completed;
+}

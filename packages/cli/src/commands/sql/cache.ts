@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { setPriority } from "node:os";
+import { type BuildCopyOptions, buildCopy, copyStatus, removeCopy } from "@skein/sql";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { shortTime, size as sizeText } from "../../terminal/times.ts";
+import { visible } from "../../terminal/visible.ts";
+
+/** Less than this is read as quickly as a copy of it is opened. */
+const WORTH_BYTES = 32 * 2 ** 20;
+
+interface CacheOptions extends BuildCopyOptions {
+  readonly screen: Screen;
+}
+
+/** `skein sql cache`: where the copy is; makes or removes it. */
+export async function cache(word: string | undefined, { screen, ...options }: CacheOptions): Promise<number> {
+  switch (word) {
+    case undefined: {
+      const { file, size, madeAt } = copyStatus(options);
+      screen.out(`${visible(file)}\n`);
+      screen.out(
+        size === null
+          ? 'There is none yet. "skein sql cache build" makes it.\n'
+          : `${sizeText(size)}, of ${madeAt ? shortTime(madeAt) : "an unknown time"}\n`,
+      );
+      return EXIT.completed;
+    }
+    case "build": {
+      // It often runs beside the work of a person.
+      setPriority(10);
+      const done = screen.progress("Copying");
+      const result = await buildCopy(options).finally(done);
+      if (result.outcome === "busy") screen.note("Somebody else is building it.\n");
+      else if (result.outcome === "current") screen.out("It is up to date.\n");
+      else screen.out(`${result.added} files added, ${result.removed} removed: ${visible(result.file)}\n`);
+      return EXIT.completed;
+    }
+    case "clear":
+      for (const path of removeCopy(options)) screen.out(`${visible(path)}\n`);
+      return EXIT.completed;
+    default:
+      throw new UsageError(`skein sql cache takes nothing, "build" or "clear", not "${word}".`);
+  }
+}
+
+/** Has the copy made, or brought up to date, by a process of its own, if that is worth it: the answer does not wait for it. */
+export function startBuilder(scannedBytes: number, roots: readonly string[] | undefined): boolean {
+  const [, bin] = process.argv;
+  if (scannedBytes < WORTH_BYTES || bin === undefined) return false;
+  const args = [
+    ...process.execArgv,
+    bin,
+    "sql",
+    "cache",
+    "build",
+    ...(roots ?? []).flatMap((root) => ["--root", root]),
+  ];
+  spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
+  return true;
+}

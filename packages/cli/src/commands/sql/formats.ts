@@ -1,0 +1,170 @@
+import type { Column, Row, Value } from "@skein/sql";
+import { visible, visibleJson, visibleLine } from "../../terminal/visible.ts";
+import { cut, padded, widthOf } from "../../terminal/width.ts";
+
+/** How an answer can be written. */
+export const FORMATS = ["table", "box", "json", "jsonl", "csv", "markdown"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** An answer as text, piece by piece, ready for a terminal: what the data hold does nothing to it. */
+export interface Formatter {
+  rows(rows: readonly Row[]): string;
+  /** What is left when there are no more rows. */
+  end(): string;
+}
+
+export function createFormatter(format: Format, columns: readonly Column[], width: number): Formatter {
+  const isDrawn = columns[1]?.name === "explain_value" && (format === "table" || format === "box");
+  // DuckDB draws a plan as boxes, on many lines.
+  if (isDrawn) return plain("", ([, plan = null]) => `${visible(textOf(plan)).trimEnd()}\n`);
+  switch (format) {
+    case "json":
+      return json(columns);
+    case "jsonl":
+      return plain("", (row) => `${visibleJson(objectOf(columns, row))}\n`);
+    case "csv":
+      return plain(csvLine(columns.map(({ name }) => name)), csvLine);
+    case "markdown":
+      return plain(
+        markdownLine(columns.map(({ name }) => name)) +
+          markdownLine(columns.map(({ type }) => (isNumber(type) ? "---:" : "---"))),
+        markdownLine,
+      );
+    case "table":
+      return lined(columns, width, { edge: "", between: "  ", rule: "" });
+    case "box":
+      return lined(columns, width, { edge: "│", between: " │ ", rule: "─" });
+  }
+}
+
+/** A title, and then a line for each row. */
+function plain(title: string, line: (row: Row) => string): Formatter {
+  let before = title;
+  const taken = (): string => {
+    const text = before;
+    before = "";
+    return text;
+  };
+  return { rows: (rows) => taken() + rows.map(line).join(""), end: taken };
+}
+
+function json(columns: readonly Column[]): Formatter {
+  let before = "[";
+  return {
+    rows(rows) {
+      const text = rows
+        .map((row) => {
+          const item = before + visibleJson(objectOf(columns, row));
+          before = ",\n ";
+          return item;
+        })
+        .join("");
+      return text;
+    },
+    end: () => (before === "[" ? "[]\n" : "]\n"),
+  };
+}
+
+/** Two columns of one name would lose one: the second is numbered. */
+function objectOf(columns: readonly Column[], row: Row): Record<string, Value> {
+  const object: Record<string, Value> = {};
+  for (const [at, name] of namesOf(columns).entries()) object[name] = row[at] ?? null;
+  return object;
+}
+
+function namesOf(columns: readonly Column[]): readonly string[] {
+  const used = new Set<string>();
+  return columns.map(({ name }) => {
+    let unique = name;
+    for (let n = 1; used.has(unique); n += 1) unique = `${name}_${n}`;
+    used.add(unique);
+    return unique;
+  });
+}
+
+export function textOf(value: Value): string {
+  if (value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
+
+/** A spreadsheet would run a cell that begins like a formula; numbers are no formulas, those that are texts here for their size neither. */
+function csvCell(value: Value): string {
+  const text = visible(textOf(value));
+  const isNumeric = typeof value === "number" || /^-\d+(\.\d+)?$/.test(text);
+  const safe = !isNumeric && /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const markdownLine = (row: Row): string =>
+  `| ${row.map((value) => visibleLine(textOf(value)).replaceAll("\\", "\\\\").replaceAll("|", "\\|")).join(" | ")} |\n`;
+
+interface Lines {
+  readonly edge: string;
+  readonly between: string;
+  readonly rule: string;
+}
+
+/** The first rows say how wide a column is; cells of later ones that are wider are cut. */
+const MEASURED_ROWS = 1000;
+/** However little room there is, an id can be read and copied. */
+const LEAST_WIDTH = 36;
+
+function lined(columns: readonly Column[], width: number, { edge, between, rule }: Lines): Formatter {
+  const room = width - Math.max(0, columns.length - 1) * between.length - (edge === "" ? 0 : 4);
+  const most = Math.max(LEAST_WIDTH, room);
+  const cells = (row: Row): readonly string[] => row.map((value) => cellOf(textOf(value), most));
+  const titles = columns.map(({ name }) => cellOf(name, most));
+  let measured: (readonly string[])[] | undefined = [];
+  let widths: readonly number[] = [];
+  const line = (row: readonly string[]): string => {
+    const inside = row
+      .map((given, at) => {
+        const width = widths[at] ?? 0;
+        return padded(cut(given, width), width, isNumber(columns[at]?.type ?? "") ? "right" : "left");
+      })
+      .join(between);
+    return edge === "" ? `${inside.trimEnd()}\n` : `${edge} ${inside} ${edge}\n`;
+  };
+  const border = (left: string, middle: string, right: string): string =>
+    rule === "" ? "" : `${left}${widths.map((each) => rule.repeat(each + 2)).join(middle)}${right}\n`;
+  const measure = (): string => {
+    if (!measured) return "";
+    const first = measured;
+    measured = undefined;
+    const wanted = titles.map((title, at) =>
+      first.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), widthOf(title)),
+    );
+    widths = fitted(wanted, room);
+    return border("┌", "┬", "┐") + line(titles) + border("├", "┼", "┤") + first.map(line).join("");
+  };
+  return {
+    rows(rows) {
+      if (!measured) return rows.map((row) => line(cells(row))).join("");
+      for (const row of rows) measured.push(cells(row));
+      return measured.length < MEASURED_ROWS ? "" : measure();
+    },
+    end: () => measure() + border("└", "┴", "┘"),
+  };
+}
+
+/** Narrow columns are shown whole, and wide ones share what is left. */
+function fitted(widths: readonly number[], room: number): readonly number[] {
+  let left = room;
+  for (const [at, width] of widths.toSorted((one, other) => one - other).entries()) {
+    const share = Math.max(LEAST_WIDTH, Math.floor(left / (widths.length - at)));
+    if (width > share) return widths.map((each) => Math.min(each, share));
+    left -= width;
+  }
+  return widths;
+}
+
+/** As much of a value as fits into so many columns, on one line. */
+function cellOf(value: string, most: number): string {
+  return cut(visibleLine(value.slice(0, most * 2)), most, value.length > most * 2);
+}
+
+export function isNumber(type: string): boolean {
+  return /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/.test(type);
+}

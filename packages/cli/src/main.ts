@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import type { Group } from "./terminal/command.ts";
+import { runGroup } from "./terminal/group.ts";
+import { createScreen } from "./terminal/screen.ts";
+
+/**
+ * Every command, in the order of the help. One file each in `commands/`, loaded only when it is called, so that
+ * `skein --help` stays quick.
+ */
+export const skein: Group = {
+  name: "",
+  summary: "the home of agent sessions",
+  commands: [
+    {
+      name: "serve",
+      summary: "Start the platform API on 127.0.0.1:7433: sessions, streams, keys",
+      load: async () => (await import("./commands/serve.ts")).serve,
+    },
+    {
+      name: "keys",
+      summary: "Make, list and revoke the API keys of a server",
+      load: async () => (await import("./commands/keys.ts")).keys,
+    },
+    {
+      name: "doctor",
+      summary: "Look at everything that a server needs, and say what to do",
+      load: async () => (await import("./commands/doctor.ts")).doctor,
+    },
+    {
+      name: "run",
+      summary: "Run one prompt and show it as it happens",
+      load: async () => (await import("./commands/run.ts")).run,
+    },
+    {
+      name: "chat",
+      summary: "Talk with an agent, and answer its questions",
+      load: async () => (await import("./commands/chat.ts")).chat,
+    },
+    {
+      name: "sessions",
+      summary: "List, show, follow, answer, fork, cancel, export and delete sessions",
+      load: async () => (await import("./commands/sessions.ts")).sessions,
+    },
+    {
+      name: "runs",
+      summary: "The runs of a session, and the log of a run",
+      load: async () => (await import("./commands/runs.ts")).runs,
+    },
+    {
+      name: "adopt",
+      summary: "Make a session of Claude Code one of Skein's",
+      load: async () => (await import("./commands/adopt.ts")).adopt,
+    },
+    {
+      name: "move",
+      summary: "Everything of one store into another: from sqlite to PostgreSQL, or back",
+      load: async () => (await import("./commands/move.ts")).move,
+    },
+    {
+      name: "history",
+      summary: "Claude Code's sessions: find, read, price, export, move and keep them",
+      load: async () => (await import("./commands/history.ts")).history,
+    },
+    {
+      name: "sql",
+      summary: "Ask Claude Code's data in SQL: tables, examples, Parquet",
+      load: async () => (await import("./commands/sql.ts")).sql,
+    },
+    {
+      name: "mcp",
+      summary: "Let Claude Code look into its own past, over MCP",
+      load: async () => (await import("./commands/mcp.ts")).mcp,
+    },
+  ],
+  examples: [
+    ["skein serve", "The platform API on 127.0.0.1:7433"],
+    ['skein run "How much is 2+2?"', "One prompt, with a simulated model unless ANTHROPIC_API_KEY is set"],
+    ["skein history list", "What Claude Code left on this machine"],
+  ],
+  notes: '"skein --version" prints the version.',
+};
+
+/** The command line. Answers the exit code and never throws for a mistake of the caller. */
+export async function main(argv: readonly string[]): Promise<number> {
+  // Who was listening to what is said beside the answer may have gone: there is nobody left to tell.
+  process.stderr.on("error", () => {});
+  if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, argv);
+  createScreen().out(`${version()}\n`);
+  return 0;
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,79 @@
+import type { Page, Sessions } from "@skein/core";
+import type { Run } from "@skein/protocol";
+import { MissingError } from "./exit-codes.ts";
+import { shorten } from "./width.ts";
+
+/** The beginning of an id, as people copy it. */
+const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
+/** As many as a person compares. */
+const MOST_CANDIDATES = 10;
+
+/** The id that a word means: the word itself, or the only id of a session that begins with it. */
+export async function sessionIdOf(sessions: Sessions, word: string): Promise<string> {
+  if (!BEGINNING.test(word)) return word;
+  const found: string[] = [];
+  for await (const { id, title } of sessionsOf(sessions)) {
+    if (!id.startsWith(word.toLowerCase())) continue;
+    if (found.push(title === null ? id : `${id}  ${shorten(title, 60)}`) > MOST_CANDIDATES) break;
+  }
+  return theOnly("session", word, found);
+}
+
+/** The run that a word means, by its id or the beginning of it, and its session. */
+export async function findRun(
+  sessions: Sessions,
+  word: string,
+  sessionId: string | undefined,
+): Promise<{ readonly sessionId: string; readonly runId: string }> {
+  const found: string[] = [];
+  let last = "";
+  const look = async (session: string): Promise<void> => {
+    for await (const { id } of runsOf(sessions, session))
+      if (id === word || (BEGINNING.test(word) && id.startsWith(word.toLowerCase()))) {
+        last = session;
+        found.push(id);
+      }
+  };
+  if (sessionId !== undefined) await look(sessionId);
+  // Runs are listed by session, so this looks through them, the newest first.
+  else
+    for await (const { id } of sessionsOf(sessions)) {
+      await look(id);
+      if (found.includes(word) || found.length > MOST_CANDIDATES) break;
+    }
+  return { runId: theOnly("run", word, found), sessionId: last };
+}
+
+function theOnly(what: "session" | "run", word: string, found: readonly string[]): string {
+  const [first, ...others] = found;
+  if (first === undefined) throw new MissingError(`There is no ${what} whose id begins with ${word}.`);
+  if (others.length === 0) return first.split(" ", 1)[0] ?? first;
+  const lines = found.slice(0, MOST_CANDIDATES).map((line) => `\n  ${line}`);
+  const more = found.length > MOST_CANDIDATES ? "\n  and more" : "";
+  throw new MissingError(`Several ids of a ${what} begin with ${word}. Give more of it:${lines.join("")}${more}`);
+}
+
+export function sessionsOf(sessions: Sessions, query: Parameters<Sessions["list"]>[0] = {}) {
+  return everyOf((cursor) => sessions.list({ ...query, limit: 100, ...cursor }));
+}
+
+export function runsOf(sessions: Sessions, sessionId: string): AsyncGenerator<Run> {
+  return everyOf((cursor) => sessions.runs(sessionId, { limit: 100, ...cursor }));
+}
+
+/** Everything that comes in pages. */
+async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Promise<Page<Item>>): AsyncGenerator<Item> {
+  for (let next: { readonly cursor?: string } | undefined = {}; next;) {
+    const { items, cursor }: Page<Item> = await read(next);
+    yield* items;
+    next = cursor === null ? undefined : { cursor };
+  }
+}
+
+/** The first ones, and no more than `most` of them. */
+export async function first<Item>(most: number, items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const taken: Item[] = [];
+  if (most === 0) return taken;
+  for await (const item of items) if (taken.push(item) === most) break;
+  return taken;
+}

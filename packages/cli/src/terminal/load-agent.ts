@@ -1,0 +1,95 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Tool } from "@skein/core";
+import type { Agent, AgentOptions } from "skein";
+import { createAgent, remade } from "skein/agent";
+import type { Call } from "./command.ts";
+import { UsageError } from "./exit-codes.ts";
+import { storeUrlFor } from "./session-command.ts";
+import type { STORE_OPTION } from "./shared-options.ts";
+
+/** What every command that runs an agent takes. */
+export const AGENT_OPTIONS = {
+  agent: {
+    takes: "FILE",
+    about: "A module whose default export, or export `agent`, is made by createAgent (or its options)",
+  },
+  tools: {
+    takes: "FOLDER",
+    about: "Without --agent: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder",
+  },
+  model: { takes: "NAME", about: "The model of a new session" },
+  system: { takes: "TEXT", about: "The system prompt of a new session" },
+} as const;
+
+type AgentCall = Call<typeof AGENT_OPTIONS & typeof STORE_OPTION>;
+
+/** Tools that change something: a conversation asks before it uses them. */
+const CHANGING = new Set(["Bash", "Write", "Edit"]);
+
+/** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
+export async function loadAgent(call: AgentCall, { asks = false }: { readonly asks?: boolean } = {}): Promise<Agent> {
+  const file = call.values.agent;
+  const change = (options: AgentOptions): AgentOptions => changed(call, options);
+  if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
+  const found = await exported(file);
+  if (!isAgent(found)) return createAgent(change(found));
+  // An agent of another copy of Skein is taken as it is, with the store that it has.
+  return remade(found, change) ?? found;
+}
+
+async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly Tool[]> {
+  const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
+  const folder = values.tools;
+  if (folder !== undefined && !isFolder(folder)) throw new UsageError(`There is no folder ${folder}.`);
+  const standard = folder === undefined ? [] : createStandardTools({ folder: resolve(folder) });
+  const guarded = standard.map((tool) =>
+    asks && CHANGING.has(tool.name) ? { ...tool, needsApproval: () => true } : tool,
+  );
+  return [createAskUserQuestion(), ...guarded];
+}
+
+function changed(call: AgentCall, options: AgentOptions): AgentOptions {
+  const { model, system, store } = call.values;
+  const keepsStore = options.store !== undefined && store === undefined;
+  return {
+    ...options,
+    ...(model !== undefined && { model }),
+    ...(system !== undefined && { system_prompt: system }),
+    ...(!keepsStore && { store: storeUrlFor(call) }),
+  };
+}
+
+async function exported(file: string): Promise<object> {
+  if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
+  if (isFolder(file)) throw new UsageError(`${file} is a folder. Name a file.`);
+  let module: { readonly default?: unknown; readonly agent?: unknown };
+  try {
+    module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
+  } catch (error) {
+    if (!(error instanceof Error)) throw new UsageError(`${file} could not be loaded: ${String(error)}`);
+    throw new UsageError(`${file}${lineOf(error, file)} could not be loaded: ${error.message}`);
+  }
+  const found = module.default ?? module.agent;
+  if (typeof found === "object" && found !== null) return found;
+  throw new UsageError(
+    `${file} exports no agent. Expected a default export, or one named "agent", made by createAgent.`,
+  );
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Where in a file something went wrong, as `:LINE`, if the stack says so. */
+function lineOf({ stack = "" }: Error, file: string): string {
+  const address = pathToFileURL(resolve(file)).href;
+  const after = stack.slice(stack.indexOf(address) + address.length);
+  return stack.includes(address) ? (/^:\d+/.exec(after)?.[0] ?? "") : "";
+}
+
+function isAgent(value: object): value is Agent {
+  const { run, stream, sessions } = value as Partial<Agent>;
+  return typeof run === "function" && typeof stream === "function" && typeof sessions === "function";
+}

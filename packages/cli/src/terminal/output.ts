@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { PrivateFile } from "./private-file.ts";
+
+/** Where a long answer goes: waits for a reader that is slow, and knows when it has gone. */
+export interface Output {
+  readonly isClosed: boolean;
+  /** A pager has the terminal. */
+  readonly isPaging: boolean;
+  write(text: string): Promise<void>;
+  /** Waits until the reader has seen everything. */
+  close(): Promise<void>;
+  /** The answer cannot be finished: a file is not made, and a reader sees what there is. */
+  giveUp(): Promise<void>;
+}
+
+export interface OutputOptions {
+  readonly stdout: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+  /** Answers that are longer than the terminal go to a pager. */
+  readonly pages: boolean;
+  /** Called when a pager takes the keyboard, and when it gives it back. */
+  paging?(isOpen: boolean): void;
+}
+
+export function createOutput({ stdout, env, pages, paging }: OutputOptions): Output {
+  const pager = pages && stdout.isTTY ? pagerOf(env) : undefined;
+  let child: ChildProcess | undefined;
+  let held = "";
+  let isClosed = false;
+  const closed = (): void => {
+    isClosed = true;
+  };
+  // The reader may leave at any time; that is no error.
+  stdout.on("error", closed);
+
+  const send = async (stream: NodeJS.WritableStream, text: string): Promise<void> => {
+    if (isClosed || text === "") return;
+    if (stream.write(text)) return;
+    const done = new AbortController();
+    const either = ["drain", "close", "error"].map((event) => once(stream, event, { signal: done.signal }));
+    // A reader that has gone is an error of the stream, and no one of ours: whoever listens to it knows.
+    for (const each of either) each.catch(() => undefined);
+    await Promise.race(either).catch(() => undefined);
+    done.abort();
+  };
+
+  const finish = async (): Promise<void> => {
+    if (!child) return send(stdout, held);
+    child.stdin?.end();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    paging?.(false);
+  };
+  const close = async (): Promise<void> => {
+    await finish();
+    stdout.off("error", closed);
+    // What was written last may still find that nobody reads.
+    if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
+  };
+
+  return {
+    get isClosed() {
+      return isClosed;
+    },
+    get isPaging() {
+      return child !== undefined && !isClosed;
+    },
+    async write(text) {
+      if (pager === undefined) return send(stdout, text);
+      if (child) return send(child.stdin ?? stdout, text);
+      held += text;
+      // A terminal that does not know its size says that it has none.
+      if (held.split("\n").length <= (stdout.rows || 24)) return;
+      paging?.(true);
+      child = spawn(pager, {
+        shell: true,
+        stdio: ["pipe", "inherit", "inherit"],
+        env: { LESS: "-RX", ...env, LESSSECURE: "1" },
+      });
+      child.on("error", closed);
+      child.on("exit", closed);
+      child.stdin?.on("error", closed);
+      await send(child.stdin ?? stdout, held);
+    },
+    close,
+    giveUp: close,
+  };
+}
+
+function ignored(): void {}
+
+/** Into a file instead, which is there when everything was written. */
+export function createFileOutput(file: PrivateFile): Output {
+  return {
+    isClosed: false,
+    isPaging: false,
+    write: async (text) => file.write(text),
+    close: async () => file.finish(),
+    giveUp: async () => file.discard(),
+  };
+}
+
+/** The pager that was asked for, or `less` where there is one. */
+function pagerOf(env: NodeJS.ProcessEnv): string | undefined {
+  const given = env["PAGER"];
+  if (given !== undefined) return given === "" || given === "cat" ? undefined : given;
+  return (env["PATH"] ?? "").split(delimiter).some((folder) => canRun(join(folder, "less"))) ? "less" : undefined;
+}
+
+function canRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

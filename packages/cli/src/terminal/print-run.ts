@@ -1,0 +1,225 @@
+import { type Await, type Draft, type Event, type FactData, type Run, blocksOf, isToolUse } from "@skein/protocol";
+import type { Config } from "skein/config";
+import { cost, tokens } from "./amounts.ts";
+import { duration } from "./times.ts";
+import { counted } from "./counts.ts";
+import type { Values } from "./command.ts";
+import type { AGENT_OPTIONS } from "./load-agent.ts";
+import { questionIn } from "./questions.ts";
+import { quoted } from "./quoted.ts";
+import type { Screen } from "./screen.ts";
+import type { STORE_OPTION } from "./shared-options.ts";
+import { createVisible, visible, visibleLine } from "./visible.ts";
+import { shorten } from "./width.ts";
+
+/** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
+export interface RunPrinter {
+  show(item: Event | Draft): void;
+  /** Ends the line that is being written. */
+  end(): void;
+}
+
+export function createRunPrinter(screen: Screen): RunPrinter {
+  const { note: paint } = screen.paint;
+  let text = createVisible();
+  /** How much of the current attempt's text was shown, and of which message. */
+  let shown = 0;
+  let message = "";
+  let atLineStart = true;
+  let endProgress = (): void => {};
+
+  function write(piece: string): void {
+    if (piece === "") return;
+    endProgress();
+    screen.out(piece);
+    atLineStart = piece.endsWith("\n");
+  }
+
+  function endLine(): void {
+    endProgress();
+    write(text.end());
+    text = createVisible();
+    if (!atLineStart) write("\n");
+  }
+
+  function line(styled: string): void {
+    endLine();
+    screen.note(`${styled}\n`);
+  }
+
+  function waiting(what: string): void {
+    endProgress();
+    endProgress = screen.progress(what);
+  }
+
+  /** The text that was not shown as drafts: all of it where nobody streams, the rest where a draft was lost. */
+  function generated({ message_id, content, purpose }: FactData<"step.generated">): void {
+    if (purpose !== "step" && purpose !== "summary") return;
+    const whole = blocksOf(content)
+      .flatMap((block) => (block.type === "text" ? [String(block["text"])] : []))
+      .join("");
+    write(text.push(message === message_id ? whole.slice(shown) : whole));
+    endLine();
+    shown = 0;
+    message = "";
+    if (content.some(isToolUse)) waiting("Working");
+  }
+
+  function show(item: Event | Draft): void {
+    switch (item.event_type) {
+      case "step.generating":
+      case "message.delta": {
+        const { message_id, offset, delta } = item.data;
+        if (message !== message_id) {
+          // Another attempt begins its answer anew.
+          if (shown > 0) line(paint.dim("The answer broke off and begins again."));
+          message = message_id;
+          shown = 0;
+        }
+        if (offset + delta.length <= shown) return;
+        write(text.push(delta.slice(Math.max(0, shown - offset))));
+        shown = offset + delta.length;
+        return;
+      }
+      case "step.started":
+        waiting(item.data.purpose === "compaction" ? "Summarising" : "Waiting for the model");
+        return;
+      case "step.generated":
+        generated(item.data);
+        return;
+      case "tool.started":
+        line(paint.cyan(`→ ${callLine(item.data)}`));
+        waiting(`Running ${visibleLine(item.data.name)}`);
+        return;
+      case "tool.completed": {
+        const { name, content, outcome, is_error, duration_ms } = item.data;
+        const said = blocksOf(content).map((block) =>
+          block.type === "text" ? String(block["text"]) : `[${block.type}]`,
+        );
+        const mark = is_error ? paint.red(outcome === "unknown" ? "?" : "✗") : paint.green("✓");
+        line(
+          `${mark} ${paint.dim(`${visibleLine(name)}: ${shorten(said.join(" "), 100)} (${duration(duration_ms)})`)}`,
+        );
+        return;
+      }
+      case "step.retried":
+        line(
+          paint.yellow(
+            `The model failed (${shorten(item.data.error.message, 120)}); again in ${duration(item.data.delay_ms)}.`,
+          ),
+        );
+        waiting("Waiting before the next attempt");
+        return;
+      case "await.opened":
+        for (const { kind, name, session_id } of item.data.awaits)
+          if (kind === "subagent") line(paint.cyan(`→ ${visibleLine(name)} works in session ${session_id ?? "?"}`));
+        return;
+      case "steps.exhausted":
+        line(paint.yellow(`The limit of ${item.data.max_steps} steps is reached.`));
+        return;
+      case "session.completed":
+      case "session.failed":
+        endLine();
+        return;
+      default:
+    }
+  }
+
+  return { show, end: endLine };
+}
+
+/** Shows every item; answers the session that they belong to. */
+export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  const printer = createRunPrinter(screen);
+  try {
+    return await each(items, printer.show);
+  } finally {
+    printer.end();
+  }
+}
+
+/** The same as lines of JSON. */
+export function printJson(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
+  return each(items, screen.json);
+}
+
+async function each(
+  items: AsyncIterable<Event | Draft>,
+  show: (item: Event | Draft) => void,
+): Promise<string | undefined> {
+  let sessionId: string | undefined;
+  for await (const item of items) {
+    show(item);
+    sessionId ??= sessionOf(item);
+  }
+  return sessionId;
+}
+
+export function sessionOf(item: Event | Draft): string {
+  return "session_id" in item ? item.session_id : item.data.session_id;
+}
+
+function callLine({ name, input }: { readonly name: string; readonly input: unknown }): string {
+  const entries = Object.entries((input ?? {}) as Record<string, unknown>);
+  const shown = entries.map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return shorten(`${name}(${shown.join(", ")})`, 120);
+}
+
+/** Without a key nobody should take the answers for a model's. */
+export function sayIfSimulated(screen: Screen, config: Config): void {
+  if (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
+    screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
+}
+
+/** The last line of a run: how it ended, and what it took. */
+export function summaryOf(screen: Screen, run: Run, error: { readonly message: string } | null): string {
+  const { note: paint } = screen.paint;
+  const steps = counted(run.total_steps, "step");
+  const took = [steps, tokens(run.usage), cost(run.cost_micros, run.unpriced_calls)].join(" · ");
+  const reason = run.stop_reason === "end_turn" || run.stop_reason === null ? "" : ` (${run.stop_reason})`;
+  const how =
+    run.outcome === "completed"
+      ? paint.green(`Completed${reason}`)
+      : run.outcome === null
+        ? paint.yellow("Waiting")
+        : paint.red(
+            `${run.outcome === "cancelled" ? "Cancelled" : "Failed"}${error ? `: ${visible(error.message)}` : reason}`,
+          );
+  return `${how} ${paint.dim(`· ${took} · session ${run.session_id}`)}\n`;
+}
+
+/** What a run waits for, and the command that answers it. */
+export function waitLines(screen: Screen, waits: readonly Await[], store: string | undefined): string {
+  const { note: paint } = screen.paint;
+  return waits
+    .map(({ session_id, tool_use_id, kind, name, input, expires_at }) => {
+      const asked = kind === "question" ? questionIn(input) : undefined;
+      const until = expires_at === null ? "" : ` until ${expires_at}`;
+      const what = {
+        approval: `Waits${until} for your approval of`,
+        question: `Waits${until} for your answer${asked === undefined ? " to" : ":"}`,
+        frontend_tool: `Waits${until} for the result of`,
+        subagent: "Waits for",
+      }[kind];
+      const answer = kind === "approval" ? "yes" : '"your answer"';
+      const at = store === undefined ? "" : ` --store ${quoted(store)}`;
+      const deny = kind === "approval" ? `\n  skein sessions answer ${session_id} ${tool_use_id} no --deny${at}` : "";
+      return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : shorten(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
+    })
+    .join("");
+}
+
+/** The command that goes on with a session as it was begun. */
+export function commandToGoOn(
+  {
+    values,
+  }: { readonly values: Pick<Values<typeof AGENT_OPTIONS & typeof STORE_OPTION>, "agent" | "tools" | "store"> },
+  command: "run" | "chat",
+  sessionId: string,
+): string {
+  const { agent, tools, store } = values;
+  const given = Object.entries({ agent, tools, store }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name} ${quoted(value)}`],
+  );
+  return [`skein ${command} --session ${sessionId}`, ...given].join(" ");
+}

@@ -1,0 +1,63 @@
+import { closeSync, fsyncSync, linkSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { CommandError, EXIT } from "./exit-codes.ts";
+
+/** A file that only its owner can read, written piece by piece. It is there whole or not at all. */
+export interface PrivateFile {
+  write(text: string): void;
+  /** Puts the file where it belongs: never over another one, unless told to. */
+  finish(): void;
+  /** Removes what was written, if the file is not finished. */
+  discard(): void;
+}
+
+export function openPrivateFile(path: string, { force }: { readonly force: boolean }): PrivateFile {
+  const folder = mkdtempSync(join(dirname(resolve(path)), ".skein-"));
+  const made = join(folder, basename(path));
+  const handle = openSync(made, "wx", 0o600);
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) closeSync(handle);
+    isOpen = false;
+  };
+  const discard = (): void => {
+    close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return {
+    write: (text) => writeFileSync(handle, text),
+    finish() {
+      try {
+        fsyncSync(handle);
+        close();
+        if (force) renameSync(made, path);
+        else linkSync(made, path);
+      } catch (error) {
+        throw isThere(error) ? alreadyThere(path) : error;
+      } finally {
+        discard();
+      }
+    },
+    discard,
+  };
+}
+
+/** The same for content that is there already. */
+export function createPrivateFile(path: string, content: string, force: boolean): void {
+  const file = openPrivateFile(path, { force });
+  try {
+    file.write(content);
+    file.finish();
+  } finally {
+    file.discard();
+  }
+}
+
+/** What is said of a file that must not be written over. */
+export function alreadyThere(path: string): CommandError {
+  return new CommandError(EXIT.io, `${path} is there already; --force replaces it.`);
+}
+
+function isThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
+}

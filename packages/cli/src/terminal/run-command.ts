@@ -1,0 +1,54 @@
+import { readConfig } from "skein/config";
+import { type Command, asksFor, parse } from "./command.ts";
+import { CommandError, EXIT } from "./exit-codes.ts";
+import { type Screen, createScreen } from "./screen.ts";
+import { visible, visibleJson } from "./visible.ts";
+
+/** Runs a command: what the caller did wrong is one sentence on stderr and an exit code, never a stack. */
+export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
+  let made: Screen | undefined;
+  try {
+    if (asksFor("help", args)) {
+      const { helpOf } = await import("./help.ts");
+      const screen = createScreen();
+      screen.out(helpOf(command, screen.helpColumns));
+      return EXIT.completed;
+    }
+    return await command.run({
+      ...parse(command, args),
+      config: readConfig(),
+      // A command that has a screen of its own makes no other one.
+      get screen() {
+        made ??= createScreen();
+        return made;
+      },
+    });
+  } catch (error) {
+    return sayFailure(error, { name: command.name, isJson: asksFor("json", args) });
+  }
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  [EXIT.failed]: "FAILED",
+  [EXIT.usage]: "USAGE_ERROR",
+  [EXIT.notFound]: "NOT_FOUND",
+  [EXIT.io]: "IO_ERROR",
+  [EXIT.cancelled]: "INTERRUPTED",
+};
+
+/** Says why a command could not do what it was asked for. Answers the exit code; a bug of ours is thrown on. */
+export async function sayFailure(
+  error: unknown,
+  { name, isJson }: { readonly name: string; readonly isJson: boolean },
+): Promise<number> {
+  const failure = error instanceof CommandError ? error : (await import("./failure.ts")).failureOf(error);
+  if (!failure) throw error;
+  const { exitCode, message } = failure;
+  const whole = name === "" ? "skein" : `skein ${name}`;
+  const hint =
+    error instanceof CommandError && exitCode === EXIT.usage ? ` "${whole} --help" shows how it is called.` : "";
+  process.stderr.write(
+    isJson ? `${visibleJson({ error: { code: CODES[exitCode], message } })}\n` : `${visible(message)}${hint}\n`,
+  );
+  return exitCode;
+}

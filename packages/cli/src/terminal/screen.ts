@@ -1,0 +1,86 @@
+import { EXIT } from "./exit-codes.ts";
+import { type TextPaint, createTextPaint } from "./styled.ts";
+import { visibleJson } from "./visible.ts";
+
+/** Where a command writes: answers to `out`, everything about them to `note`. Only text that is `visible` belongs here. */
+export interface Screen {
+  out(text: string): void;
+  note(text: string): void;
+  json(value: unknown): void;
+  /** Colours for `out` and for `note`; they do nothing where there is no terminal. */
+  readonly paint: { readonly out: TextPaint; readonly note: TextPaint };
+  /** Whether a person looks at the notes. */
+  readonly isWatched: boolean;
+  readonly columns: number;
+  /** How wide a table may be; undefined where no terminal cuts its lines. */
+  readonly tableColumns?: number | undefined;
+  /** How wide a help may be: a person's terminal, and no more than a person likes to read. */
+  readonly helpColumns: number;
+  /** What to do when whoever reads `out` has gone; without it the process ends. */
+  onUnread(stop: () => void): void;
+  /** Shows what is going on, once it has taken a second. Answers how to end it. */
+  progress(what: string | (() => string)): () => void;
+}
+
+export interface ScreenDeps {
+  readonly out: NodeJS.WriteStream;
+  readonly err: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const TICK_MS = 100;
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+export function createScreen(
+  { out, err, env }: ScreenDeps = { out: process.stdout, err: process.stderr, env: process.env },
+): Screen {
+  const isWatched = err.isTTY;
+  if (!out.listeners("error").includes(endUnread)) out.on("error", endUnread);
+
+  function progress(what: string | (() => string)): () => void {
+    const text = typeof what === "string" ? () => what : what;
+    const started = Date.now();
+    let shown = false;
+    const tick = (): void => {
+      const seconds = Math.floor((Date.now() - started) / 1000);
+      if (seconds < 1) return;
+      if (isWatched)
+        err.write(`\r${FRAMES[Math.floor(Date.now() / TICK_MS) % FRAMES.length]} ${text()} (${seconds} s)\u001B[K`);
+      else if (!shown) err.write(`${text()} …\n`);
+      shown = true;
+    };
+    const timer = setInterval(tick, TICK_MS).unref();
+    return () => {
+      clearInterval(timer);
+      if (shown && isWatched) err.write("\r\u001B[K");
+    };
+  }
+
+  return {
+    out: (text) => void out.write(text),
+    note: (text) => void err.write(text),
+    json: (value) => void out.write(`${visibleJson(value)}\n`),
+    paint: { out: createTextPaint(hasColours(out, env)), note: createTextPaint(hasColours(err, env)) },
+    isWatched,
+    columns: out.columns || 100,
+    tableColumns: out.isTTY && out.columns > 0 ? out.columns : undefined,
+    helpColumns: out.isTTY && out.columns > 0 ? Math.min(120, out.columns) : Number.POSITIVE_INFINITY,
+    onUnread(stop) {
+      out.off("error", endUnread);
+      out.on("error", (error: NodeJS.ErrnoException) => (error.code === "EPIPE" ? stop() : endUnread(error)));
+    },
+    progress,
+  };
+}
+
+/** Colours are for terminals that have them, and for people who want them. */
+export function hasColours(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
+  return stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}
+
+function endUnread(error: NodeJS.ErrnoException): void {
+  // Whoever reads has had enough (`| head`): there is nobody left to tell.
+  if (error.code === "EPIPE") process.exit(EXIT.completed);
+  process.stderr.write(`The answer could not be written: ${error.message}.\n`);
+  process.exit(EXIT.io);
+}

@@ -1,0 +1,58 @@
+import type { Option } from "./command.ts";
+import { type Kind, time, wholeNumber } from "./kinds.ts";
+
+/** The options that several commands have. Each name and each letter means the same everywhere: a test compares them. */
+
+export const JSON_OPTION = { about: "JSON instead of text" } as const satisfies Option;
+
+/** How many results a list shows if it is not told. */
+export const LIMIT = 50;
+
+const limit: Kind<number> = {
+  what: "a whole number, or all",
+  read: (text) => (text === "all" ? Number.POSITIVE_INFINITY : wholeNumber().read(text)),
+};
+
+export const LIMIT_OPTION = {
+  takes: "N",
+  kind: limit,
+  about: `At most N results (default ${LIMIT}); "all" shows every one`,
+} as const satisfies Option;
+
+/** A span of time. */
+export const SPAN_OPTIONS = {
+  since: {
+    takes: "TIME",
+    kind: time("start"),
+    about: "Only from this time on: 2026-11-01, 2026-11-01T10:00, 7d, today, yesterday",
+  },
+  until: { takes: "TIME", kind: time("end"), about: "Only before this time; a date includes its day" },
+} as const satisfies Record<string, Option>;
+
+/** Where a result is written. */
+export const OUTPUT_OPTIONS = {
+  output: { takes: "PATH", short: "o", about: "Write to this file, which only you can read, instead of stdout" },
+  force: { about: "Replace a file that exists" },
+} as const satisfies Record<string, Option>;
+
+export const YES_OPTION = { short: "y", about: "Do it without asking" } as const satisfies Option;
+
+export const STORE_OPTION = {
+  store: { takes: "URL", about: "sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)" },
+} as const satisfies Record<string, Option>;
+
+export const ROOT_OPTION = {
+  takes: "FOLDER",
+  several: true,
+  about: "A data directory of Claude Code (default: CLAUDE_CONFIG_DIR or ~/.claude); may be given several times",
+} as const satisfies Option;
+
+export const CACHE_OPTION = {
+  isOn: true,
+  about: "Read Claude Code's files themselves, and keep nothing in Skein's cache folder",
+} as const satisfies Option;
+
+export const PAGER_OPTION = {
+  isOn: true,
+  about: "Do not show long output page by page on a terminal",
+} as const satisfies Option;

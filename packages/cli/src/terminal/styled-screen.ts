@@ -1,0 +1,73 @@
+import { hasColours } from "./screen.ts";
+import { createOutput } from "./output.ts";
+import { type Paint, type Styled, createPaint } from "./styled.ts";
+import { visibleJson } from "./visible.ts";
+
+/** Where a command writes that shows transcripts. It takes styled text and JSON only, so nothing of a transcript arrives raw. */
+export interface StyledScreen {
+  readonly isTerminal: boolean;
+  /** Infinity when piped: then nothing is shortened. */
+  readonly columns: number;
+  readonly paint: Paint;
+  print(...lines: readonly Styled[]): Promise<void>;
+  /** Text that a person asked for as data (Markdown, HTML): as it is for a pipe, escaped for a terminal. */
+  data(text: string): Promise<void>;
+  /** One document of JSON; on one line for what comes line by line. */
+  json(value: unknown, indent?: number): Promise<void>;
+  /** A remark beside the output: standard error. */
+  note(line: Styled): void;
+  /** How far long work has come: only on a terminal, and gone when it is done. */
+  progress(line: Styled | undefined): void;
+  /** The reader has gone: `| head`, or `q` in the pager. Long work may stop. */
+  readonly isClosed: boolean;
+  close(): Promise<void>;
+}
+
+export interface StyledScreenOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly usesPager: boolean;
+}
+
+export function createStyledScreen({ env, usesPager }: StyledScreenOptions): StyledScreen {
+  const { stdout, stderr } = process;
+  const isTerminal = stdout.isTTY;
+  const output = createOutput({ stdout, env, pages: usesPager });
+  let progressShown = false;
+
+  const clear = (): void => {
+    if (progressShown) stderr.write("\r\u001B[K");
+    progressShown = false;
+  };
+
+  const write = async (text: string): Promise<void> => {
+    clear();
+    await output.write(text);
+  };
+
+  return {
+    isTerminal,
+    columns: isTerminal ? Math.max(40, stdout.columns || 80) : Number.POSITIVE_INFINITY,
+    paint: createPaint(hasColours(stdout, env)),
+    get isClosed() {
+      return output.isClosed;
+    },
+    print: async (...lines) => write(lines.map(({ text }) => `${text}\n`).join("")),
+    data: write,
+    json: async (value, indent = 2) => write(`${visibleJson(value, indent)}\n`),
+    note(line) {
+      clear();
+      stderr.write(`${line.text}\n`);
+    },
+    progress(line) {
+      if (!stderr.isTTY || output.isPaging) return;
+      clear();
+      if (!line) return;
+      stderr.write(`\r${line.text}`);
+      progressShown = true;
+    },
+    async close() {
+      clear();
+      await output.close();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * Text that is fit for a terminal.
+ *
+ * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
+ * printed as a plain string: `t` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
+ */
+import { visible } from "./visible.ts";
+import { widthOf } from "./width.ts";
+
+export interface Styled {
+  readonly text: string;
+  /** How many columns it takes, without colours. */
+  readonly width: number;
+}
+
+export type Piece = string | number | Styled;
+
+/** Text of our own with escaped values in it: t`${count} sessions in ${path}`. */
+export function t(own: TemplateStringsArray, ...values: readonly Piece[]): Styled {
+  return joined(own.flatMap((text, at) => [styledOwn(text), piece(values[at] ?? "")]));
+}
+
+/** Pieces one after the other. */
+export function joined(pieces: readonly Piece[], separator = ""): Styled {
+  const all = pieces.map(piece);
+  return {
+    text: all.map(({ text }) => text).join(separator),
+    width: all.reduce((sum, { width }) => sum + width, separator.length * Math.max(0, all.length - 1)),
+  };
+}
+
+export function piece(value: Piece): Styled {
+  if (typeof value === "object") return value;
+  const text = visible(String(value));
+  return { text, width: widthOf(text) };
+}
+
+function styledOwn(text: string): Styled {
+  return { text, width: widthOf(text) };
+}
+
+export interface Paint {
+  bold(value: Piece): Styled;
+  dim(value: Piece): Styled;
+  red(value: Piece): Styled;
+  green(value: Piece): Styled;
+  yellow(value: Piece): Styled;
+  blue(value: Piece): Styled;
+  cyan(value: Piece): Styled;
+  mark(value: Piece): Styled;
+}
+
+export function createPaint(hasColour: boolean): Paint {
+  const inColour =
+    (code: string) =>
+    (value: Piece): Styled => {
+      const plain = piece(value);
+      if (!hasColour || plain.text === "") return plain;
+      // Every line on its own: a pager forgets colours at the end of a line.
+      const text = plain.text
+        .split("\n")
+        .map((line) => (line === "" ? line : `\u001B[${code}m${line}\u001B[0m`))
+        .join("\n");
+      return { text, width: plain.width };
+    };
+  return {
+    bold: inColour("1"),
+    dim: inColour("2"),
+    red: inColour("31"),
+    green: inColour("32"),
+    yellow: inColour("33"),
+    blue: inColour("34"),
+    cyan: inColour("36"),
+    mark: inColour("1;7"),
+  };
+}
+
+/** The same colours for text that is visible already. */
+export type TextPaint = { readonly [Name in keyof Paint]: (text: string) => string };
+
+export function createTextPaint(hasColour: boolean): TextPaint {
+  const paint = createPaint(hasColour);
+  const names = Object.keys(paint) as readonly (keyof Paint)[];
+  return Object.fromEntries(names.map((name) => [name, (text: string) => paint[name](text).text])) as TextPaint;
+}
+
+/** Breaks lines at spaces so that they fit. Text without spaces is cut. */
+export function wrap(value: string, columns: number): readonly string[] {
+  return visible(value)
+    .replaceAll("\t", "    ")
+    .split("\n")
+    .flatMap((line) => wrapLine(line, columns));
+}
+
+function wrapLine(line: string, columns: number): readonly string[] {
+  if (!Number.isFinite(columns) || widthOf(line) <= columns) return [line];
+  const indent = /^\s*(?:[-*+] |\d+[.)] )?/.exec(line)?.[0] ?? "";
+  const hanging = indent.length < columns / 2 ? " ".repeat(indent.length) : "";
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(/(?<=\s)/)) {
+    if (current.trim() !== "" && widthOf(current) + widthOf(word.trimEnd()) > columns) {
+      lines.push(current.trimEnd());
+      current = hanging;
+    }
+    current += word;
+    while (widthOf(current.trimEnd()) > columns && current.length > columns) {
+      lines.push(current.slice(0, columns));
+      current = hanging + current.slice(columns);
+      if (hanging.length >= columns) break;
+    }
+  }
+  if (current.trim() !== "") lines.push(current.trimEnd());
+  return lines;
+}

@@ -1,0 +1,126 @@
+import type { Screen } from "./screen.ts";
+import { type Piece, type Styled, joined, piece } from "./styled.ts";
+import { visibleLine } from "./visible.ts";
+import { cut, widthOf } from "./width.ts";
+
+export interface Column {
+  readonly title: string;
+  readonly align?: "left" | "right";
+}
+
+/** Columns that do not fit beside the others stand below them, so far in. */
+const INDENT = 2;
+
+/** Rows under titles, each column as wide as its widest cell. Columns for which there is no room stand below the others. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly Piece[])[],
+  space: number = Number.POSITIVE_INFINITY,
+): readonly Styled[] {
+  const cells = [columns.map(({ title }) => piece(title)), ...rows.map((row) => row.map(piece))];
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => row[at]?.width ?? 0)));
+  const layout = { columns, widths, gap: 2, lines: linesOf(widths, { space, gap: 2 }) };
+  return cells.flatMap((row) => rowLines(row, layout));
+}
+
+/** The least that is left of the last column of a printed table; below that it gets a line of its own. */
+const LEAST = 16;
+
+/**
+ * Prints rows of plain text as a table; what comes from outside is made visible.
+ *
+ * On a terminal that is too narrow ids are shortened to what still names them, the columns move together, the last one is
+ * cut, and columns for which there is no room stand below.
+ */
+export function printTable(screen: Screen, titles: readonly string[], rows: readonly (readonly string[])[]): void {
+  const space = screen.tableColumns ?? Number.POSITIVE_INFINITY;
+  const whole = rows.map((row) => row.map(visibleLine));
+  const isNarrow = sum(widthsOf(titles, whole)) + 2 * (titles.length - 1) > space;
+  const cells = isNarrow ? whole.map((row) => row.map(shortId)) : whole;
+  const widths = widthsOf(titles, cells);
+  const gap = isNarrow ? 1 : 2;
+  const lines = linesOf(widths, { space, gap, least: LEAST });
+  const layout = { columns: titles.map((title) => ({ title })), widths, gap, lines };
+  const text = (row: readonly string[]): string =>
+    rowLines(fitted(row, { ...layout, space }).map(piece), layout)
+      .map((line) => line.text)
+      .join("\n");
+  screen.out(`${screen.paint.out.bold(text(titles))}\n`);
+  for (const row of cells) screen.out(`${text(row)}\n`);
+}
+
+/** How a table stands: which columns beside each other, and how wide. */
+interface Layout {
+  readonly columns: readonly Column[];
+  readonly widths: readonly number[];
+  readonly gap: number;
+  readonly lines: readonly (readonly number[])[];
+}
+
+/** Which columns stand beside each other: as many as fit, of the last one at least so much. */
+function linesOf(
+  widths: readonly number[],
+  {
+    space,
+    gap,
+    least = Number.POSITIVE_INFINITY,
+  }: { readonly space: number; readonly gap: number; readonly least?: number },
+): readonly (readonly number[])[] {
+  const lines: number[][] = [];
+  let room = 0;
+  for (const [column, width] of widths.entries()) {
+    const wanted = column === widths.length - 1 ? Math.min(width, least) : width;
+    if (lines.length === 0 || wanted > room) {
+      room = space - (lines.length === 0 ? 0 : INDENT);
+      lines.push([]);
+    }
+    lines.at(-1)?.push(column);
+    room -= width + gap;
+  }
+  return lines;
+}
+
+/** One row: its cells beside each other, and below each other where the layout says so. */
+function rowLines(row: readonly Styled[], { columns, widths, gap, lines }: Layout): readonly Styled[] {
+  return lines
+    .map((shown, line) => {
+      const cells = shown.map((column) => {
+        const cell = row[column] ?? piece("");
+        const blank = " ".repeat(Math.max(0, (widths[column] ?? 0) - cell.width));
+        return columns[column]?.align === "right" ? joined([blank, cell]) : joined([cell, blank]);
+      });
+      const { text, width } = joined(cells, " ".repeat(gap));
+      return { text: (" ".repeat(line === 0 ? 0 : INDENT) + text).trimEnd(), width };
+    })
+    .filter(({ text }, line) => line === 0 || text !== "");
+}
+
+/** The cells of a row, cut where their line has no more room. */
+function fitted(
+  row: readonly string[],
+  { widths, gap, lines, space }: Layout & { readonly space: number },
+): readonly string[] {
+  const cells = [...row];
+  for (const [line, shown] of lines.entries()) {
+    let room = space - (line === 0 ? 0 : INDENT);
+    for (const column of shown) {
+      const cell = cut(cells[column] ?? "", room);
+      cells[column] = cell;
+      room -= Math.max(widths[column] ?? 0, widthOf(cell)) + gap;
+    }
+  }
+  return cells;
+}
+
+function widthsOf(titles: readonly string[], cells: readonly (readonly string[])[]): readonly number[] {
+  return titles.map((title, at) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[at] ?? ""))));
+}
+
+/** Of a UUID what says when it was made: to the millisecond, so that hardly two begin alike. */
+function shortId(cell: string): string {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(cell) ? cell.slice(0, 13) : cell;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}

@@ -1,0 +1,37 @@
+/** Points in time and amounts as people like to read them. */
+
+/** `2026-11-01 10:00`, in the time of this machine. */
+export function shortTime(date: Date): string {
+  if (Number.isNaN(date.getTime())) return "unknown";
+  return `${shortDate(date)} ${clock(date)}`;
+}
+
+/** The same to the second. */
+export function longTime(date: Date): string {
+  return `${shortTime(date)}:${String(date.getSeconds()).padStart(2, "0")}`;
+}
+
+export function shortDate(date: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+export function clock(date: Date): string {
+  return `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const kilo = bytes / 1024;
+  if (kilo < 1024) return `${kilo.toFixed(kilo < 10 ? 1 : 0)} kB`;
+  const mega = kilo / 1024;
+  return mega < 1024 ? `${mega.toFixed(mega < 10 ? 1 : 0)} MB` : `${(mega / 1024).toFixed(1)} GB`;
+}

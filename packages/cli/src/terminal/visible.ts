@@ -1,0 +1,76 @@
+/**
+ * What models and tools say may hold characters that move a cursor, set a clipboard, turn text around or hide it.
+ * None of them reaches a terminal: each is shown as the escape that a programmer would write for it.
+ */
+
+/** Scripts whose letters are joined or kept apart by invisible joiners. */
+const JOINED = [
+  "Arabic",
+  "Bengali",
+  "Devanagari",
+  "Gujarati",
+  "Gurmukhi",
+  "Kannada",
+  "Malayalam",
+  "Sinhala",
+  "Tamil",
+  "Telugu",
+]
+  .map((script) => `\\p{Script=${script}}`)
+  .join("");
+
+/**
+ * Control characters but tab and line feed, marks that turn text around, invisible characters, tag characters and
+ * halves of pairs. Joiners stay where they join pictures or letters of a script that needs them.
+ */
+const ACTING = new RegExp(
+  [
+    "[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200e\\u200f",
+    "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]",
+    `|(?<![\\p{Extended_Pictographic}\\p{EMod}\\ufe0f${JOINED}])[\\u200c\\u200d]|\\p{Cs}`,
+  ].join(""),
+  "gu",
+);
+
+/** Text that does nothing to a terminal but appear on it. */
+export function visible(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(ACTING, escaped);
+}
+
+/** The same on one line, for names and titles. */
+export function visibleLine(text: string): string {
+  return visible(text).replaceAll("\n", "\\n").replaceAll("\t", " ");
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = code.toString(16);
+  if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
+  return code > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+}
+
+/** Text that comes in pieces. Only half of a pair, and a carriage return that a line feed may follow, are kept back. */
+export function createVisible(): { push(piece: string): string; end(): string } {
+  let kept = "";
+  return {
+    push(piece) {
+      const text = kept + piece;
+      kept = /[\ud800-\udbff\r]$/.exec(text)?.[0] ?? "";
+      return visible(text.slice(0, text.length - kept.length));
+    },
+    end() {
+      const rest = visible(kept);
+      kept = "";
+      return rest;
+    },
+  };
+}
+
+/** JSON, the same value, with such characters written as JSON's own escapes; on one line unless it is indented. */
+export function visibleJson(value: unknown, indent?: number): string {
+  return (JSON.stringify(value, undefined, indent) ?? "null").replaceAll(ACTING, (found) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
+      "",
+    ),
+  );
+}

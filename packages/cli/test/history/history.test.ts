@@ -1,0 +1,334 @@
+import { spawnSync } from "node:child_process";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { lines, start } from "../skein.ts";
+import { bin, createWorld, evil, first, second } from "./world.ts";
+
+/** No control characters but tab and line feed, and nothing that hides or turns text. */
+// oxlint-disable-next-line no-control-regex
+const raw = /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e]/;
+
+test.each([
+  "list",
+  "show",
+  "search",
+  "usage",
+  "export",
+  "files",
+  "plans",
+  "todos",
+  "migrate",
+  "undo",
+  "archive",
+  "restore",
+  "watch",
+  "verify",
+  "doctor",
+])("history %s --help explains it with examples and exit codes", async (name) => {
+  const { code, out } = await createWorld().run(name, "--help");
+  expect(code).toBe(0);
+  expect(out).toContain(`Usage: skein history ${name}`);
+  expect(out).toMatch(/Examples:\n {2}skein history /);
+  expect(out).toMatch(/--root FOLDER.+\n[\s\S]+--json/);
+  expect((await createWorld().run()).out).toContain(`  ${name} `);
+});
+
+test.each([
+  ["an unknown command", ["frobnicate"], 2, "no command"],
+  ["an unknown option", ["list", "--frob"], 2, "--frob"],
+  ["a limit that is none", ["list", "--limit", "-1"], 2, "limit"],
+  ["a time that is none", ["list", "--since", "soon"], 2, "soon"],
+  ["a pattern that cannot run in linear time", ["search", String.raw`/(a)\1/`], 2, "pattern"],
+  ["nothing to search for", ["search"], 2, "What to search for"],
+  ["an unknown session", ["show", "ffff"], 3, "ffff"],
+  ["an index beyond the list", ["show", "99"], 3, "99"],
+  ["an unknown project", ["list", "--project", "/nowhere"], 3, "/nowhere"],
+  ["an unknown plan", ["plans", "zzz"], 3, "zzz"],
+  ["an unknown agent", ["show", "agent-zzz"], 3, "zzz"],
+  ["no migration", ["undo"], 3, "no migration"],
+  ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
+  ["a format that is none", ["export", "0", "--format", "pdf"], 2, "pdf"],
+  ["nothing archived", ["restore", "11111111"], 3, "11111111"],
+])("%s is a sentence and an exit code", async (_, args, code, text) => {
+  const result = await createWorld().run(...args);
+  expect({ code: result.code, out: result.out }).toEqual({ code, out: "" });
+  expect(result.err).toContain(text);
+  expect(result.err.trim().split("\n")).toHaveLength(1);
+});
+
+test("a data directory that is not there is exit code 3, also as JSON", async () => {
+  const world = createWorld();
+  rmSync(world.root, { recursive: true });
+  expect((await world.run("list")).code).toBe(3);
+  const { code, err } = await world.run("usage", "--json");
+  expect({ code, error: JSON.parse(err) as unknown }).toMatchObject({
+    code: 3,
+    error: { error: { code: "NOT_FOUND" } },
+  });
+});
+
+test("list is the newest first, filters and pages, and is a PaginatedResult as JSON", async () => {
+  const world = createWorld();
+  const { out } = await world.run("list");
+  expect(out.indexOf(first.slice(0, 8))).toBeLessThan(out.indexOf(second.slice(0, 8)));
+  const json = JSON.parse((await world.run("list", "--json", "--limit", "1")).out) as {
+    data: { id: string }[];
+    pagination: unknown;
+  };
+  expect(json).toMatchObject({
+    data: [{ id: first, projectPath: "/work/app", messageCount: 7 }],
+    pagination: { total: 2, limit: 1, offset: 0, hasMore: true },
+  });
+  expect((await world.run("list", "--project", "/work/other/")).out).toContain("an older session");
+  expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
+});
+
+test("nothing of a transcript reaches the output raw", async () => {
+  const world = createWorld();
+  for (const args of [
+    ["list"],
+    ["show", "0"],
+    ["show", "0", "--all", "--full"],
+    ["search", "parser"],
+    ["search", "FAIL"],
+    ["show", "0", "--json"],
+    ["list", "--json"],
+    ["search", "parser", "--json"],
+    ["verify"],
+    ["doctor"],
+  ]) {
+    const { out, err } = await world.run(...args);
+    expect([args, raw.exec(out)?.[0], raw.exec(err)?.[0]]).toEqual([args, undefined, undefined]);
+  }
+  expect((await world.run("show", "0", "--full")).out).toContain(
+    String.raw`\x1b]52;c;ZXZpbA==\x07\x1b[2Jcleared \x9b31mred\x0dover \u202eturned\u200b`,
+  );
+  const session = JSON.parse((await world.run("show", "0", "--json")).out) as { summary: string };
+  expect(session.summary).toBe(`Parser ${evil}`);
+});
+
+test("show has the active thread with calls and results on a line each, and --all what was rewound", async () => {
+  const world = createWorld();
+  const { code, out } = await world.run("show", first.slice(0, 8));
+  expect(code).toBe(0);
+  expect(out).toMatch(/❯ You.+\n {2}please fix the flaky parser test/);
+  expect(out).toMatch(/⏺ Bash npm test -- parser\n {4}⎿ FAIL parser … 3 lines/);
+  expect(out).not.toContain("this way was left");
+  expect(out).toContain("1 rewind: --all shows");
+  expect((await world.run("show", "0", "--all")).out).toMatch(/You \(rewound\)[\s\S]+this way was left/);
+  expect((await world.run("show", "0", "--full")).out).toContain("line three");
+});
+
+test("show --output and export write private files, never over others and never into the data directory", async () => {
+  const world = createWorld();
+  const page = join(world.folder, "page.html");
+  expect((await world.run("show", "0", "--output", page)).code).toBe(0);
+  expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>/);
+  expect(statSync(page).mode & 0o777).toBe(0o600);
+  expect(await world.run("show", "0", "--output", page)).toMatchObject({
+    code: 4,
+    err: expect.stringContaining("--force") as string,
+  });
+  expect((await world.run("show", "0", "--output", page, "--force")).code).toBe(0);
+  expect((await world.run("export", "0", "-o", join(world.root, "x.md"))).code).toBe(2);
+  expect((await world.run("export", "--all", "-o", join(world.root, "projects", "..", "new"))).code).toBe(2);
+  expect((await world.run("export", "--all", "--format", "json", "-o", join(world.folder, "all"))).code).toBe(0);
+  expect(readdirSync(join(world.folder, "all")).sort()).toEqual([`${first}.json`, `${second}.json`]);
+  expect(readdirSync(world.folder).filter((name) => name.startsWith(".skein"))).toEqual([]);
+});
+
+test("export --redact takes out secrets and homes in every format", async () => {
+  const world = createWorld();
+  for (const format of ["json", "markdown", "html"]) {
+    expect((await world.run("export", "0", "--format", format)).out).toContain("sk-ant-REDACTME");
+    const { out } = await world.run("export", "0", "--format", format, "--redact");
+    expect(out).not.toMatch(/sk-ant-REDACTME|somebody/);
+    expect(out).toMatch(/\[token \d+\]/);
+  }
+});
+
+test("search takes words, phrases, patterns and filters, and marks where it is", async () => {
+  const world = createWorld();
+  const found = async (...args: readonly string[]): Promise<number> =>
+    (JSON.parse((await world.run("search", ...args, "--json")).out) as { pagination: { total: number } }).pagination
+      .total;
+  expect(await found("parser")).toBe(4);
+  expect(await found("flaky", "parser")).toBe(1);
+  expect(await found('"parser flaky"')).toBe(0);
+  expect(await found("fix", "flaky parser")).toBe(1);
+  expect(await found("/pars(er|ing) test/")).toBe(1);
+  expect(await found("parser", "--role", "human")).toBe(1);
+  expect(await found("parser", "--tool", "bash")).toBe(1);
+  expect(await found("session", "--project", "/work/other")).toBe(1);
+  expect(await found("parser", "--until", "2026-10-31")).toBe(0);
+  expect(await found("parser", "--session", "22222222")).toBe(0);
+  const { out } = await world.run("search", "FAIL");
+  expect(out).toMatch(/▸ FAIL parser\n.+\n {4}line three/);
+});
+
+test("usage counts each call once, with the same numbers by day, model, project and session", async () => {
+  const world = createWorld();
+  const report = JSON.parse((await world.run("usage", "--json", "--timezone", "UTC")).out) as Record<
+    string,
+    Record<string, number>[]
+  > & { totals: Record<string, number> };
+  expect(report.totals).toMatchObject({
+    inputTokens: 300,
+    outputTokens: 150,
+    cacheCreationInputTokens: 30,
+    cacheReadInputTokens: 3000,
+    calls: 3,
+  });
+  expect(report.totals["costUsd"]).toBeCloseTo(0.004164, 6);
+  for (const view of ["byDay", "byModel", "byProject", "bySession"])
+    expect(report[view]?.[0]).toMatchObject({ inputTokens: 300, outputTokens: 150 });
+  const { out } = await world.run("usage", "--by", "session", "--by", "project");
+  expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111[\s\S]+Total +300 +150 +30 +3,000/);
+});
+
+test("usage shows the newest, or what cost most, where not everything is wanted", async () => {
+  const world = createWorld();
+  for (const [at, day] of ["2026-09-07", "2026-09-13", "2026-10-05"].entries()) {
+    const usage = { input_tokens: 1_000_000 * (at + 1), output_tokens: 0 };
+    const message = { id: `d${at}`, role: "assistant", model: "claude-opus-4-5", usage, content: [] };
+    const line = { type: "assistant", uuid: `d${at}`, cwd: `/work/${at}`, timestamp: `${day}T10:00:00.000Z`, message };
+    world.write(`projects/-work-${at}/0000000${at}-aaaa-4aaa-8aaa-aaaaaaaaaaaa.jsonl`, `${JSON.stringify(line)}\n`);
+  }
+  const shown = async (view: string, ...page: readonly string[]): Promise<readonly string[]> => {
+    const { code, out } = await world.run("usage", "--timezone", "UTC", "--by", view, ...page);
+    expect(code).toBe(0);
+    const lines = out.split("\n");
+    return lines
+      .slice(
+        1,
+        lines.findIndex((line) => line.startsWith("Total")),
+      )
+      .map((line) => line.split("  ")[0] ?? "");
+  };
+  expect(await shown("month")).toEqual(["2026-09", "2026-10", "2026-11"]);
+  expect(await shown("week")).toEqual(["2026-09-07", "2026-10-05", "2026-10-26"]);
+  expect(await shown("day", "--limit", "2")).toEqual(["2026-10-05", "2026-11-01"]);
+  expect(await shown("day", "--limit", "2", "--offset", "1")).toEqual(["2026-09-13", "2026-10-05"]);
+  expect(await shown("model", "--limit", "1")).toEqual(["opus-4-5"]);
+  expect(await shown("project", "--limit", "1")).toEqual(["/work/2"]);
+  expect(await shown("session", "--limit", "2", "--offset", "1")).toEqual([
+    expect.stringContaining("00000002 2026-10-05"),
+    expect.stringContaining("00000001 2026-09-13"),
+  ]);
+  expect(await shown("session", "--limit", "0")).toEqual([]);
+});
+
+test("files lists copies, prints one, and compares two", async () => {
+  const world = createWorld();
+  expect((await world.run("files", first)).out).toMatch(/2 .+\/work\/app\/a\.ts/);
+  expect((await world.run("files", first, "a.ts")).out).toMatch(/1 .+u1\n[\s\S]*2 .+u3/);
+  expect((await world.run("files", first, "a.ts", "--version", "1")).out).toBe("one\ntwo\n");
+  expect((await world.run("files", first, "a.ts", "--at", "u3")).out).toBe("one\n2\n");
+  expect((await world.run("files", first, "a.ts", "--diff", "1..2")).out).toMatch(/ one\n-two\n\+2\n/);
+  expect((await world.run("files", first, "b.ts")).code).toBe(3);
+});
+
+test("plans and todos show what is done", async () => {
+  const world = createWorld();
+  expect((await world.run("plans")).out).toMatch(/1\/2 +make-it-fast +Make it fast/);
+  expect((await world.run("plans", "make")).out).toContain("- [ ] cut");
+  const { out } = await world.run("todos");
+  expect(out).toMatch(/◐ 1\. write the test[\s\S]+☑ old todo/);
+  expect((await world.run("todos", "--open")).out).not.toContain("old todo");
+});
+
+test("verify and doctor say 1 when something is damaged or unknown", async () => {
+  const world = createWorld();
+  expect((await world.run("verify")).code).toBe(0);
+  expect((await world.run("doctor")).code).toBe(0);
+  appendFileSync(
+    join(world.root, "projects/-work-app", `${first}.jsonl`),
+    '{"type":"from-the-future","x":1}\n{"torn": \n',
+  );
+  const verified = await world.run("verify");
+  expect(verified).toMatchObject({ code: 1, out: expect.stringMatching(/:13: not-json/) as string });
+  const doctored = await world.run("doctor");
+  expect(doctored).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/from-the-future +1 +unknown: type, x/) as string,
+  });
+  expect((await world.run("show", "0")).code).toBe(1);
+});
+
+test("a folder that may not be read is exit code 4", ({ skip }) => {
+  const world = createWorld();
+  chmodSync(join(world.root, "projects"), 0o000);
+  chmodSync(world.folder, 0o755);
+  // Root may read everything, so somebody else has to try.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const env = { ...process.env, ...world.env, SKEIN_CACHE_DIR: "", SKEIN_DATA_DIR: world.folder, HOME: world.folder };
+  const { status, stderr } = spawnSync(process.execPath, [bin, "history", "list", "--root", world.root], {
+    encoding: "utf8",
+    env,
+    ...user,
+  });
+  chmodSync(join(world.root, "projects"), 0o700);
+  if (status === null || stderr.includes("MODULE_NOT_FOUND")) return skip("nobody else may run this program");
+  expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining("no right") as string });
+});
+
+test("migrate shows its plan, asks, moves, and undo takes it back", async () => {
+  const world = createWorld();
+  const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  const before = readFileSync(file);
+  const asked = await world.run("migrate", "--from", "/work/app", "--to", "/work/new", "--move");
+  expect(asked).toMatchObject({
+    code: 2,
+    out: expect.stringMatching(/Plan: move 1 session to \/work\/new/) as string,
+    err: expect.stringContaining("--yes") as string,
+  });
+  expect(existsSync(file)).toBe(true);
+  expect((await world.run("migrate", "--from", "/work/app", "--to", "/work/new", "--move", "--yes")).out).toMatch(
+    /Moved 1 session\.[\s\S]+skein history undo/,
+  );
+  expect(existsSync(file)).toBe(false);
+  expect((await world.run("list", "--project", "/work/new")).out).toContain(first.slice(0, 8));
+  expect((await world.run("undo")).code).toBe(0);
+  expect(readFileSync(file)).toEqual(before);
+});
+
+test("archive keeps a deleted session readable, and restore brings it back", async () => {
+  const world = createWorld();
+  const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  const before = readFileSync(file);
+  expect((await world.run("archive")).code).toBe(0);
+  rmSync(file);
+  expect((await world.run("show", "11111111")).out).toContain("please fix the flaky parser test");
+  expect((await world.run("show", "11111111", "--no-archive")).code).toBe(3);
+  expect((await world.run("restore", "11111111")).code).toBe(0);
+  expect(readFileSync(file)).toEqual(before);
+});
+
+test("watch shows a line as it is written", async () => {
+  const world = createWorld();
+  const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);
+  await watching.says("Watching.");
+  // It says so before it has looked where the file ends, so that a line may still be too early.
+  const writing = setInterval(
+    () => appendFileSync(file, `${JSON.stringify({ type: "user", message: { content: "now" } })}\n`),
+    100,
+  );
+  await watching.says("lines").finally(() => clearInterval(writing));
+  watching.child.kill("SIGINT");
+  const { code, out } = await watching.ended;
+  expect(code).toBe(0);
+  const line = expect.objectContaining({ value: { type: "user", message: { content: "now" } } }) as unknown;
+  expect(lines(out)).toContainEqual(
+    expect.objectContaining({ type: "lines", lines: expect.arrayContaining([line]) as unknown }),
+  );
+});
+
+test("several roots are read together", async () => {
+  const world = createWorld();
+  const other = join(world.folder, "other");
+  mkdirSync(join(other, "projects/-x"), { recursive: true });
+  const { out } = await world.run("list", "--root", other, "--json");
+  expect(JSON.parse(out)).toMatchObject({ pagination: { total: 2 } });
+});

@@ -1,0 +1,130 @@
+import { connectMcpServer, type McpConnection } from "@skein/adapters/mcp";
+import { resultContent } from "@skein/core";
+import { spawnSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { createIds } from "@skein/protocol";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
+import { playSessions } from "../../../skein/test/conformance/played-sessions.ts";
+import { bin, createWorld, first, second, type World } from "./world.ts";
+
+/** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
+async function connected(world: World, env: Readonly<Record<string, string>> = {}): Promise<McpConnection> {
+  const args = [
+    "--conditions=@skein/source",
+    "--disable-warning=ExperimentalWarning",
+    bin,
+    "mcp",
+    "--root",
+    world.root,
+  ];
+  const connection = await connectMcpServer({
+    name: "history",
+    command: process.execPath,
+    args,
+    env: { ...world.env, ...env },
+  });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+async function call(connection: McpConnection, tool: string, input: object): Promise<{ text: string }> {
+  const found = connection.tools.find(({ name }) => name === `mcp__history__${tool}`);
+  if (!found) throw new Error(`no tool ${tool}`);
+  const { signal } = new AbortController();
+  const context = { sessionId: "s", runId: "r", toolUseId: "t", idempotencyKey: "k", workingDirectory: null, signal };
+  const result = await found.run(found.parse(input), context);
+  return { text: JSON.stringify(resultContent(result)) };
+}
+
+test("a client sees five tools that only read, and finds, outlines and reads a session", async () => {
+  const connection = await connected(createWorld());
+  expect(connection.tools.map(({ name }) => name).sort()).toEqual([
+    "mcp__history__history_outline",
+    "mcp__history__history_read",
+    "mcp__history__history_search",
+    "mcp__history__history_sessions",
+    "mcp__history__sql",
+  ]);
+  expect((await call(connection, "history_sessions", {})).text).toMatch(new RegExp(`${first}.+${second}`));
+  const found = await call(connection, "history_search", { query: "flaky parser", role: "human" });
+  expect(found.text).toContain(`session ${first} line 1`);
+  const outline = await call(connection, "history_outline", { session: first.slice(0, 8) });
+  expect(outline.text).toContain("line 1: please fix the flaky parser test");
+  expect(outline.text).toContain("tools: Bash ×1");
+  const read = await call(connection, "history_read", { session: first, fromLine: 7 });
+  expect(read.text).toContain("do it another way");
+  expect(read.text).not.toContain("flaky");
+  expect(read.text).toContain("(end)");
+});
+
+test("answers are bounded and say how to go on, and nothing raw is in them", async () => {
+  const world = createWorld();
+  const path = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  for (let n = 0; n < 300; n += 1) {
+    const message = { role: "user", content: `${n} ${"needle ".repeat(200)}` };
+    appendFileSync(
+      path,
+      `${JSON.stringify({ type: "user", uuid: `n${n}`, parentUuid: null, cwd: "/work/app", timestamp: "2026-11-02T10:00:00.000Z", message })}\n`,
+    );
+  }
+  const connection = await connected(world);
+  for (const [tool, input] of [
+    ["history_read", { session: first, messages: 200, full: true }],
+    ["history_search", { query: "needle", limit: 30 }],
+    ["history_outline", { session: first }],
+  ] as const) {
+    const { text } = await call(connection, tool, input);
+    expect(text.length).toBeLessThan(40_000);
+    expect(text).toMatch(/more: fromLine \d+|offset \d+ gives|cut: ask for less/);
+  }
+  const { text } = await call(connection, "history_read", { session: first, messages: 2 });
+  expect(JSON.parse(text)).toBeTruthy();
+  expect(text).toContain(String.raw`\\x1b]52`);
+});
+
+test.skipIf(!hasBubblewrap)(
+  "a statement of SQL is answered from Claude Code's files and the store, in the sandbox",
+  { timeout: 120_000 },
+  async () => {
+    const world = createWorld();
+    const store = await createSqliteStore({ file: join(world.folder, "skein.db") });
+    await playSessions(store, createIds());
+    await store.close();
+    const connection = await connected(world, { SKEIN_STORE_URL: `sqlite:${join(world.folder, "skein.db")}` });
+    const ask = async (sql: string): Promise<string> => (await call(connection, "sql", { sql })).text;
+    expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
+      "true",
+    );
+    // The others are asked three at a time: each is mostly the start of its process.
+    await Promise.all([
+      expect(ask("SELECT DISTINCT source FROM all_sessions ORDER BY 1")).resolves.toMatch(
+        /claude-code.+skein.+\(2 rows\)/,
+      ),
+      expect(ask("SELECT repeat('x', 900) AS x FROM range(5000)")).resolves.toMatch(/26 of more than 1000 rows/),
+      expect(ask("DESCRIBE claude.responses")).resolves.toContain("cost_usd"),
+    ]);
+    await Promise.all([
+      expect(ask("SELECT * FROM claude.mesages")).rejects.toThrow("LINE 1"),
+      expect(ask("SELECT * FROM read_text('/etc/passwd')")).rejects.toThrow("disabled by configuration"),
+      expect(ask("CREATE TABLE t AS SELECT 1")).rejects.toThrow("Only questions are answered"),
+    ]);
+  },
+);
+
+test("what is not there is an answer that says so", async () => {
+  const connection = await connected(createWorld());
+  // The client makes an exception of an answer that is an error.
+  await expect(call(connection, "history_read", { session: "ffffffff" })).rejects.toThrow("no such session");
+  await expect(call(connection, "history_search", { query: "/(a)\\1/" })).rejects.toThrow("pattern");
+});
+
+test("called wrongly it is exit code 2, and --help explains it", () => {
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [bin, "mcp", ...args], { encoding: "utf8", input: "" });
+  expect(run("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("claude mcp add") as string });
+  expect(run("now").status).toBe(2);
+  expect(run()).toMatchObject({ status: 0, stdout: "" });
+});

@@ -1,0 +1,20 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { onInterrupt } from "../src/terminal/interrupts.ts";
+import { createScreen } from "../src/terminal/screen.ts";
+
+test("the first Ctrl-C cancels, the second ends the process, and afterwards nobody listens", () => {
+  const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
+  const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const cancel = vi.fn();
+  const before = process.listenerCount("SIGINT");
+  const stop = onInterrupt(createScreen(), cancel);
+  process.emit("SIGINT");
+  expect(cancel).toHaveBeenCalledOnce();
+  expect(exit).not.toHaveBeenCalled();
+  expect(written).toHaveBeenCalledWith(expect.stringContaining("Ctrl-C again"));
+  process.emit("SIGINT");
+  expect(exit).toHaveBeenCalledWith(130);
+  stop();
+  expect(process.listenerCount("SIGINT")).toBe(before);
+});

@@ -1,0 +1,164 @@
+/** What somebody meets who has never called `skein` before: no store yet, a wrong one, a reader that leaves, a narrow window. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { script } from "@skein/simulator";
+import { expect, test } from "vitest";
+import { createScreen } from "../src/terminal/screen.ts";
+import { dataFolder, skein, start } from "./skein.ts";
+
+const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+
+test.each([
+  [["sessions", "list"], 0, "There is no session.\n"],
+  [["sessions", "list", "--json"], 0, ""],
+  [["sessions", "show", "0199c8f1"], 3, "There is no session whose id begins with 0199c8f1.\n"],
+  [["runs", "logs", "0199c8f1"], 3, "There is no run whose id begins with 0199c8f1.\n"],
+  [["keys", "list"], 0, "There is no key.\n"],
+])("%j on a machine without a store says so and makes none", async (args, code, err) => {
+  const folder = dataFolder();
+  expect(await skein(folder, ...args)).toEqual({ code, out: "", err });
+  expect(existsSync(join(folder, "data"))).toBe(false);
+});
+
+test.each([
+  ["sessions", "list"],
+  ["sessions", "show", "0199c8f1"],
+  ["runs", "list", "0199c8f1"],
+  ["keys", "list"],
+])("%s %s of a store that is not there is refused: the name may be a slip", async (...args) => {
+  const folder = dataFolder();
+  const file = join(folder, "slip.db");
+  const { code, err } = await skein(folder, ...args, "--store", `sqlite:${file}`);
+  expect({ code, err }).toEqual({
+    code: 3,
+    err: `There is no store at ${file}. Looking makes none: name one that is there.\n`,
+  });
+  expect(existsSync(file)).toBe(false);
+});
+
+test.each([["sessions", "list"], ["run", "Hello"], ["chat"], ["keys", "make", "x"], ["serve", "--port", "0"]])(
+  "a file that is no database is named by skein %s",
+  async (...args) => {
+    const folder = dataFolder();
+    const file = join(folder, "notes.db");
+    writeFileSync(file, "These are notes, and no database, whatever the name says. ".repeat(50));
+    const { ended } = start(folder, [...args, "--store", `sqlite:${file}`]);
+    const { code, err } = await ended;
+    expect(code).toBe(4);
+    expect(err).toContain(`${file}: The file is not a sqlite database.\n`);
+  },
+);
+
+test.each([
+  ["history", "list"],
+  ["adopt", "0"],
+  ["sql", "SELECT 1", "--root", "FOLDER/.claude"],
+])("skein %s %s without Claude Code's files says how others are named", async (...args) => {
+  const folder = dataFolder();
+  const { code, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
+  const place = join(folder, ".claude");
+  const sentence = `There is no Claude Code data directory at ${place}. --root FOLDER names another one.\n`;
+  expect({ code, err }).toEqual({ code: 3, err: sentence });
+});
+
+test("a session without a title is known by its last prompt", async () => {
+  const folder = dataFolder();
+  await skein(folder, "run", `What is \u001B[2Ja skein? ${script([{ text: "Yarn." }])}`);
+  expect((await skein(folder, "sessions", "list")).out).toMatch(/What is \\x1b\[2Ja skein\?/);
+});
+
+test("the commands that it proposes can be pasted into a shell", async () => {
+  const folder = dataFolder();
+  const work = join(folder, "it's my work");
+  mkdirSync(work);
+  const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
+  const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Thanks." }]);
+  const store = `sqlite:${join(work, "x.db")}`;
+  const { err } = await skein(folder, "run", prompt, "--tools", work, "--store", store);
+  const pasted = [...err.matchAll(/skein ((?:sessions answer|run --session).+)/g)].map(([, line = ""]) => line);
+  const env = { PATH: process.env["PATH"], HOME: folder };
+  const codes = pasted.map(
+    (line) => spawnSync("sh", ["-c", `'${process.execPath}' '${bin}' ${line}`], { encoding: "utf8", env }).status,
+  );
+  expect([pasted.length, codes]).toEqual([2, [0, 0]]);
+});
+
+test.each(["--version", "--help", "sessions --help", "run --help"])(
+  "skein %s into a pipe that nobody reads is no error",
+  (line) => {
+    const { stderr } = spawnSync("sh", ["-c", `'${process.execPath}' '${bin}' ${line} | true`], { encoding: "utf8" });
+    expect(stderr).toBe("");
+  },
+);
+
+test("a word that is nearly one of sql's own is not taken for a statement", async () => {
+  expect(await skein(dataFolder(), "sql", "exampels")).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^"exampels" is no statement\. Did you mean "skein sql examples"\?/),
+  });
+});
+
+test("doctor says in words what is wrong with a store", async () => {
+  const folder = dataFolder();
+  await skein(folder, "run", "Hello");
+  const beside = join(folder, "data", "skein.db.wake");
+  rmSync(beside, { force: true });
+  mkdirSync(beside);
+  const { code, out } = await skein(folder, "doctor", "--port", "0");
+  expect(code).toBe(1);
+  expect(out).toContain(`wrong  store     ${beside} is a folder. Expected a file.\n`);
+  expect(out).not.toMatch(/E[A-Z]{4,}:/);
+});
+
+test.each([
+  [["run", "Hello", "--tools", "FOLDER/slip"], "There is no folder FOLDER/slip."],
+  [["run", "Hello", "--agent", "FOLDER"], "FOLDER is a folder. Name a file."],
+  [["run", "Hello", "--json", "--format", "raw"], "--json and --format at once: choose one."],
+  [["sessions", "import", "FOLDER"], "FOLDER is a folder. Name a file."],
+  [["sql", "-f", "FOLDER"], "FOLDER is a folder. Name a file."],
+])("%j is refused before anything is made", async (args, sentence) => {
+  const folder = dataFolder();
+  const { code, out, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(sentence.replaceAll("FOLDER", folder));
+  expect(existsSync(join(folder, "slip"))).toBe(false);
+});
+
+test.each([
+  [["run", "--session", "0199c8f1"], "NOT_FOUND"],
+  [["run", "Hello", "--frobnicate"], "USAGE_ERROR"],
+  [["sessions", "show", "0199c8f1"], "NOT_FOUND"],
+  [["sessions", "shwo"], "USAGE_ERROR"],
+  [["runs", "list"], "USAGE_ERROR"],
+  [["keys", "revoke", "nobody"], "NOT_FOUND"],
+  [["adopt", "0"], "NOT_FOUND"],
+  [["history", "list"], "NOT_FOUND"],
+  [["sql", "SELEC 1"], "FAILED"],
+  [["sessions", "import", "/dev/null/x"], "IO_ERROR"],
+])("%j --json says what is wrong as JSON, on stderr alone", async (args, expected) => {
+  const { out, err } = await skein(dataFolder(), ...args, "--json");
+  expect(out).toBe("");
+  const [line = ""] = err.split("\n").filter((text) => text.startsWith("{"));
+  expect(JSON.parse(line)).toEqual({ error: { code: expected, message: expect.any(String) } });
+});
+
+test("sql's lists are JSON where JSON is asked for", async () => {
+  const folder = dataFolder();
+  const json = async (...args: readonly string[]): Promise<unknown> =>
+    JSON.parse((await skein(folder, "sql", ...args, "--json")).out);
+  expect(await json("examples")).toContainEqual(
+    expect.objectContaining({ name: "failing-tools", sql: expect.any(String) }),
+  );
+  expect(await json("--schema", "claude.damage")).toMatchObject([
+    { name: "claude.damage", columns: expect.arrayContaining([expect.objectContaining({ name: "file" })]) },
+  ]);
+});
+
+test("a terminal that does not know its size is as wide as it needs to be", () => {
+  const out = Object.assign(new PassThrough(), { isTTY: true, columns: 0 }) as unknown as NodeJS.WriteStream;
+  const screen = createScreen({ out, err: out, env: {} });
+  expect(screen).toMatchObject({ columns: 100, tableColumns: undefined, helpColumns: Number.POSITIVE_INFINITY });
+});

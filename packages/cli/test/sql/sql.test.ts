@@ -1,0 +1,392 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { failureText } from "../../src/commands/sql/answer.ts";
+import { type Ended, dataFolder, lines, skein, start } from "../skein.ts";
+
+const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
+const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
+
+/** A home with one session, whose prompt is what a test wants to see printed. */
+function home(prompt: string): string {
+  const folder = dataFolder();
+  const project = join(folder, ".claude", "projects", "p");
+  mkdirSync(project, { recursive: true });
+  const line = {
+    type: "user",
+    uuid: "u1",
+    timestamp: "2026-10-01T10:00:00Z",
+    message: { role: "user", content: prompt },
+  };
+  writeFileSync(join(project, `${SESSION}.jsonl`), `${JSON.stringify(line)}\n`);
+  return folder;
+}
+
+/** What was said, without that it is at work: a slow machine says that before. */
+const said = (err: string): string => err.replace(/^(Asking|Copying) …\n/, "");
+
+/** Commands that do not disturb each other, three at a time: each of them is mostly the start of a process. */
+async function skeins(folder: string, calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
+  const all: Ended[] = [];
+  const left = [...calls.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) all[next[0]] = await skein(folder, "sql", ...next[1]);
+  };
+  await Promise.all([work(), work(), work()]);
+  return all;
+}
+
+const PROMPTS = "SELECT content, line AS n FROM claude_conversations";
+
+describe("skein sql", () => {
+  const FORMATS = [
+    ["--json", '[{"content":"a|b","n":1}]\n'],
+    ["--format=jsonl", '{"content":"a|b","n":1}\n'],
+    ["--format=csv", "content,n\r\na|b,1\r\n"],
+    ["--format=markdown", "| content | n |\n| --- | ---: |\n| a\\|b | 1 |\n"],
+    ["--format=table", "content  n\na|b      1\n"],
+    ["--format=box", "┌─────────┬───┐\n│ content │ n │\n├─────────┼───┤\n│ a|b     │ 1 │\n└─────────┴───┘\n"],
+  ] as const;
+
+  test(`writes an answer as ${FORMATS.map(([option]) => option).join(", ")}`, { timeout: 120_000 }, async () => {
+    const answers = await skeins(
+      home("a|b"),
+      FORMATS.map(([option]) => [PROMPTS, option]),
+    );
+    for (const [at, [option, expected]] of FORMATS.entries())
+      expect(answers[at], option).toMatchObject({ code: 0, out: expected });
+  });
+
+  test("a cell that a spreadsheet would run is defused, and what would move a cursor is shown", async () => {
+    const others = "SELECT '＝1' AS wide, chr(10) || '=1' AS below";
+    const numbers = "SELECT -9007199254740993 AS large, '-1+1' AS sum, -1.5 AS small, '=1' AS \"=name\"";
+    const { out } = await skein(home("=1+1\u001B[2J"), "sql", [PROMPTS, others, numbers].join(";"), "--format", "csv");
+    expect(out).toBe(
+      [
+        "content,n\r\n'=1+1\\x1b[2J,1\r\n",
+        "wide,below\r\n'＝1,\"'\n=1\"\r\n",
+        "large,sum,small,'=name\r\n-9007199254740993,'-1+1,-1.5,'=1\r\n",
+      ].join(""),
+    );
+  });
+
+  test(
+    "an error marks the place and ends with 1; a wrong call with 2; a directory that is not there with 3",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("x");
+      const [wrong, misspelt, ...others] = await skeins(folder, [
+        ["SELECT contnt FROM claude_conversations"],
+        ["SELEC 1"],
+        ["SELECT", "1"],
+        ["SELECT 1", "--json", "--format", "csv"],
+        ["SELECT 1", "--root", join(folder, "missing")],
+      ]);
+      expect(wrong).toMatchObject({ code: 1, out: "" });
+      expect(wrong?.err).toMatch(/LINE 1: SELECT contnt[^]*\^/);
+      expect(said(misspelt?.err ?? "")).toMatch(/^Parser Error: [^]*LINE 1: SELEC 1\n +\^/);
+      expect(others.map(({ code }) => code)).toEqual([2, 2, 3]);
+    },
+  );
+
+  test(
+    "statements come from a file, examples by their names, the schema with what it means",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("about a test");
+      const file = join(folder, "q.sql");
+      writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
+      const [both, examples, asked, unknown, schema, one, misspelt] = await skeins(folder, [
+        ["-f", file, "--format", "jsonl"],
+        ["examples"],
+        ["examples", "asked-about"],
+        ["examples", "nothing"],
+        ["--schema"],
+        ["--schema", "claude.damage"],
+        ["--schema", "claude.damag"],
+      ]);
+      expect(both).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
+      expect(examples?.out).toContain("failing-tools");
+      expect(asked?.out).toContain("about a test");
+      expect(unknown).toMatchObject({ code: 3 });
+      expect(schema?.out).toMatch(/token_usage +JSON +The usage as written\. Not summable/);
+      expect(one?.out).toMatch(/^claude\.damage {2}[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
+      expect(misspelt).toMatchObject({ code: 3, out: "" });
+    },
+  );
+
+  test("a statement may begin with a comment; what is too much is refused", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    const commented = "-- What is it?\nSELECT 42 AS answer";
+    const [answer, ...refused] = await skeins(folder, [
+      [commented, "--format", "jsonl"],
+      ["export", "one", "two"],
+      ["init", "one"],
+      ["init", "--root", "one", "--root", "two"],
+      ["-f", folder],
+      ["SELECT 1", "--format", "parquet", "--output", join(folder, "missing", "x.parquet")],
+      ["SELECT 1", "--format", "parquet"],
+      ["--nothing"],
+    ]);
+    expect(answer).toMatchObject({ code: 0, out: '{"answer":42}\n' });
+    expect(refused).toHaveLength(7);
+    for (const { code, err } of refused) expect([code, said(err).split("\n").length], err).toEqual([2, 2]);
+  });
+
+  test(
+    "only questions have answers, a PIVOT finds its columns, and a plan is drawn",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("x");
+      const steps =
+        "CREATE TEMP TABLE t AS SELECT 1 AS n; SET VARIABLE x = 5; INSERT INTO t VALUES (2); FROM t; DROP TABLE t";
+      const pivot = "PIVOT (SELECT message_type, line FROM claude_conversations) ON message_type USING count(*)";
+      const [json, table, pivoted, plan] = await skeins(folder, [
+        [steps, "--json"],
+        [steps],
+        [pivot, "--format", "jsonl"],
+        ["EXPLAIN SELECT 1"],
+      ]);
+      expect(json).toMatchObject({ code: 0, out: '[{"n":1},\n {"n":2}]\n' });
+      expect(table).toMatchObject({ code: 0, out: "n\n1\n2\n" });
+      expect(pivoted).toMatchObject({ code: 0, out: '{"line":1,"user":1}\n' });
+      expect(plan?.out).toMatch(/^┌─+┐\n│ +PROJECTION +│\n[^]+┘\n$/);
+    },
+  );
+
+  test("a question makes no store", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    const ask = (urls: readonly string[]): Promise<readonly Ended[]> =>
+      skeins(
+        folder,
+        urls.map((url) => ["SELECT * FROM platform.sessions", "--store", url]),
+      );
+    const missing = await ask([`sqlite:${join(folder, "new", "x.db")}`, `file:${join(folder, "logs")}`]);
+    expect(missing.map(({ code }) => code)).toEqual([3, 3]);
+    for (const { err } of missing) expect(err).toContain("There is no store at ");
+    for (const place of ["new", "logs"]) expect([place, existsSync(join(folder, place))]).toEqual([place, false]);
+    // Nor does it make one of what is somebody else's.
+    const file = join(folder, "foreign.db");
+    const foreign = new DatabaseSync(file);
+    foreign.exec("CREATE TABLE mine (n)");
+    foreign.close();
+    const foreigners = await ask([`sqlite:${file}`, `file:${join(folder, ".claude")}`]);
+    expect(foreigners.map(({ code }) => code)).toEqual([3, 3]);
+    expect(readdirSync(join(folder, ".claude"))).toEqual(["projects"]);
+    const again = new DatabaseSync(file, { readOnly: true });
+    expect(again.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "mine" }]);
+    again.close();
+  });
+
+  test("a signal stops the statement, and nothing is left behind", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    const temporary = join(folder, "tmp");
+    mkdirSync(temporary);
+    const statement = "SELECT count(*) FROM range(1000000000) a, range(1000000) b";
+    const { child, ended, says } = start(folder, ["sql", statement], { TMPDIR: temporary });
+    await says("Asking");
+    const left = (): readonly string[] => readdirSync(temporary).filter((name) => name.startsWith("skein-sql-"));
+    expect(left()).toHaveLength(1);
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, out: "" });
+    expect(left()).toEqual([]);
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence", { timeout: 120_000 }, async () => {
+    const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
+      env: { PATH: process.env["PATH"], HOME: home("x") },
+      stdio: ["ignore", "inherit", "pipe"],
+    });
+    expect(said(await text(child.stderr))).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
+  });
+
+  test("every table is exported as Parquet", { timeout: 120_000 }, async () => {
+    const folder = home("x");
+    const { code, out } = await skein(folder, "sql", "export", join(folder, "out"));
+    expect(code).toBe(0);
+    expect(out).toContain("claude.responses.parquet");
+    expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
+  });
+
+  test("who has no Claude Code has its tables too, without rows", { timeout: 120_000 }, async () => {
+    const folder = dataFolder();
+    const { code, err } = await skein(folder, "sql", "export", join(folder, "out.duckdb"));
+    expect(code, err).toBe(0);
+  });
+});
+
+describe("skein sql cache", () => {
+  const age = (folder: string): void => {
+    const old = new Date(Date.now() - 60_000);
+    utimesSync(join(folder, ".claude", "projects", "p", `${SESSION}.jsonl`), old, old);
+  };
+
+  test(
+    "says where the copy is, makes it once although several are asked to, and removes it",
+    { timeout: 120_000 },
+    async () => {
+      const folder = home("kept");
+      age(folder);
+      const [none, unknown] = await skeins(folder, [["cache"], ["cache", "nothing"]]);
+      expect(none?.out).toContain("There is none yet");
+      expect(unknown).toMatchObject({ code: 2 });
+      const built = await Promise.all([1, 2, 3].map(() => skein(folder, "sql", "cache", "build")));
+      expect(built.map(({ code }) => code)).toEqual([0, 0, 0]);
+      expect(built.map(({ out }) => out).join("")).toContain("1 files added, 0 removed");
+      const [file = ""] = (await skein(folder, "sql", "cache")).out.split("\n");
+      expect(existsSync(file)).toBe(true);
+      expect(file.startsWith(join(folder, ".cache", "skein", "sql"))).toBe(true);
+      const [again, copied, read] = await skeins(folder, [
+        ["cache", "build"],
+        [PROMPTS, "--format", "jsonl"],
+        [PROMPTS, "--format", "jsonl", "--no-cache"],
+      ]);
+      expect(again?.out).toBe("It is up to date.\n");
+      for (const answer of [copied, read]) expect(lines(answer?.out ?? "")).toEqual([{ content: "kept", n: 1 }]);
+      expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
+      expect(existsSync(file)).toBe(false);
+      // What is in the way is said, and is nobody who builds.
+      mkdirSync(file.replace(/\.duckdb$/, ".lock"));
+      const blocked = await skein(folder, "sql", "cache", "build");
+      expect(blocked.code, blocked.err).not.toBe(0);
+      expect(said(blocked.err)).toMatch(/^IO Error: [^\n]+\.lock[^\n]+\n$/);
+    },
+  );
+
+  test(
+    "is made in the background after an answer that had to read much, and the next one comes from it",
+    { timeout: 180_000 },
+    async () => {
+      const folder = home("small");
+      const file = join(folder, ".claude", "projects", "p", `${SESSION}.jsonl`);
+      const line = { type: "user", uuid: "u1", message: { role: "user", content: "x".repeat(1_000_000) } };
+      writeFileSync(file, `${JSON.stringify(line)}\n`.repeat(35));
+      age(folder);
+      const question = "SELECT count(*) AS n FROM claude_conversations";
+      expect(lines((await skein(folder, "sql", question, "--format", "jsonl", "--no-cache")).out)).toEqual([{ n: 35 }]);
+      expect(existsSync(join(folder, ".cache"))).toBe(false);
+      expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
+      const copies = join(folder, ".cache", "skein", "sql");
+      const isMade = (): boolean =>
+        existsSync(copies) && readdirSync(copies).some((name) => /^[^.]+\.duckdb$/.test(name));
+      await expect.poll(isMade, { timeout: 120_000 }).toBe(true);
+      // It holds its lock until it ends.
+      const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
+      await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("It is up to date.\n");
+      const status = await skein(folder, "sql", "cache");
+      expect(status.out).toContain("MiB, of ");
+      const [copy = ""] = status.out.split("\n");
+      const made = statSync(copy).mtimeMs;
+      expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
+      // What the files hold is no longer looked at: they are the same as those that were copied.
+      expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
+      expect(statSync(copy).mtimeMs).toBe(made);
+    },
+  );
+});
+
+test("a copy that went bad says how to be rid of it", () => {
+  const corrupt = new Error("IO Error: Corrupt database file: computed checksum 1 does not match 2");
+  expect(failureText(corrupt)).toBe(`${corrupt.message}\nIf that is the copy, "skein sql cache clear" removes it.`);
+});
+
+test("cells are cut by the columns that their letters take", { timeout: 120_000 }, async () => {
+  const { out } = await skein(home("x"), "sql", "SELECT repeat('漢', 100) AS x, 1 AS n");
+  expect(out.split("\n")[1]).toBe(`${"漢".repeat(48)}…  1`);
+});
+
+test(
+  "narrow columns are shown whole, wide ones share the rest, and an id is never cut",
+  { timeout: 120_000 },
+  async () => {
+    const folder = home("x");
+    const id = "0197b1c2-0000-7000-8000-000000000001";
+    const wide = (name: string): string => `repeat('${name}', 200) AS ${name}`;
+    const [table, box] = await skeins(folder, [
+      [`SELECT 1 AS n, '${id}' AS id, ${wide("a")}, ${wide("b")}, ${wide("c")}`],
+      [`SELECT 1 AS n, ${wide("a")}`, "--format", "box"],
+    ]);
+    expect(table?.out.split("\n")[1]).toBe(
+      `1  ${id}  ${["a", "b", "c"].map((name) => `${name.repeat(35)}…`).join("  ")}`,
+    );
+    expect(
+      box?.out
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => line.length),
+    ).toEqual([100, 100, 100, 100, 100]);
+  },
+);
+
+test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }, async () => {
+  const folder = home("x");
+  const odd = "VALUES ('half', 0.5), ('none', NULL), ('much', 'inf'::DOUBLE), ('less', -0.25)";
+  const [chart, nothing, odds] = await skeins(folder, [
+    ["SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bb', 4 ORDER BY 1", "--format", "plot"],
+    ["SELECT 'a' AS name", "--format", "plot"],
+    [`FROM (${odd}) t(name, n)`, "--format", "plot"],
+  ]);
+  expect(chart?.out).toMatch(/^n\na {3}1 {2}█+▎?\nbb {2}4 {2}█+\n$/);
+  expect(nothing).toMatchObject({ code: 2 });
+  expect(odds?.out).toMatch(/^n\nhalf +0\.5 {2}█+\nnone\nmuch {2}Infinity\nless +-0\.25 {2}░+\n$/);
+});
+
+test("an answer is written as Parquet, over nothing unless told to", { timeout: 120_000 }, async () => {
+  const folder = home("x");
+  const file = join(folder, "it's.parquet");
+  const parquet = ["--format", "parquet", "--output", file];
+  expect(await skein(folder, "sql", `${PROMPTS}; -- done`, ...parquet)).toMatchObject({ code: 0 });
+  const quoted = file.replaceAll("'", "''");
+  const [read, over, forced] = await skeins(folder, [
+    [`FROM '${quoted}'`, "--format", "jsonl"],
+    [PROMPTS, ...parquet],
+    [PROMPTS, ...parquet, "--force"],
+  ]);
+  expect(lines(read?.out ?? "")).toEqual([{ content: "x", n: 1 }]);
+  expect(over).toMatchObject({ code: 4, err: expect.stringMatching(/is there already; --force replaces it/) });
+  expect(forced).toMatchObject({ code: 0 });
+});
+
+test("--output writes an answer to a private file, and nothing if it fails", { timeout: 120_000 }, async () => {
+  const folder = home("x");
+  const file = join(folder, "answer.csv");
+  const failed = join(folder, "failed.csv");
+  const [written, over, wrong] = await skeins(folder, [
+    [PROMPTS, "--format", "csv", "--output", file],
+    [PROMPTS, "--output", file],
+    ["SELECT nothing", "--output", failed],
+  ]);
+  expect(written).toMatchObject({ code: 0, out: "" });
+  expect(readFileSync(file, "utf8")).toBe("content,n\r\nx,1\r\n");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(over).toMatchObject({ code: 4 });
+  expect(wrong).toMatchObject({ code: 1 });
+  expect(existsSync(failed)).toBe(false);
+});
+
+test("an answer comes as it is made: a reader that has had enough ends it", { timeout: 120_000 }, async () => {
+  const { child, ended, says } = start(home("x"), [
+    "sql",
+    "SELECT range AS n FROM range(100000000000)",
+    "--format",
+    "jsonl",
+  ]);
+  await says('{"n":5}');
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0 });
+});
+
+test("init prints what the stock shell can run", async () => {
+  const { code, out } = await skein(home("x"), "sql", "init");
+  expect(code).toBe(0);
+  expect(out).toContain("What differs here");
+  expect(out).toContain("CREATE OR REPLACE VIEW main.claude_conversations");
+  const elsewhere = dataFolder();
+  const { child, ended } = start(dataFolder(), ["sql", "init"], { CLAUDE_CONFIG_DIR: elsewhere });
+  child.stdin?.end();
+  expect((await ended).out).toContain(`SET VARIABLE skein_root = '${elsewhere}'`);
+});

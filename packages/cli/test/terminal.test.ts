@@ -1,0 +1,101 @@
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { script } from "@skein/simulator";
+import { expect, onTestFinished, test } from "vitest";
+import { dataFolder } from "./skein.ts";
+
+const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+const hasScript = spawnSync("script", ["--version"]).status === 0;
+
+/** What is typed when something is seen. */
+type Replies = readonly (readonly [seen: string, typed: string])[];
+
+/** What a person sees: `skein` on a terminal of its own. */
+async function onTerminal(
+  args: readonly string[],
+  { env = {}, replies = [] }: { readonly env?: Readonly<Record<string, string>>; readonly replies?: Replies } = {},
+): Promise<{ code: number | null; seen: string }> {
+  const folder = dataFolder();
+  const line = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
+  const child = spawn("script", ["-qec", line, "/dev/null"], {
+    env: { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data"), TERM: "xterm", ...env },
+    stdio: "pipe",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let seen = "";
+  const waiting = [...replies];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    seen += text;
+    const [next] = waiting;
+    if (!next || !seen.includes(next[0])) return;
+    waiting.shift();
+    child.stdin.write(next[1]);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, seen };
+}
+
+/** The sequences that are ours: colours, the cleared line of progress, and what readline draws. */
+// oxlint-disable-next-line no-control-regex
+const OURS = /\u001B\[(?:\d+m|K|\d*[GJ]|\?2004[hl]|[1-9]?\d*D)/g;
+// oxlint-disable-next-line no-control-regex
+const ACTS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e\u200b]/;
+const attack = "a\u001B]52;c;ZXZpbA==\u0007b\u009B2Jc\u202Ed\u200Be\u001B]0;no end";
+
+test.skipIf(!hasScript)("on a terminal there are colours, and still nothing raw of the model's", async () => {
+  const { code, seen } = await onTerminal(["run", script([{ text: attack, chunk: 1 }])]);
+  expect(code).toBe(0);
+  expect(seen).toContain("\u001B[32mCompleted\u001B[0m");
+  expect(seen.replaceAll(OURS, "")).not.toMatch(ACTS);
+  expect(seen).toContain("a\\x1b]52;c;ZXZpbA==\\x07b\\x9b2Jc\\u202ed\\u200be\\x1b]0;no end");
+});
+
+test.skipIf(!hasScript)(
+  "a question of several lines that is cancelled erases nothing of what is said about it",
+  async () => {
+    const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
+    const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }]);
+    const { code, seen } = await onTerminal(["chat"], {
+      replies: [
+        ["> ", `${prompt}\r`],
+        ["your own words: ", "\u0003"],
+        ["Cancelled", "/exit\r"],
+      ],
+    });
+    expect(code).toBe(0);
+    expect(seen).toMatch(/your own words: [^\n]*\n[^]*Cancelled/);
+    // oxlint-disable-next-line no-control-regex
+    expect(seen).not.toMatch(/\u001B\[\d*A/);
+  },
+);
+
+test.skipIf(!hasScript)("with NO_COLOR there are none", async () => {
+  const { seen } = await onTerminal(["run", script([{ text: "Plain." }])], { env: { NO_COLOR: "1" } });
+  expect(seen).not.toContain("\u001B[");
+  expect(seen).toContain("Completed");
+});
+
+test.skipIf(!hasScript)("what takes longer than a second shows that it goes on", async () => {
+  const { seen } = await onTerminal(["run", script([{ text: "Late.", delayMs: 1600 }])]);
+  expect(seen).toMatch(/Waiting for the model \(1 s\)/);
+  expect(seen).toContain("Late.");
+});
+
+test.skipIf(!hasScript)("a conversation on a terminal", async () => {
+  const question = { question: `Which ${attack}?`, options: [{ label: "one" }, { label: "two" }] };
+  const prompt = script([
+    { tools: [{ name: "AskUserQuestion", input: { questions: [question] } }] },
+    { text: "Thanks." },
+  ]);
+  const { code, seen } = await onTerminal(["chat"], {
+    replies: [
+      ["> ", `${prompt}\r`],
+      ["your own words", "2\r"],
+      ["Completed", "/exit\r"],
+    ],
+  });
+  expect(code).toBe(0);
+  expect(seen).toContain("Which a\\x1b]52");
+  expect(seen.replaceAll(OURS, "")).not.toMatch(ACTS);
+});

@@ -1,0 +1,52 @@
+import { KnownError } from "@skein/protocol";
+
+/** The parts that a library user installs only if they are used: what needs the part, and the package that has it. */
+const PARTS = {
+  postgres: { need: "PostgreSQL stores need", name: "pg" },
+  redis: { need: "A Redis bus needs", name: "@redis/client" },
+  mcp: { need: "MCP servers need", name: "@modelcontextprotocol/client" },
+  server: { need: "createServer needs", name: "@skein/server" },
+  sql: { need: "SQL needs", name: "@skein/sql" },
+  history: { need: "Claude Code's files need", name: "@skein/history" },
+  claudeCode: { need: "Claude Code sessions need", name: "@anthropic-ai/claude-agent-sdk" },
+} as const;
+
+export type OptionalPart = keyof typeof PARTS;
+
+/** The package of a part. */
+export function packageOf(part: OptionalPart): string {
+  return PARTS[part].name;
+}
+
+/** What to install for a part, in one sentence. */
+export function whatToInstall(part: OptionalPart): string {
+  const { need, name } = PARTS[part];
+  return `${need} the package ${name}: npm install ${name}`;
+}
+
+/** Every optional part of the library, loaded when it is used. No other file may import one: the linter says so. */
+export const loadPart = {
+  postgresStore: () => optionalPart("postgres", () => import("@skein/adapters/stores/postgres")),
+  postgresMemory: () => optionalPart("postgres", () => import("@skein/adapters/memories/postgres")),
+  redisBus: () => optionalPart("redis", () => import("@skein/adapters/buses/redis")),
+  mcp: () => optionalPart("mcp", () => import("@skein/adapters/mcp")),
+  server: () => optionalPart("server", () => import("@skein/server")),
+  sql: () => optionalPart("sql", () => import("@skein/sql/sandbox")),
+  adoption: () => optionalPart("history", () => import("./adoption.ts")),
+};
+
+/** Loads a part. If its package is not installed, the error is a `not_installed` that says what to install. */
+export async function optionalPart<Loaded>(part: OptionalPart, load: () => Promise<Loaded>): Promise<Loaded> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!isMissing(error, packageOf(part))) throw error;
+    throw new KnownError("not_installed", whatToInstall(part), { cause: error });
+  }
+}
+
+/** Node's error names the package in quotes. Any other module that is missing is a bug, and is not hidden. */
+function isMissing(error: unknown, name: string): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return code === "ERR_MODULE_NOT_FOUND" && String(message).includes(`'${name}'`);
+}

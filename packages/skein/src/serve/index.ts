@@ -1,0 +1,7 @@
+export { sdkProblem } from "./claude.ts";
+export { codeOf, loadCode } from "./config-file.ts";
+export { hookSecret } from "./hook-secret.ts";
+export { checkModel } from "./model-check.ts";
+export { startServer } from "./server.ts";
+export { type ServeFlags, type ServeSettings, serveSettings } from "./settings.ts";
+export type { RunningServer } from "./start-options.ts";

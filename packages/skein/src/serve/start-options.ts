@@ -1,0 +1,30 @@
+import type { Limits } from "@skein/server";
+import type { ServedCode } from "./config-file.ts";
+import type { FirstKey } from "./first-key.ts";
+import type { ServeSettings } from "./settings.ts";
+
+/** A server that runs: sessions are driven, requests answered. */
+export interface RunningServer {
+  readonly url: string;
+  readonly key: FirstKey;
+  readonly model: { readonly description: string; readonly simulated: boolean };
+  /** Takes no more work, tells the streams, and gives back what it was doing. */
+  close(): Promise<void>;
+}
+
+export interface StartOptions extends Omit<
+  ServeSettings,
+  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl"
+> {
+  readonly redisUrl?: string | undefined;
+  readonly traceEndpoint?: string | undefined;
+  readonly sqlHistory?: readonly string[];
+  readonly claudeCode?: boolean;
+  readonly claudeOpened?: ServeSettings["claudeOpened"];
+  readonly code: ServedCode;
+  readonly limits?: Partial<Limits>;
+  readonly log?: (line: Readonly<Record<string, unknown>>) => void;
+  readonly logRequests?: boolean;
+  readonly demoDelayMs?: number;
+  readonly webhookRetryMs?: readonly number[];
+}

@@ -1,0 +1,3 @@
+export { isStore } from "./is-store.ts";
+export { type MovedAll, move } from "./move.ts";
+export { openStore, placeOf } from "./open-store.ts";

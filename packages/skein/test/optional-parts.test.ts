@@ -1,0 +1,54 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { loadPart } from "../src/optional-parts.ts";
+
+/** A part, what its module imports, and how loading it fails in a folder in which nothing is installed. */
+const MISSING = [
+  ["postgres", "pg", "PostgreSQL stores need the package pg: npm install pg"],
+  ["redis", "@redis/client", "A Redis bus needs the package @redis/client: npm install @redis/client"],
+  ["server", "@skein/server", "createServer needs the package @skein/server: npm install @skein/server"],
+  ["sql", "@skein/sql/sandbox", "SQL needs the package @skein/sql: npm install @skein/sql"],
+  ["history", "@skein/history", "Claude Code's files need the package @skein/history: npm install @skein/history"],
+] as const;
+
+let folder: string;
+/** What loading says, by what is imported. */
+let said: Readonly<Record<string, { readonly code: string; readonly message: string }>>;
+
+// In a process of its own: Vitest resolves modules in its own way.
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "skein-parts-"));
+  const attempts = [...MISSING, ["postgres", "no-such-package"] as const].map(([part, imported], at) => {
+    writeFileSync(join(folder, `part-${at}.mjs`), `import ${JSON.stringify(imported)};\n`);
+    return [part, imported, `./part-${at}.mjs`];
+  });
+  const program = join(folder, "program.mjs");
+  writeFileSync(
+    program,
+    `import { optionalPart } from ${JSON.stringify(new URL("../src/optional-parts.ts", import.meta.url).href)};
+const said = {};
+for (const [part, imported, file] of ${JSON.stringify(attempts)})
+  await optionalPart(part, () => import(file)).catch(({ code, message }) => (said[imported] = { code, message }));
+console.log(JSON.stringify(said));
+`,
+  );
+  const conditions = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning"];
+  said = JSON.parse(execFileSync(process.execPath, [...conditions, program], { encoding: "utf8" })) as typeof said;
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test.each(MISSING)("without its package the part %s says what to install", (_, imported, sentence) => {
+  expect(said[imported]).toEqual({ code: "not_installed", message: sentence });
+});
+
+test("a missing module that is not the part's package is not hidden behind the sentence", () => {
+  expect(said["no-such-package"]).toMatchObject({ code: "ERR_MODULE_NOT_FOUND" });
+});
+
+test.each(Object.entries(loadPart))("the part %s loads where its package is installed", async (_, load) => {
+  expect(Object.keys(await load())).not.toEqual([]);
+});
