@@ -4,7 +4,7 @@ import { skein } from "../src/main.ts";
 import { type Command, type Option, asksFor, defineCommand, parse } from "../src/terminal/command.ts";
 import type { Group } from "../src/terminal/command.ts";
 import { helpOf } from "../src/terminal/help.ts";
-import { dollars, oneOf, wholeNumber } from "../src/terminal/kinds.ts";
+import { dollars, oneOf, wholeNumber } from "../src/terminal/option-kinds.ts";
 import { nearest } from "../src/terminal/nearest.ts";
 
 const weave = defineCommand({

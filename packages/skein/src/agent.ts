@@ -20,7 +20,7 @@ interface Opened {
   readonly close: () => Promise<void>;
 }
 
-const made = new WeakMap<Agent, AgentOptions>();
+const optionsOfAgents = new WeakMap<Agent, AgentOptions>();
 
 /**
  * Makes an agent from a prompt, a model and tools.
@@ -31,7 +31,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
   const all = registrations(options);
   const [registered] = all;
   let opening: Promise<Opened> | undefined;
-  const atRest = (): Promise<Opened> =>
+  const openOnce = (): Promise<Opened> =>
     (opening ??= open(options, all).catch((error: unknown) => {
       // A database that is away now may be there for the next run.
       opening = undefined;
@@ -39,7 +39,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     }));
 
   async function opened(): Promise<Opened> {
-    const open = await atRest();
+    const open = await openOnce();
     open.host.start();
     return open;
   }
@@ -74,8 +74,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
   }
 
   /** What is under way in a session, to its last prompt. Looked at before it goes on, so that nothing of it is missed. */
-  async function takeUp(sessionId: string): Promise<Watched> {
-    const { host } = await atRest();
+  async function watchCurrentRun(sessionId: string): Promise<Watched> {
+    const { host } = await openOnce();
     const { queue, sequence } = await servedState(host, sessionId);
     const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
     host.start();
@@ -118,10 +118,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     async resume(sessionId, run = {}) {
       refuseUnknown(run, WATCH_OPTIONS, "A run that is taken up");
-      return runOutcome({ ...(await takeUp(sessionId)), ...run });
+      return runOutcome({ ...(await watchCurrentRun(sessionId)), ...run });
     },
     async *follow(sessionId, { signal } = {}) {
-      yield* streamRun({ ...(await takeUp(sessionId)), signal });
+      yield* streamRun({ ...(await watchCurrentRun(sessionId)), signal });
     },
     sessions: async () => (await opened()).host.sessions,
     async close() {
@@ -132,13 +132,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
   };
   register(agent, all);
-  made.set(agent, options);
+  optionsOfAgents.set(agent, options);
   return agent;
 }
 
 /** The same agent with other options: for the command line, which brings its own store. Undefined for a stranger's. */
-export function remade(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
-  const options = made.get(agent);
+export function agentWith(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
+  const options = optionsOfAgents.get(agent);
   return options && createAgent(change(options));
 }
 

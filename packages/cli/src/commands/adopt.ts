@@ -5,7 +5,7 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { sessionCommand, withNewStore } from "../terminal/session-command.ts";
 import { JSON_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
 import { visibleLine } from "../terminal/visible.ts";
-import { inOurWords } from "./history/errors.ts";
+import { toCommandError } from "./history/errors.ts";
 
 /** `skein adopt`. */
 export const adopt = sessionCommand({
@@ -28,7 +28,7 @@ export const adopt = sessionCommand({
       })
         .then(readClaudeSession)
         .catch((error: unknown) => {
-          throw inOurWords(error);
+          throw toCommandError(error);
         })
         .finally(done);
       const adopted = await adoptSession(session, { store, tenant: "default" });

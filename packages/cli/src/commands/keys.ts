@@ -6,7 +6,7 @@ import { type Call, defineCommand } from "../terminal/command.ts";
 import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import type { Group } from "../terminal/command.ts";
-import type { Kind } from "../terminal/kinds.ts";
+import type { Kind } from "../terminal/option-kinds.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible.ts";
 import { SERVER_PLACE } from "./server-options.ts";

@@ -6,7 +6,7 @@ import type { Call } from "../terminal/command.ts";
 import { sessionIdOf } from "../terminal/find-session.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
-import { dollars, oneOf } from "../terminal/kinds.ts";
+import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { sessionCommand } from "../terminal/session-command.ts";

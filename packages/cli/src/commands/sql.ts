@@ -4,7 +4,7 @@ import { isDataNotFoundError } from "@skein/history/discover";
 import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
-import { oneOf } from "../terminal/kinds.ts";
+import { oneOf } from "../terminal/option-kinds.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { createFileOutput, createOutput } from "../terminal/output.ts";
 import { openPrivateFile } from "../terminal/private-file.ts";
@@ -66,12 +66,12 @@ export const sql = defineCommand({
   ],
   run: (call) =>
     run(call).catch((error: unknown) => {
-      throw error instanceof Error ? inOurWords(error) : error;
+      throw error instanceof Error ? toCommandError(error) : error;
     }),
 });
 
 /** What went wrong, with the exit code that it has here. */
-function inOurWords(error: Error): Error {
+function toCommandError(error: Error): Error {
   if (error instanceof SqlError && isStopped(error)) return new CommandError(EXIT.cancelled, "Stopped.");
   if (error instanceof SqlError || isOfDuckDb(error))
     return new CommandError(CANNOT_WRITE.test(error.message) ? EXIT.io : EXIT.failed, failureText(error));

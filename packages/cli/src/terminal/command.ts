@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Config } from "skein/config";
 import { UsageError } from "./exit-codes.ts";
 import { counted } from "./counts.ts";
-import type { Kind } from "./kinds.ts";
+import type { Kind } from "./option-kinds.ts";
 import { nearest } from "./nearest.ts";
 import type { Screen } from "./screen.ts";
 

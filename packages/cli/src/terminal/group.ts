@@ -2,7 +2,7 @@ import { type Group, asksFor } from "./command.ts";
 import { EXIT, UsageError } from "./exit-codes.ts";
 import { overviewOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
-import { runCommand, sayFailure } from "./run-command.ts";
+import { runCommand, reportFailure } from "./run-command.ts";
 import { createScreen } from "./screen.ts";
 
 /** Runs the command of a group that the first word names. */
@@ -15,7 +15,7 @@ export async function runGroup(group: Group, args: readonly string[]): Promise<n
     return EXIT.completed;
   }
   const found = group.commands.find(({ name }) => lastWord(name) === word);
-  if (!found) return sayFailure(unknown(group, word), { name: group.name, isJson: asksFor("json", args) });
+  if (!found) return reportFailure(unknown(group, word), { name: group.name, isJson: asksFor("json", args) });
   const command = "load" in found ? await found.load() : found;
   return "commands" in command ? runGroup(command, rest) : runCommand(command, rest);
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Tool } from "@skein/core";
 import type { Agent, AgentOptions } from "skein";
-import { createAgent, remade } from "skein/agent";
+import { createAgent, agentWith } from "skein/agent";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
 import { storeUrlFor } from "./session-command.ts";
@@ -36,7 +36,7 @@ export async function loadAgent(call: AgentCall, { asks = false }: { readonly as
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
   // An agent of another copy of Skein is taken as it is, with the store that it has.
-  return remade(found, change) ?? found;
+  return agentWith(found, change) ?? found;
 }
 
 async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly Tool[]> {

@@ -24,7 +24,7 @@ export async function runCommand(command: Command, args: readonly string[]): Pro
       },
     });
   } catch (error) {
-    return sayFailure(error, { name: command.name, isJson: asksFor("json", args) });
+    return reportFailure(error, { name: command.name, isJson: asksFor("json", args) });
   }
 }
 
@@ -37,7 +37,7 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /** Says why a command could not do what it was asked for. Answers the exit code; a bug of ours is thrown on. */
-export async function sayFailure(
+export async function reportFailure(
   error: unknown,
   { name, isJson }: { readonly name: string; readonly isJson: boolean },
 ): Promise<number> {

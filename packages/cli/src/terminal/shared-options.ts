@@ -1,5 +1,5 @@
 import type { Option } from "./command.ts";
-import { type Kind, time, wholeNumber } from "./kinds.ts";
+import { type Kind, time, wholeNumber } from "./option-kinds.ts";
 
 /** The options that several commands have. Each name and each letter means the same everywhere: a test compares them. */
 

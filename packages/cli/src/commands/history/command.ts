@@ -1,6 +1,6 @@
 import type { LibraryConfig } from "@skein/history";
 import { type Call, type Command, type Options, defineCommand } from "../../terminal/command.ts";
-import { inOurWords } from "./errors.ts";
+import { toCommandError } from "./errors.ts";
 import { COMMON_OPTIONS, libraryConfig } from "./options.ts";
 import { type StyledScreen, createStyledScreen } from "../../terminal/styled-screen.ts";
 import { withArchived } from "./with-archived.ts";
@@ -39,7 +39,7 @@ export function historyCommand<const Given extends Options>({
         const library = values.archive && !isLive ? await withArchived(plain, config, screen) : plain;
         return await run({ screen, values: given, words, library, config, signal: interrupt.signal });
       } catch (error) {
-        throw inOurWords(error);
+        throw toCommandError(error);
       } finally {
         await screen.close();
         process.off("SIGINT", stop);

@@ -9,7 +9,7 @@ import {
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
 /** An error of the library as one of the command line; any other as it is. */
-export function inOurWords(error: unknown): unknown {
+export function toCommandError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
   if (error.name === "AbortError") return new CommandError(EXIT.cancelled, "Stopped.");

@@ -10,7 +10,7 @@ import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { historyCommand } from "./command.ts";
 import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { oneOf } from "../../terminal/kinds.ts";
+import { oneOf } from "../../terminal/option-kinds.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";

@@ -2,7 +2,7 @@ import { diffLines, getFileHistory, type FileHistory, type FileHistoryEntry, typ
 import { readFileSync } from "node:fs";
 import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
-import { type Kind, wholeNumber } from "../../terminal/kinds.ts";
+import { type Kind, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, t } from "../../terminal/styled.ts";

@@ -2,7 +2,7 @@ import type { LibraryConfig } from "@skein/history";
 import { resolve } from "node:path";
 import type { Values } from "../../terminal/command.ts";
 import { UsageError } from "../../terminal/exit-codes.ts";
-import { wholeNumber } from "../../terminal/kinds.ts";
+import { wholeNumber } from "../../terminal/option-kinds.ts";
 import {
   CACHE_OPTION,
   JSON_OPTION,

@@ -9,7 +9,7 @@ import {
 } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { oneOf, wholeNumber } from "../../terminal/kinds.ts";
+import { oneOf, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";

@@ -1,7 +1,7 @@
 import { getUsage, type LibraryConfig, type UsageReport, type UsageTotals } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { oneOf } from "../../terminal/kinds.ts";
+import { oneOf } from "../../terminal/option-kinds.ts";
 import { shortenPath } from "./list.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";

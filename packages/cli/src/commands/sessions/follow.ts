@@ -1,5 +1,5 @@
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { wholeNumber } from "../../terminal/kinds.ts";
+import { wholeNumber } from "../../terminal/option-kinds.ts";
 import { print, printJson } from "../../terminal/print-run.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";

@@ -4,7 +4,7 @@ import { cost } from "../../terminal/amounts.ts";
 import { shortTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
-import { oneOf } from "../../terminal/kinds.ts";
+import { oneOf } from "../../terminal/option-kinds.ts";
 import { sessionCommand, withStore } from "../../terminal/session-command.ts";
 import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";

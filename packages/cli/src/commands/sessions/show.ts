@@ -28,14 +28,14 @@ export const show = sessionCommand({
         screen.json({ ...session, awaits, transcript });
         return EXIT.completed;
       }
-      screen.out(describe(screen, session));
-      for (const message of transcript) screen.out(said(screen, message));
+      screen.out(sessionSummary(screen, session));
+      for (const message of transcript) screen.out(messageText(screen, message));
       if (awaits.length > 0) screen.out(`\n${waitLines(screen, awaits, values.store)}`);
       return EXIT.completed;
     }),
 });
 
-function describe(screen: Screen, session: Session): string {
+function sessionSummary(screen: Screen, session: Session): string {
   const { bold, dim } = screen.paint.out;
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;
   const facts = [
@@ -50,7 +50,7 @@ function describe(screen: Screen, session: Session): string {
   return `${bold(visibleLine(title ?? session.id))}\n${dim(`${session.id} · ${facts.map(visibleLine).join(" · ")}`)}\n`;
 }
 
-function said(screen: Screen, { role, content }: Message): string {
+function messageText(screen: Screen, { role, content }: Message): string {
   const { bold, cyan, dim } = screen.paint.out;
   const parts = blocksOf(content).map((block) => {
     switch (block.type) {
