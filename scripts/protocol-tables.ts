@@ -1,4 +1,4 @@
-import { DIALECTS } from "../packages/protocol/src/dialects.ts";
+import { DIALECTS } from "../packages/protocol/src/dialects/fact-table.ts";
 import { ErrorCode } from "../packages/protocol/src/error.ts";
 import { FACTS, type FactType, needsLease } from "../packages/protocol/src/event.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
-import { caller, folder, testServer } from "../../skein/test/server/world.ts";
+import { caller, folder, testServer } from "../../server/test/world.ts";
 
 // Every command is a process of its own, and a machine may be busy.
 vi.setConfig({ testTimeout: 90_000 });

@@ -14,7 +14,7 @@ export * from "./log/estimate-tokens.ts";
 export * from "./log/fold.ts";
 export * from "./log/followers.ts";
 export type { ForkOptions } from "./sessions/fork.ts";
-export * from "./formatters/index.ts";
+
 export * from "./live/live.ts";
 export { followLive } from "./live/follow-live.ts";
 export * from "./loop/decide.ts";

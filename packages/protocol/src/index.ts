@@ -1,9 +1,11 @@
 export * from "./agent.ts";
-export * from "./api/index.ts";
-export * from "./claude/index.ts";
+export * from "./dialects/platform/index.ts";
+export * from "./dialects/claude/index.ts";
 export * from "./content.ts";
-export * from "./dialects.ts";
+export * from "./dialects/agent/index.ts";
+export * from "./dialects/fact-table.ts";
 export * from "./draft.ts";
+export type { DraftPiece, ModelStreamEvent } from "./draft-piece.ts";
 export * from "./error.ts";
 export * from "./event.ts";
 export * from "./ids.ts";

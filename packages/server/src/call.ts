@@ -10,11 +10,11 @@ import {
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
-import type { Limits, Meter } from "./limits.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Streams } from "./streams.ts";
-import type { Tracing } from "./tracing.ts";
-import type { Webhooks } from "./webhooks.ts";
+import type { Limits, Meter } from "./http/limits.ts";
+import type { Metrics } from "./observe/metrics.ts";
+import type { Streams } from "./streams/streams.ts";
+import type { Tracing } from "./observe/tracing.ts";
+import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What all requests of a server share. */
 export interface Shared {

@@ -1,10 +1,10 @@
 import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
-import type { Adoption } from "./claude/adopt.ts";
-import type { ClaudeGate } from "./claude/gate.ts";
-import type { Limits } from "./limits.ts";
-import type { WebhookSender } from "./webhook-deliveries.ts";
+import type { Adoption } from "./dialects/claude/adopt.ts";
+import type { ClaudeGate } from "./dialects/claude/gate.ts";
+import type { Limits } from "./http/limits.ts";
+import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
 /** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
 interface SqlPort {

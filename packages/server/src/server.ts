@@ -10,27 +10,27 @@ import fastify, {
   type InjectOptions,
   type LightMyRequestResponse,
 } from "fastify";
-import { allowedMethods } from "./allowed-methods.ts";
-import { ApiError, errorAnswer, problemOf } from "./api-error.ts";
+import { allowedMethods } from "./http/allowed-methods.ts";
+import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
 import { type Shared, createViews } from "./call.ts";
-import { CLAUDE_SOCKET, createClaudeConnection } from "./claude/socket.ts";
+import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
-import { checkCaller, checkForm, keyIn } from "./guard.ts";
-import { handlers } from "./handlers/index.ts";
-import { createIdempotency } from "./idempotency.ts";
-import { readJson } from "./json-body.ts";
-import { BODY_SHAPE, LOG_SHAPE } from "./json-shape.ts";
+import { checkCaller, checkForm, keyIn } from "./http/guard.ts";
+import { handlers } from "./dialects/platform/index.ts";
+import { createIdempotency } from "./http/idempotency.ts";
+import { readJson } from "./http/json-body.ts";
+import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
 import { type Principal, createKeys } from "./keys.ts";
-import { DEFAULT_LIMITS, createMeter } from "./limits.ts";
-import { createMetrics } from "./metrics.ts";
-import { checkScope, isOpen, registerRoutes } from "./register.ts";
-import { createStreams } from "./streams.ts";
-import { acceptSockets } from "./socket-connection.ts";
-import { registerSocket, socketOptions } from "./socket.ts";
-import { createTracing } from "./tracing.ts";
-import type { WebhookSender } from "./webhook-deliveries.ts";
-import { createWebhooks } from "./webhooks.ts";
-import { answerBadAddress, createUnreadableAnswer } from "./unreadable-request.ts";
+import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
+import { createMetrics } from "./observe/metrics.ts";
+import { checkScope, isOpen, registerRoutes } from "./http/register.ts";
+import { createStreams } from "./streams/streams.ts";
+import { acceptSockets } from "./streams/socket-connection.ts";
+import { registerSocket, socketOptions } from "./streams/socket.ts";
+import { createTracing } from "./observe/tracing.ts";
+import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
+import { createWebhooks } from "./webhooks/webhooks.ts";
+import { answerBadAddress, createUnreadableAnswer } from "./http/unreadable-request.ts";
 
 /** The platform API over a store. */
 export interface Server {

@@ -1,8 +1,8 @@
 import { createMemoryStore } from "@skein/core";
 import { expect, test } from "vitest";
-import { createIdempotency } from "../src/idempotency.ts";
+import { createIdempotency } from "../src/http/idempotency.ts";
 import { createKeys } from "../src/keys.ts";
-import { DEFAULT_LIMITS, createMeter } from "../src/limits.ts";
+import { DEFAULT_LIMITS, createMeter } from "../src/http/limits.ts";
 
 /** The clock of a machine that woke up, or was set: it may go back. */
 function clock() {

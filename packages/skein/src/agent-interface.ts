@@ -1,5 +1,5 @@
-import type { Answered, FileStore, Format, AgentMemory, Sessions, Store, Tool, Validate } from "@skein/core";
-import type { Content, Draft, Event, NewAgentConfig } from "@skein/protocol";
+import type { Answered, FileStore, AgentMemory, Sessions, Store, Tool, Validate } from "@skein/core";
+import type { Content, Draft, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./result.ts";
 

@@ -1,5 +1,5 @@
-import { type Answered, type FileStore, type SessionState, formatStream, openAwaits } from "@skein/core";
-import { type Content, Formatter, KnownError } from "@skein/protocol";
+import { type Answered, type FileStore, type SessionState, openAwaits } from "@skein/core";
+import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig } from "./config.ts";
 import type { Watched } from "./follow-run.ts";

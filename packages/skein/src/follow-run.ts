@@ -1,5 +1,5 @@
-import { type LiveFrame, type RunWatch, type SeenRun, type WatchedRun, watchRun } from "@skein/core";
-import { type Event, KnownError, isKnownError } from "@skein/protocol";
+import { type RunWatch, type SeenRun, type WatchedRun, watchRun } from "@skein/core";
+import { type DraftPiece, type Event, isKnownError, KnownError } from "@skein/protocol";
 import type { Host } from "./host.ts";
 
 /** A run of an agent that somebody watches. */
@@ -22,7 +22,7 @@ export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
 }
 
 /** The same, and in between what the steps say while they are made. */
-export function followRunLive(watched: Watched): AsyncGenerator<Event | LiveFrame, SeenRun> {
+export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));
 }

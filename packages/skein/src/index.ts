@@ -12,7 +12,6 @@ export type { StandardToolsOptions } from "@skein/adapters/tools";
 export {
   type Answered,
   type FileStore,
-  type Format,
   type AgentMemory,
   type SessionState,
   type Sessions,
@@ -24,6 +23,7 @@ export {
   defineTool,
 } from "@skein/core";
 export {
+  type Format,
   type Await,
   type Content,
   type ContentBlock,

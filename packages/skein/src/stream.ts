@@ -1,5 +1,5 @@
-import { type LiveFrame, draftOf } from "@skein/core";
-import type { Draft, Event } from "@skein/protocol";
+import { draftOf } from "@skein/core";
+import type { Draft, DraftPiece, Event } from "@skein/protocol";
 import { type Watched, followRunLive } from "./follow-run.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
@@ -11,7 +11,7 @@ export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft
 }
 
 /** The same with everything that the model streams, as formatters need it. */
-export async function* streamFrames(watched: Watched): AsyncGenerator<Event | LiveFrame> {
+export async function* streamFrames(watched: Watched): AsyncGenerator<Event | DraftPiece> {
   const { shownAfter = 0, onEvent } = watched;
   for await (const item of followRunLive(watched)) {
     if ("event_type" in item) {

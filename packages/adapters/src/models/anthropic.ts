@@ -1,6 +1,6 @@
 import Anthropic, { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
-import { type Model, ModelFailure, type ModelReply, type ModelStreamEvent } from "@skein/core";
-import { ContentBlock, Usage } from "@skein/protocol";
+import { type Model, ModelFailure, type ModelReply } from "@skein/core";
+import { ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 

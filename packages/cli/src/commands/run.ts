@@ -1,6 +1,5 @@
 import { text as readAll } from "node:stream/consumers";
-import { isKnownError } from "@skein/protocol";
-import type { Format } from "@skein/core";
+import { type Format, isKnownError } from "@skein/protocol";
 import type { Agent, RunOptions } from "skein";
 import type { Call } from "../terminal/command.ts";
 import { sessionIdOf } from "../terminal/find-session.ts";

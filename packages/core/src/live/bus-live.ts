@@ -1,6 +1,7 @@
+import type { DraftPiece } from "@skein/protocol";
 import { z } from "zod";
 import type { Bus } from "../ports/bus.ts";
-import { type Live, type LiveFrame, createMemoryLive } from "./live.ts";
+import { type Live, createMemoryLive } from "./live.ts";
 
 const Frame = z.object({
   session_id: z.string(),
@@ -34,7 +35,7 @@ export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close():
   /** What is made here, and what is made elsewhere and listened to here. */
   const here = createMemoryLive();
   const there = createMemoryLive();
-  const made = new Map<string, { readonly frames: LiveFrame[]; said: number }>();
+  const made = new Map<string, { readonly frames: DraftPiece[]; said: number }>();
   const unsaid = new Set<string>();
   const rooms = new Map<string, { readers: number; readonly leave: () => void }>();
   let gathering: NodeJS.Timeout | undefined;
@@ -126,7 +127,7 @@ function channelOf(sessionId: string, instance?: string): string {
   return instance === undefined ? `live:${sessionId}` : `live:${sessionId}:${instance}`;
 }
 
-function nameOf(frame: LiveFrame | undefined): string {
+function nameOf(frame: DraftPiece | undefined): string {
   return frame ? `${frame.run_id} ${frame.step} ${frame.attempt} ${frame.message_id}` : "";
 }
 
@@ -134,10 +135,10 @@ function nameOf(frame: LiveFrame | undefined): string {
  * Hands on the frames of an attempt in their order, each once. Where some are missing it asks for them, and until they
  * come nothing is handed on: a draft with a hole is worse than none, and the fact that follows says it all.
  */
-function createInOrder(hand: (frame: LiveFrame) => void, ask: () => void) {
+function createInOrder(hand: (frame: DraftPiece) => void, ask: () => void) {
   let attempt = "";
   let next = 0;
-  return (first: number, frames: readonly LiveFrame[]): void => {
+  return (first: number, frames: readonly DraftPiece[]): void => {
     const name = nameOf(frames[0]);
     if (name !== attempt) {
       attempt = name;

@@ -1,5 +1,5 @@
-import type { Event } from "@skein/protocol";
-import type { Live, LiveFrame } from "./live.ts";
+import type { DraftPiece, Event } from "@skein/protocol";
+import type { Live } from "./live.ts";
 import { createLiveOrder } from "./live-order.ts";
 
 export interface FollowLive {
@@ -11,7 +11,7 @@ export interface FollowLive {
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
   /** Which frames are wanted; all of them unless told. */
-  readonly isWanted?: (frame: LiveFrame) => boolean;
+  readonly isWanted?: (frame: DraftPiece) => boolean;
 }
 
 /** Who is told. */
@@ -19,7 +19,7 @@ interface LiveReader {
   /** False, or a promise of it, if there need be no more. The next fact is read when this one was taken. */
   fact(event: Event): boolean | Promise<boolean>;
   /** Frames of one attempt, as many as there are at once. */
-  frames(frames: readonly LiveFrame[]): void;
+  frames(frames: readonly DraftPiece[]): void;
 }
 
 /** Tells a session as it happens: the facts of its log, and in between what its steps say while they are made. */

@@ -1,6 +1,5 @@
-import type { Event } from "@skein/protocol";
+import type { DraftPiece, Event } from "@skein/protocol";
 import { type FollowLive, followLive } from "./follow-live.ts";
-import type { LiveFrame } from "./live.ts";
 
 interface LiveItems extends Omit<FollowLive, "facts"> {
   readonly facts: (stop: AbortSignal) => AsyncIterable<Event>;
@@ -10,12 +9,12 @@ interface LiveItems extends Omit<FollowLive, "facts"> {
 export async function* liveItems(
   { facts, ...followed }: LiveItems,
   signal?: AbortSignal,
-): AsyncGenerator<Event | LiveFrame> {
+): AsyncGenerator<Event | DraftPiece> {
   const stop = new AbortController();
   const abort = (): void => stop.abort();
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted) abort();
-  const queue: (Event | LiveFrame)[] = [];
+  const queue: (Event | DraftPiece)[] = [];
   let isOver = false;
   let wake = (): void => {};
   let taken = (): void => {};

@@ -1,15 +1,15 @@
-import type { Event } from "@skein/protocol";
-import { type LiveFrame, sameAttempt } from "./live.ts";
+import type { DraftPiece, Event } from "@skein/protocol";
+import { sameAttempt } from "./live.ts";
 
 /** When a frame may be shown, beside the facts that were shown so far. */
 export interface LiveOrder {
   /** The reader has this fact. */
   fact(event: Event): void;
-  frame(frame: LiveFrame): void;
+  frame(frame: DraftPiece): void;
   /** The reader is at the end of the log, in this run, and has not seen how its step began. */
   joined(runId: string | null): void;
   /** Frames of one attempt that may be shown now. */
-  due(): readonly LiveFrame[];
+  due(): readonly DraftPiece[];
 }
 
 /**
@@ -18,7 +18,7 @@ export interface LiveOrder {
  * after the fact that says it all is left out.
  */
 export function createLiveOrder(): LiveOrder {
-  let attempts: LiveFrame[][] = [];
+  let attempts: DraftPiece[][] = [];
   let run: string | undefined;
   /** The step that has begun; undefined until the log tells of one. */
   let begun: { readonly step: number; readonly attempt: number } | undefined;
@@ -29,13 +29,13 @@ export function createLiveOrder(): LiveOrder {
   let generated: { readonly message: string; readonly last: string } | undefined;
   let over: string | undefined;
 
-  function isLate({ run_id, step, attempt, message_id }: LiveFrame): boolean {
+  function isLate({ run_id, step, attempt, message_id }: DraftPiece): boolean {
     if (run_id === over || message_id === generated?.message) return true;
     if (run_id !== run || !begun) return false;
     return step < begun.step || (step === begun.step && attempt < begun.attempt);
   }
 
-  function isDue({ run_id, step, attempt, isUnannounced }: LiveFrame): boolean {
+  function isDue({ run_id, step, attempt, isUnannounced }: DraftPiece): boolean {
     if (run_id !== run) return false;
     if (isBlind) return true;
     return isUnannounced ? step <= whole + 1 : step === begun?.step && attempt === begun.attempt;

@@ -1,4 +1,4 @@
-import type { ContentBlock, Failure, JsonObject, Usage } from "@skein/protocol";
+import type { ContentBlock, Failure, JsonObject, ModelStreamEvent, Usage } from "@skein/protocol";
 
 /** What is sent to a model: the body of a Messages API call, and the betas it needs. */
 export interface ModelRequest {
@@ -15,9 +15,6 @@ export interface ModelReply {
   readonly model: string;
   readonly containerId: string | null;
 }
-
-/** An event of the model's own stream, passed on as it came. */
-export type ModelStreamEvent = JsonObject & { readonly type: string };
 
 /**
  * A model behind an API. Rules:

@@ -1,5 +1,5 @@
-import type { Await, Event } from "@skein/protocol";
-import type { Live, LiveFrame } from "../live/live.ts";
+import type { Await, DraftPiece, Event } from "@skein/protocol";
+import type { Live } from "../live/live.ts";
 import { liveItems } from "../live/live-items.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Store } from "../ports/store.ts";
@@ -52,14 +52,14 @@ export interface RunWatch {
   /** The events of the session, those of other runs included, until nothing more comes of the run for now. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;
   /** The same, and in between what the steps say while they are made. */
-  items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | LiveFrame>;
+  items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | DraftPiece>;
   seen(): SeenRun;
 }
 
 interface RunItems {
   readonly live: Live;
   /** Which frames are wanted; all of them unless told. */
-  readonly isWanted?: (frame: LiveFrame) => boolean;
+  readonly isWanted?: (frame: DraftPiece) => boolean;
 }
 
 /** Watches a run until it is over, or waits for somebody. */

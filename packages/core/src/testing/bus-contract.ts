@@ -1,9 +1,9 @@
-import { createIds } from "@skein/protocol";
+import { createIds, type DraftPiece } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createBusLive } from "../live/bus-live.ts";
 import { nudgeOthers } from "../live/bus-nudges.ts";
 import type { Bus } from "../ports/bus.ts";
-import type { Live, LiveFrame } from "../live/live.ts";
+import type { Live } from "../live/live.ts";
 import { createMemoryStore } from "../memory-store/memory-store.ts";
 import { naughtyText } from "./naughty-text.ts";
 
@@ -76,7 +76,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         read.close();
       });
 
-      function piece(number: number, messageId = "m"): LiveFrame {
+      function piece(number: number, messageId = "m"): DraftPiece {
         const event = { type: "content_block_delta", delta: { type: "text_delta", text: `${number} ` } };
         return {
           session_id: sessionId,

@@ -1,6 +1,5 @@
-import type { Event } from "@skein/protocol";
+import type { DraftPiece, Event } from "@skein/protocol";
 import { expect, test } from "vitest";
-import type { LiveFrame } from "../../src/live/live.ts";
 import { createLiveOrder } from "../../src/live/live-order.ts";
 
 const fact = (event_type: Event["event_type"], data: object): Event => ({ event_type, data }) as Event;
@@ -10,7 +9,7 @@ const generated = (step: number, results: string | null = null): Event =>
   fact("step.generated", { run_id: "r", step, purpose: "step", message_id: `m${step}`, results_message_id: results });
 const entered = (message_id: string, step: number): Event => fact("message.created", { message_id, step });
 const ended = fact("session.completed", { run_id: "r" });
-const frame = (step: number, more: Partial<LiveFrame> = {}): LiveFrame => ({
+const frame = (step: number, more: Partial<DraftPiece> = {}): DraftPiece => ({
   session_id: "s",
   run_id: "r",
   step,
@@ -20,7 +19,7 @@ const frame = (step: number, more: Partial<LiveFrame> = {}): LiveFrame => ({
   event: { type: "content_block_delta" },
   ...more,
 });
-const unannounced = (step: number): LiveFrame => frame(step, { isUnannounced: true });
+const unannounced = (step: number): DraftPiece => frame(step, { isUnannounced: true });
 
 test.each([
   ["a step speaks once the log has told that it began", [began, started(1)], frame(1), true],

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { scripted } from "../server/world.ts";
-import { claudeServer } from "../claude/server.ts";
-import { all, only, open } from "../claude/world.ts";
+import { scripted } from "../../../server/test/world.ts";
+import { claudeServer } from "../../../server/test/dialects/claude/server.ts";
+import { all, only, open } from "../../../server/test/dialects/claude/world.ts";
 
 type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 

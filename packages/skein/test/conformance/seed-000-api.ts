@@ -11,10 +11,10 @@ const whole = (what: string, schema: string, values: readonly unknown[], refuses
   there(what, { check: "takes", schema, values, refuses });
 const tested = (what: string, file: string, name: string): Entry => there(what, { check: "test", file, name });
 
-const REQUESTS = "packages/protocol/test/claude/requests.test.ts";
-const FRAMES = "packages/protocol/test/claude/frames.test.ts";
-const SESSIONS = "packages/skein/test/claude/sessions.test.ts";
-const QUESTIONS = "packages/skein/test/claude/questions.test.ts";
+const REQUESTS = "packages/protocol/test/dialects/claude/requests.test.ts";
+const FRAMES = "packages/protocol/test/dialects/claude/frames.test.ts";
+const SESSIONS = "packages/server/test/dialects/claude/sessions.test.ts";
+const QUESTIONS = "packages/server/test/dialects/claude/questions.test.ts";
 
 type Said = readonly [
   what: string,
@@ -184,7 +184,11 @@ export const requests: readonly Line[] = [
     departure(
       "tools may not have Task",
       "The rule holds unless the operator opens nested subagents: Claude Code can have them by now.",
-      { check: "test", file: "packages/skein/test/claude/options.test.ts", name: "a subagent with the Task tool" },
+      {
+        check: "test",
+        file: "packages/server/test/dialects/claude/options.test.ts",
+        name: "a subagent with the Task tool",
+      },
     ),
   ]),
   ...section("McpServerConfigSchema", [
@@ -339,7 +343,7 @@ export const responses: readonly Line[] = [
   ...section("PartialMessageEvent", [
     tested(
       'event: "partial", with include_partial_messages',
-      "packages/skein/test/claude/loop-sessions.test.ts",
+      "packages/server/test/dialects/claude/loop-sessions.test.ts",
       "partial frames come while a message is made, without an id, and the message follows",
     ),
     ...said("PartialMessageEventData", [
@@ -450,7 +454,7 @@ export const responses: readonly Line[] = [
     ]),
     tested(
       "DependencyStatus.error: str | None = None",
-      "packages/skein/test/claude/without.test.ts",
+      "packages/server/test/dialects/claude/without.test.ts",
       "a server without Claude Code says so, and shows what is there",
     ),
   ]),

@@ -183,7 +183,7 @@ export const seed004: Seed = {
     ...section("Flow example", [
       there("POST /v1/agents/{id}/sessions/{id}/messages", {
         check: "test",
-        file: "packages/skein/test/server/flow.test.ts",
+        file: "packages/server/test/dialects/platform/flow.test.ts",
         name: "the flow of seed 004 happens in its order",
       }),
       there("a user's message is kept with { text }", {
@@ -221,7 +221,7 @@ export const seed004: Seed = {
       }),
       there("the stream of events over SSE", {
         check: "test",
-        file: "packages/skein/test/server/flow.test.ts",
+        file: "packages/server/test/dialects/platform/flow.test.ts",
         name: "the flow of seed 004 happens in its order",
       }),
     ]),

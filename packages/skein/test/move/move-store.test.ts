@@ -10,8 +10,8 @@ import { z } from "zod";
 import { move } from "../../src/move.ts";
 import { fullTextMemory } from "../../src/open-memories.ts";
 import { openStore } from "../../src/open-store.ts";
-import { storeOf } from "../any-store.ts";
-import { scripted } from "../loop/simulated.ts";
+import { storeOf } from "../../../server/test/any-store.ts";
+import { scripted } from "../../../core/test/loop/simulated.ts";
 
 const pick = defineTool({
   name: "pick",

@@ -4,7 +4,17 @@ import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type Caller, caller, folder, frames, openFrames, say, scripted, session, settled } from "./world.ts";
+import {
+  type Caller,
+  caller,
+  folder,
+  frames,
+  openFrames,
+  say,
+  scripted,
+  session,
+  settled,
+} from "../../../server/test/world.ts";
 
 // Every server is a process of its own, and a machine may be busy.
 vi.setConfig({ testTimeout: 90_000 });

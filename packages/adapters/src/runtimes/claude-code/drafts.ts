@@ -1,5 +1,5 @@
-import { type Live, type LiveFrame, type RunState, textDelta } from "@skein/core";
-import type { JsonObject } from "@skein/protocol";
+import { type Live, type RunState, textDelta } from "@skein/core";
+import type { DraftPiece, JsonObject } from "@skein/protocol";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { messageIdOf } from "./message-id.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
@@ -8,7 +8,7 @@ import type { ClaudeMessage } from "./sdk-messages.ts";
 export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step">) {
   const { runId, step: stepsBefore } = run;
   let replies = 0;
-  let frame: Omit<LiveFrame, "event"> & { offset: number } = {
+  let frame: Omit<DraftPiece, "event"> & { offset: number } = {
     session_id: sessionId,
     run_id: runId,
     step: stepsBefore + 1,

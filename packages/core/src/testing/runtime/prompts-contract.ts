@@ -1,6 +1,6 @@
-import { NO_USAGE, type Usage, addUsage, priceCall, textOf } from "@skein/protocol";
+import { addUsage, type DraftPiece, NO_USAGE, priceCall, textOf, type Usage } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { type LiveFrame, draftOf } from "../../live/live.ts";
+import { draftOf } from "../../live/live.ts";
 import { type RuntimeBench, only, until } from "./bench.ts";
 
 /** Facts that each runtime tells in its own way, beside those that every run has. */
@@ -142,8 +142,8 @@ export function describeDrafts(bench: () => RuntimeBench): void {
   test("the drafts of a step join to the text that the log has, also for a reader who comes in the middle", async () => {
     const { under, host, name } = bench();
     const sessionId = await bench().session();
-    const frames: LiveFrame[] = [];
-    const late: LiveFrame[] = [];
+    const frames: DraftPiece[] = [];
+    const late: DraftPiece[] = [];
     const stops = [host.live.subscribe(sessionId, (frame) => frames.push(frame))];
     const long = "One word after the other. ".repeat(4);
     const prompted = await bench().prompt(sessionId, [
@@ -165,7 +165,7 @@ export function describeDrafts(bench: () => RuntimeBench): void {
 }
 
 /** The text of each message that the drafts tell; fails where a piece is missing. */
-function joined(frames: readonly LiveFrame[]): ReadonlyMap<string, string> {
+function joined(frames: readonly DraftPiece[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const draft of frames.flatMap((frame) => draftOf(frame) ?? [])) {
     const { message_id, offset, delta } = draft.data;

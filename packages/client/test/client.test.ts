@@ -1,0 +1,100 @@
+import { createServer as createTcpServer, type Socket, connect } from "node:net";
+import type { AddressInfo } from "node:net";
+import { type Followed, SkeinError, createClient } from "@skein/client";
+import type { Event } from "@skein/protocol";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { folder, scripted, testServer } from "../../server/test/world.ts";
+
+/** A door in front of a server that can be slammed: every connection through it is cut. */
+async function door(url: string): Promise<{ url: string; slam: () => void; passed: () => number }> {
+  let bytes = 0;
+  const open = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    const target = connect(Number(new URL(url).port), "127.0.0.1");
+    for (const one of [socket, target]) {
+      open.add(one);
+      one.on("error", () => {});
+      one.on("close", () => open.delete(one));
+    }
+    target.on("data", (chunk) => (bytes += chunk.length));
+    socket.pipe(target).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const slam = (): void => {
+    for (const one of open) one.resetAndDestroy();
+  };
+  onTestFinished(() => {
+    slam();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, slam, passed: () => bytes };
+}
+
+test("the calls are typed from the route table, and errors have their code", async () => {
+  const { url, key } = await testServer();
+  const client = createClient({ url, apiKey: key });
+  const agent = await client.createAgent({ body: { name: "Helper", tags: ["a"] }, idempotencyKey: "once" });
+  expect(agent.config.max_steps).toBe(50);
+  const { id: session_id } = await client.createAgentSession({ params: { agent_id: agent.id }, body: {} });
+  const { run_id } = await client.postMessage({
+    params: { session_id },
+    body: { role: "user", content: { text: scripted("Hi.", [{ text: "Hello." }]) } },
+  });
+  for await (const one of client.follow(session_id))
+    if (one.type === "event" && one.event.event_type === "session.completed") break;
+  expect((await client.getRun({ params: { session_id, run_id } })).final_response).toBe("Hello.");
+  expect((await client.listAgents()).data).toEqual([agent]);
+  expect((await client.listSessions({ query: { status: "completed", limit: 1 } })).data).toHaveLength(1);
+  expect(await client.deleteSession({ params: { session_id } })).toBeUndefined();
+  await expect(client.getSession({ params: { session_id } })).rejects.toMatchObject({ code: "not_found", status: 404 });
+  expect(await client.home()).toMatch(/<h1>Skein/);
+});
+
+test("follow goes on over connections that are cut, without a gap or a repeat", async () => {
+  const { url, key } = await testServer({ store: `sqlite:${folder()}/skein.db` });
+  const { url: through, slam, passed } = await door(url);
+  const direct = createClient({ url, apiKey: key });
+  const agent = await direct.createAgent({ body: { name: "Helper" } });
+  const { id: session_id } = await direct.createSession({ body: { agent_id: agent.id } });
+  const seen: Event[] = [];
+  let reconnects = 0;
+  const following = (async () => {
+    const options = { onReconnect: () => (reconnects += 1) };
+    for await (const one of createClient({ url: through, apiKey: key }).follow(session_id, options)) {
+      if (one.type === "event") seen.push(one.event);
+      if (seen.filter(({ event_type }) => event_type === "session.completed").length === 8) return;
+    }
+  })();
+  for (let run = 0; run < 8; run++) {
+    const text = scripted(`Run ${run}.`, [{ text: "Some words to stream.", chunk: 3, chunkDelayMs: 10 }]);
+    const before = passed();
+    await direct.postMessage({ params: { session_id }, body: { role: "user", content: { text } } });
+    // Cut in the middle of an answer: a connection is there, and some of the run has come through it.
+    if (run < 4) await vi.waitFor(() => expect(passed()).toBeGreaterThan(before + 1000), 20_000);
+    slam();
+  }
+  await following;
+  const { data } = await direct.listEvents({ params: { session_id }, query: { limit: 1000 } });
+  expect(seen).toEqual(data);
+  expect(reconnects).toBeGreaterThanOrEqual(4);
+});
+
+test("follow ends with the session, and throws what another attempt would not mend", async () => {
+  const { url, key } = await testServer();
+  const client = createClient({ url, apiKey: key });
+  const agent = await client.createAgent({ body: { name: "Helper" } });
+  const { id: session_id } = await client.createSession({ body: { agent_id: agent.id } });
+  const seen: Followed[] = [];
+  const following = (async () => {
+    for await (const one of client.follow(session_id)) seen.push(one);
+  })();
+  await vi.waitFor(() => expect(seen).toHaveLength(1), 20_000);
+  await client.deleteSession({ params: { session_id } });
+  await following;
+  expect(seen).toHaveLength(1);
+  const stranger = createClient({ url, apiKey: "nobody" }).follow(session_id);
+  await expect(stranger.next()).rejects.toBeInstanceOf(SkeinError);
+  const stop = new AbortController();
+  stop.abort();
+  expect(await client.follow(session_id, { signal: stop.signal }).next()).toEqual({ done: true, value: undefined });
+});

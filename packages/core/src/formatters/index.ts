@@ -1,4 +1,0 @@
-export { ENVELOPE_TYPES, type Envelope, type EnvelopeType } from "./envelope.ts";
-export type { FormatOptions } from "./enveloper.ts";
-export { DONE, type Format, type Formatter, createFormatter, formatStream } from "./format-stream.ts";
-export { FRAME_BYTES } from "./json.ts";

@@ -1,0 +1,117 @@
+import { spawnSync } from "node:child_process";
+import { createMemoryStore } from "@skein/core";
+import { createAgent, defineTool } from "skein";
+import { createSimulator } from "@skein/simulator";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { storeOf } from "../../../server/test/any-store.ts";
+import { scripted, simulatedAgent } from "./simulated.ts";
+import { child, collected, folder, storeUrl, until } from "./world.ts";
+
+test("a process that stops lets a running tool finish, and another one goes on after it", async () => {
+  const simulator = await createSimulator();
+  const store = createMemoryStore();
+  let runs = 0;
+  const slow = defineTool({
+    name: "slow",
+    description: "Takes a while.",
+    input: z.object({}),
+    async run() {
+      runs += 1;
+      await sleep(600);
+      return "finished";
+    },
+  });
+  const options = { name: "Stopper", apiKey: "test", baseUrl: simulator.url, store, tools: [slow] };
+  const [first, second] = [createAgent(options), createAgent(options)];
+  onTestFinished(async () => {
+    await second.close();
+    await store.close();
+    await simulator.close();
+  });
+  const prompt = scripted("Be slow", [{ tools: [{ name: "slow", input: {} }] }, { text: "It $LAST" }]);
+  const running = expect(first.run(prompt)).rejects.toMatchObject({ code: "closed" });
+  await expect.poll(() => runs).toBe(1);
+  const sessions = await first.sessions();
+  const [session] = (await sessions.list()).items;
+  const started = Date.now();
+  await first.close();
+  expect(Date.now() - started).toBeLessThan(5000);
+  const result = await second.resume(session?.id ?? "");
+  expect(result).toMatchObject({ finalAnswer: "It finished", stopReason: "end_turn" });
+  expect(runs).toBe(1);
+  await running;
+});
+
+test.each(["memory", "sqlite"] as const)(
+  "whoever watches a run when its agent is closed, or its session deleted, is told so (%s)",
+  async (kind) => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
+    const hangs = (label: string): string => scripted(label, [{ text: "Half", chunk: 2, hang: { afterChunks: 1 } }]);
+    const deleted = agent.run(hangs("deleted"));
+    await until(() => simulator.ledger.calls({ label: "deleted", outcome: "open" }).length);
+    const sessions = await agent.sessions();
+    const [session] = (await sessions.list()).items;
+    await Promise.all([
+      expect(deleted).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("deleted") }),
+      sessions.delete(session?.id ?? ""),
+    ]);
+    const watching: readonly Promise<unknown>[] = [
+      agent.run(hangs("run")),
+      collected(agent.stream(hangs("stream"))),
+      collected(agent.text(hangs("text"))),
+    ];
+    const told = watching.map((ends) =>
+      expect(ends).rejects.toMatchObject({ code: "closed", message: expect.stringContaining('resume("') }),
+    );
+    await until(() => simulator.ledger.calls({ outcome: "open" }).length === 3);
+    await agent.close();
+    await Promise.all(told);
+  },
+);
+
+test.each(["memory", "sqlite", "postgres"] as const)(
+  "a program stays as long as it waits for something, and ends by itself when it does not (%s)",
+  async (kind) => {
+    const simulator = await createSimulator();
+    onTestFinished(() => simulator.close());
+    const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
+    const prompt = scripted(`waits ${kind}`, [{ tools: [call] }, { text: "So: $LAST" }]);
+    const program = child("waits.ts", await storeOf(kind, folder()), simulator.url, prompt);
+    expect(await program.line()).toMatchObject({ stopReason: "awaiting_frontend_tools" });
+    expect(await program.line()).toEqual({ finalAnswer: "So: No result returned for this tool call." });
+    expect(await program.exit()).toBe(0);
+  },
+);
+
+test("a program that only tries the simulator and forgets to close its agent ends by itself", () => {
+  const said = programOf(`
+    const { createAgent } = await import("skein");
+    console.log((await createAgent().run("How much is 2+2?")).finalAnswer);`);
+  expect(said).toEqual({ status: 0, stdout: expect.stringContaining("The answer is 4") });
+});
+
+test.each(["sqlite", "postgres"] as const)(
+  "a program that closes its agent gets to its next line (%s)",
+  async (kind) => {
+    const store = await storeOf(kind, folder());
+    const said = programOf(`
+    const { createAgent } = await import("skein");
+    const agent = createAgent({ store: ${JSON.stringify(store)} });
+    await Promise.all(Array.from({ length: 8 }, () => agent.run("Hello")));
+    await agent.close();
+    console.log("closed");`);
+    expect(said).toEqual({ status: 0, stdout: "closed\n" });
+  },
+);
+
+function programOf(text: string): { readonly status: number | null; readonly stdout: string } {
+  const { PATH } = process.env;
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", text],
+    { encoding: "utf8", env: { PATH }, timeout: 20_000 },
+  );
+  return { status, stdout };
+}

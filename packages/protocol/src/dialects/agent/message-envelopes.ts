@@ -1,0 +1,112 @@
+import type { DraftPiece } from "../../draft-piece.ts";
+import type { ContentBlock, JsonObject } from "../../content.ts";
+import type { Failure } from "../../error.ts";
+import type { FactData } from "../../event.ts";
+import type { Envelope } from "./envelope.ts";
+
+/** What was sent of one block so far. */
+interface Sent {
+  type: "text" | "thinking" | null;
+  text: string;
+  citations: number;
+  closed: boolean;
+}
+
+/**
+ * The model's messages as envelopes: piece by piece while they are made, and what is missing of them when they are
+ * facts. Whoever saw every piece gets nothing more from the fact; whoever saw none gets everything from it.
+ */
+export function createMessageEnvelopes() {
+  let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
+  const settled = new Set<string>();
+
+  function sentOf(messageId: string, index: number): Sent {
+    if (open?.id !== messageId) open = { id: messageId, sent: new Map() };
+    const sent = open.sent.get(index) ?? { type: null, text: "", citations: 0, closed: false };
+    open.sent.set(index, sent);
+    return sent;
+  }
+
+  return {
+    stream({ session_id: agent, message_id: message, event }: DraftPiece): readonly Envelope[] {
+      // A frame that comes after its fact says nothing new.
+      if (settled.has(message)) return [];
+      const index = Number(event["index"] ?? 0);
+      const about = { agent, message, id: `${message}:${index}` };
+      if (event.type === "content_block_stop") return closing(sentOf(message, index), about);
+      return event.type === "content_block_delta"
+        ? addition(event["delta"] as JsonObject, sentOf(message, index), about)
+        : [];
+    },
+
+    settle(data: FactData<"step.generated">, agent: string): readonly Envelope[] {
+      const { message_id: message, purpose, content } = data;
+      if (purpose !== "step" && purpose !== "summary") return [];
+      const rest = content.flatMap((block, index) =>
+        remaining(block, sentOf(message, index), { agent, message, id: `${message}:${index}` }),
+      );
+      settled.add(message);
+      open = undefined;
+      return rest;
+    },
+
+    /** What was sent of an unfinished message is void. Nothing to say if nothing was. */
+    reset(agent: string, error: Failure): readonly Envelope[] {
+      if (!open) return [];
+      const { id: message } = open;
+      settled.add(message);
+      open = undefined;
+      const { code, message: delta } = error;
+      return [{ type: "error", agent, final: true, delta, id: message, message, code, reset: true }];
+    },
+  };
+}
+
+type About = Pick<Envelope, "agent" | "id"> & { readonly message: string };
+
+function addition(delta: JsonObject, sent: Sent, about: About): readonly Envelope[] {
+  if (delta["type"] === "citations_delta") {
+    sent.citations += 1;
+    return [citation(delta["citation"], about, sent.citations)];
+  }
+  const type = delta["type"] === "text_delta" ? "text" : delta["type"] === "thinking_delta" ? "thinking" : null;
+  const text = type === null ? undefined : delta[type];
+  if (type === null || typeof text !== "string" || text === "") return [];
+  sent.type = type;
+  sent.text += text;
+  return [{ type, ...about, final: false, delta: text }];
+}
+
+function closing(sent: Sent, about: About): readonly Envelope[] {
+  if (sent.type === null || sent.closed) return [];
+  sent.closed = true;
+  return [{ type: sent.type, ...about, final: true, delta: "" }];
+}
+
+/** What a reader lacks of a block. */
+function remaining(block: ContentBlock, sent: Sent, about: About): readonly Envelope[] {
+  const { agent, message } = about;
+  const named = { agent, message, final: true, name: block["name"] as string };
+  if (block.type === "text" || block.type === "thinking") {
+    const full = block[block.type];
+    const rest = typeof full === "string" ? full.slice(sent.text.length) : "";
+    const said: Envelope[] = sent.closed ? [] : [{ type: block.type, ...about, final: true, delta: rest }];
+    const citations = (block["citations"] as unknown[] | null | undefined) ?? [];
+    const cited = citations.slice(sent.citations).map((each, n) => citation(each, about, sent.citations + n + 1));
+    return [...said, ...cited];
+  }
+  if (block.type === "tool_use")
+    return [{ type: "tool_call", ...named, id: String(block["id"]), delta: JSON.stringify(block["input"] ?? {}) }];
+  if (block.type === "server_tool_use" || block.type === "mcp_tool_use")
+    return [
+      { type: "server_tool_call", ...named, id: String(block["id"]), delta: JSON.stringify(block["input"] ?? {}) },
+    ];
+  if (!block.type.endsWith("_tool_result")) return [];
+  const name = block.type.slice(0, -"_tool_result".length);
+  const delta = JSON.stringify(block["content"] ?? null);
+  return [{ type: "server_tool_result", ...named, name, id: String(block["tool_use_id"]), delta }];
+}
+
+function citation(value: unknown, { agent, message, id }: About, number: number): Envelope {
+  return { type: "citation", agent, message, final: true, delta: JSON.stringify(value), id: `${id}:${number}` };
+}

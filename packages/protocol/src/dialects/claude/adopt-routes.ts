@@ -1,0 +1,41 @@
+import { z } from "zod";
+import type { Route } from "../platform/route.ts";
+import { Uuid } from "../../ids.ts";
+import { SessionResponse } from "./responses.ts";
+
+/** The files of one session, named as Claude Code names them below its data directory. Nothing else has a name here. */
+const NAMES =
+  /^(?:projects\/[A-Za-z0-9-]{1,220}\/[0-9a-f-]{36}(?:\.jsonl|\/subagents(?:\/[A-Za-z0-9_-]{1,100}){1,5}(?:\.jsonl|\.meta\.json)|\/tool-results\/[A-Za-z0-9_-]{1,200}\.(?:txt|json))|file-history\/[0-9a-f-]{36}\/[A-Za-z0-9_-]{1,100}@v\d{1,9})$/;
+
+/** A file of Claude Code's data directory. */
+export const ClaudeFile = z.strictObject({
+  path: z.string().regex(NAMES, "Expected the path of a transcript, as the export of a session has it."),
+  content: z.string(),
+  /** Copies of files may have any bytes. */
+  encoding: z.enum(["utf8", "base64"]).default("utf8"),
+});
+export type ClaudeFile = z.infer<typeof ClaudeFile>;
+
+const Files = z.array(ClaudeFile).min(1).max(5000);
+
+/** Sessions that come from Claude Code's own files, and go back into them. */
+export const adoptRoutes = {
+  adoptClaudeSession: {
+    method: "POST",
+    path: "/api/v1/sessions/adopt",
+    scope: "run",
+    summary: "Make a session from the files of one of Claude Code's, under the same id",
+    body: z.strictObject({ files: Files }),
+    status: 201,
+    response: SessionResponse,
+  },
+  exportClaudeSession: {
+    method: "GET",
+    path: "/api/v1/sessions/{session_id}/export",
+    scope: "read",
+    summary: "The files from which Claude Code resumes the session",
+    params: z.object({ session_id: Uuid }),
+    status: 200,
+    response: z.object({ session_id: z.string(), files: z.array(ClaudeFile) }),
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,237 @@
+import { Content, type ContentBlock, type JsonObject, blocksOf } from "../../content.ts";
+import type { Event, FactData } from "../../event.ts";
+import { NO_USAGE, type Usage, type UsageTotals, addUsage } from "../../usage.ts";
+import { initData } from "./init-frame.ts";
+import { questionData } from "./question-frame.ts";
+import { doneReason, errorData, resultData } from "./result-frame.ts";
+import type { MessageEventData, StreamEvent } from "./responses.ts";
+
+/** What the frames of a session say that its events alone do not. */
+export interface FramingContext {
+  readonly sessionId: string;
+  /** The model of the session's agent, for a runtime that does not say what it found. */
+  readonly model: string;
+  /** Names of the agent's tools, for the same. */
+  readonly tools: readonly string[];
+  /** Whether the runtime says itself that it is up (Claude Code), or is simply there (the loop). */
+  readonly announces: boolean;
+  /** What was said before the first event that is framed, by message id: a prompt may have waited long for its run. */
+  readonly contents: ReadonlyMap<string, Content>;
+  /** What the session had cost before the first run that is framed; null if nobody knows. */
+  readonly costBefore: number | null;
+}
+
+/** Makes the seed's frames out of events, one after the other and in their order. */
+export type Framing = (event: Event) => readonly StreamEvent[];
+
+/** The id of a frame: where it stands, in a form that names the session too, so that a POST can be taken up again. */
+export function frameId(sessionId: string, sequence: number): string {
+  return `${sessionId}:${sequence}`;
+}
+
+/** The place that an id names; undefined if it is none. A bare number is a place in the session that is asked. */
+export function placeOfFrame(
+  id: string,
+): { readonly sessionId: string | undefined; readonly sequence: number } | undefined {
+  const [, sessionId, sequence] = /^(?:([0-9a-f-]{36}):)?(\d{1,15})$/.exec(id) ?? [];
+  return sequence === undefined ? undefined : { sessionId, sequence: Number(sequence) };
+}
+
+/**
+ * Pure but for what it remembers of the run that it is in: give it the events of a run from its beginning.
+ *
+ * Where one event makes several frames only the last has the id: a client that got but some of them gets all of them again.
+ */
+export function createFraming(context: FramingContext): Framing {
+  const { sessionId } = context;
+  const contents = new Map(context.contents);
+  let spent = context.costBefore;
+  let run = newRun();
+
+  function framesOf(event: Event): readonly Framed[] {
+    switch (event.event_type) {
+      case "prompt.accepted":
+        contents.set(event.data.message_id, event.data.content);
+        return [];
+      case "session.started":
+        run = newRun();
+        run.prompted = true;
+        return context.announces ? [] : init({ model: context.model, tools: context.tools });
+      case "runtime.started":
+        return init(event.data.info);
+      case "message.created": {
+        const { message_id, role, transformation_type } = event.data;
+        if (role === "assistant") return [];
+        if (transformation_type === "tool_result_added")
+          return [message({ type: "user", content: resultsOf(message_id), uuid: message_id })];
+        const said = message({ type: role, content: blocks(contents.get(message_id) ?? []), uuid: message_id });
+        if (run.announced || !run.prompted) return [said];
+        // A stream begins with init: what was said before the runtime is up waits for it.
+        run.held.push(said);
+        return [];
+      }
+      case "message.copied": {
+        const { message_id, role, content } = event.data;
+        return [message({ type: role, content: blocks(content), uuid: message_id })];
+      }
+      case "step.generated": {
+        const { purpose, message_id, content, model, usage } = event.data;
+        use(model, usage);
+        if (purpose !== "step" && purpose !== "summary") return [];
+        return [
+          message({ type: "assistant", content: blocks(content), model, uuid: message_id, usage: usageOf(usage) }),
+        ];
+      }
+      case "step.abandoned":
+        use(event.data.model, event.data.usage);
+        return [];
+      case "tool.completed": {
+        const results = run.results.get(event.data.message_id) ?? [];
+        run.results.set(event.data.message_id, [...results, event.data]);
+        return [];
+      }
+      case "subagent.messaged": {
+        const { role, content, model, message_id, usage, parent_tool_use_id } = event.data;
+        if (usage) use(model ?? context.model, usage);
+        return [
+          message({
+            type: role,
+            content: blocks(content),
+            model,
+            uuid: message_id,
+            usage: usage && usageOf(usage),
+            parent_tool_use_id,
+          }),
+        ];
+      }
+      case "runtime.noticed": {
+        const { subtype, notice, message_id } = event.data;
+        return [message({ type: "system", content: noticed(notice), uuid: message_id, subtype, notice })];
+      }
+      case "step.retried": {
+        const { attempt, error, delay_ms } = event.data;
+        const notice = { attempt, error: error.message, error_status: error.status ?? null, retry_delay_ms: delay_ms };
+        return [message({ type: "system", content: [], subtype: "api_retry", notice })];
+      }
+      case "await.opened":
+        return event.data.awaits.flatMap((one) => {
+          const data = questionData(one, sessionId);
+          return data ? [{ event: "question" as const, data }] : [];
+        });
+      case "session.completed":
+      case "session.failed": {
+        spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + event.data.cost_micros;
+        const failure = errorData(event);
+        return [
+          ...run.held.splice(0),
+          { event: "result", data: resultData(event, { sessionId, spent, byModel: run.byModel }) },
+          ...(failure ? [{ event: "error" as const, data: failure }] : []),
+          { event: "done", data: { reason: doneReason(event) } },
+        ];
+      }
+      case "session.created":
+      case "session.edited":
+      case "title.generated":
+      case "cancel.requested":
+      case "run.resumed":
+      case "steps.exhausted":
+      case "parent.informed":
+      case "step.started":
+      case "step.error":
+      case "tool.started":
+      case "await.answered":
+      case "await.resolved":
+      case "answer.validated":
+      case "transcript.repaired":
+      case "transcript.appended":
+      case "memory.retrieved":
+      case "memory.updated":
+      case "memory.saved":
+      case "memory.restored":
+      case "compaction.checked":
+      case "file.generated":
+      case "file.downloaded":
+      case "file.stored":
+      case "file.failed":
+      case "hook.called":
+      case "checkpoint.created":
+      case "rewind.requested":
+      case "rewind.completed":
+      case "control.requested":
+        return [];
+    }
+  }
+
+  /** Said once per run, however often the runtime is started for it. */
+  function init(info: JsonObject): readonly Framed[] {
+    if (run.announced) return [];
+    run.announced = true;
+    return [{ event: "init", data: initData(info, sessionId, context.model) }, ...run.held.splice(0)];
+  }
+
+  function use(model: string, usage: Usage): void {
+    run.byModel.set(model, addUsage(run.byModel.get(model) ?? NO_USAGE, usage));
+  }
+
+  function resultsOf(messageId: string): MessageEventData["content"] {
+    const results = (run.results.get(messageId) ?? []).toSorted((a, b) => a.part - b.part);
+    return results.map(({ tool_use_id, content, is_error }) => ({
+      type: "tool_result",
+      tool_use_id,
+      content,
+      is_error,
+    }));
+  }
+
+  return (event) => {
+    const frames = framesOf(event);
+    return frames.map((frame, index) =>
+      index === frames.length - 1 ? { ...frame, id: frameId(sessionId, event.sequence) } : frame,
+    );
+  };
+}
+
+type Framed = StreamEvent extends infer Frame ? (Frame extends { id?: unknown } ? Omit<Frame, "id"> : never) : never;
+
+interface RunSoFar {
+  /** It began here, and not before the first event that is framed. */
+  prompted: boolean;
+  announced: boolean;
+  readonly held: Framed[];
+  readonly byModel: Map<string, UsageTotals>;
+  readonly results: Map<string, readonly FactData<"tool.completed">[]>;
+}
+
+function newRun(): RunSoFar {
+  return { prompted: false, announced: false, held: [], byModel: new Map(), results: new Map() };
+}
+
+function message(data: MessageEventData): Framed {
+  return { event: "message", data };
+}
+
+function blocks(content: Content): MessageEventData["content"] {
+  return [...blocksOf(content)] as (ContentBlock & { input: unknown; content: unknown })[];
+}
+
+/** What a notice says in words, where it has some. */
+function noticed(notice: JsonObject): MessageEventData["content"] {
+  const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
+  if (text !== undefined) return blocks(text);
+  // A message of Claude Code itself, such as that it was interrupted.
+  const said = Content.safeParse((notice["message"] as { readonly content?: unknown } | undefined)?.content);
+  return said.success ? blocks(said.data) : [];
+}
+
+function usageOf(usage: Usage): UsageTotals {
+  return addUsage(NO_USAGE, usage);
+}
+
+const PARTIAL = new Set(["content_block_start", "content_block_delta", "content_block_stop"]);
+
+/** The partial frame of one piece of a message that is being made; undefined for what the seed does not show. */
+export function partialFrame(piece: JsonObject, messageId: string): StreamEvent | undefined {
+  if (!PARTIAL.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
+  const data = { ...piece, uuid: messageId } as unknown as Extract<StreamEvent, { event: "partial" }>["data"];
+  return { event: "partial", data };
+}

@@ -1,0 +1,52 @@
+import type { JsonObject } from "../../content.ts";
+import type { StreamEvent } from "./responses.ts";
+
+type InitData = Extract<StreamEvent, { event: "init" }>["data"];
+
+/** What the runtime said and the seed has another name for, and what only says how this machine is set up. */
+const LEFT_OUT = new Set([
+  "type",
+  "subtype",
+  "uuid",
+  "session_id",
+  "slash_commands",
+  "permissionMode",
+  "apiKeySource",
+  "memory_paths",
+  "messaging_socket_path",
+]);
+
+/** The seed's init of what a runtime found when it came up: lists of names where the SDK has objects, the rest beside them. */
+export function initData(info: JsonObject, sessionId: string, model: string): InitData {
+  const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !LEFT_OUT.has(key)));
+  return {
+    ...rest,
+    session_id: sessionId,
+    model: typeof info["model"] === "string" ? info["model"] : model,
+    tools: names(info["tools"]),
+    mcp_servers: list(info["mcp_servers"]).flatMap((server) => serverStatus(server)),
+    plugins: names(info["plugins"]),
+    commands: names(info["slash_commands"] ?? info["commands"]),
+    ...(typeof info["permissionMode"] === "string" && { permission_mode: info["permissionMode"] }),
+  };
+}
+
+/** The seed knows two states; `state` has the SDK's own word. */
+function serverStatus(server: unknown): InitData["mcp_servers"] {
+  const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
+  if (typeof name !== "string") return [];
+  if (status === "connected") return [{ name, status: "connected", state: "connected" }];
+  const why = typeof error === "string" ? error : `The server is not connected: ${String(status)}.`;
+  return [{ name, status: "failed", error: why, state: String(status) }];
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function names(value: unknown): string[] {
+  return list(value).flatMap((item) => {
+    const name = typeof item === "string" ? item : (item as { name?: unknown } | null)?.name;
+    return typeof name === "string" ? [name] : [];
+  });
+}

@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { Line } from "../../agent.ts";
+import { JsonObject } from "../../content.ts";
+
+/**
+ * Seed 000's options of a Claude Code session, in the seed's names, limits and defaults; newer forms stand beside them.
+ *
+ * A session keeps its own under `agent.extras.claude`; a run may differ by `prompt.accepted.options` (see RunOptions).
+ * What a request may ask for is another matter: the operator's policy decides that before anything is stored.
+ */
+
+/** The seed's four modes first, then those that came later. */
+export const PermissionMode = z.enum(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]);
+export type PermissionMode = z.infer<typeof PermissionMode>;
+
+/** A tool, or a pattern such as `Bash(git *)`. A comma would make two of one on the way to the child process. */
+const ToolName = Line.min(1)
+  .max(500)
+  .refine((name) => !name.includes(","), "A tool name or pattern may not have a comma; use one list entry for each.");
+
+export const ClaudeModel = Line.max(100).regex(
+  /^(sonnet|opus|haiku|fable|default|claude-[a-zA-Z0-9._-]+(\[1m\])?)$/,
+  "Expected sonnet, opus, haiku, or the id of a Claude model (claude-…).",
+);
+
+export const AgentDefinition = z.looseObject({
+  description: z.string().min(1).max(1000),
+  prompt: z.string().min(1).max(50_000),
+  tools: z.array(ToolName).nullish(),
+  model: z.enum(["sonnet", "opus", "haiku", "inherit"]).nullish(),
+});
+
+export const McpServerConfig = z
+  .object({
+    command: z.string().min(1).nullish(),
+    args: z.array(z.string()).default([]),
+    type: z.enum(["stdio", "sse", "http"]).default("stdio"),
+    url: z.url({ protocol: /^https?$/ }).nullish(),
+    headers: z.record(z.string(), z.string()).default({}),
+    env: z.record(z.string(), z.string()).default({}),
+  })
+  .superRefine(({ type, command, url }, context) => {
+    if (type === "stdio" && !command)
+      context.addIssue({ code: "custom", path: ["command"], message: "The stdio transport requires a command." });
+    if (type !== "stdio" && !url)
+      context.addIssue({ code: "custom", path: ["url"], message: `The ${type} transport requires a url.` });
+  });
+
+export const HookWebhook = z.object({
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.record(z.string(), z.string()).default({}),
+  timeout: z.int().min(1).max(300).default(30),
+  /** A pattern for tool names. It runs on a linear-time engine, which has no look-around and no back-references. */
+  matcher: z.string().max(1000).nullish(),
+  /** What its calls are signed with (Standard Webhooks); the operator's secret unless told. */
+  secret: z
+    .string()
+    .regex(
+      // The second form is what a log has in its place.
+      /^(?:whsec_[A-Za-z0-9+/]{32,500}={0,2}|secret:[0-9a-f]{24})$/,
+      "Expected whsec_ and at least 24 bytes in base64.",
+    )
+    .nullish(),
+});
+export type HookWebhook = z.infer<typeof HookWebhook>;
+
+/** The seed's seven first, in its order; then the other events of the SDK. */
+export const HOOK_EVENTS = [
+  "PreToolUse",
+  "PostToolUse",
+  "Stop",
+  "SubagentStop",
+  "UserPromptSubmit",
+  "PreCompact",
+  "Notification",
+  "PostToolUseFailure",
+  "PostToolBatch",
+  "UserPromptExpansion",
+  "SessionStart",
+  "SessionEnd",
+  "StopFailure",
+  "SubagentStart",
+  "PostCompact",
+  "PreModelSwitch",
+  "PostModelSwitch",
+  "PermissionRequest",
+  "PermissionDenied",
+  "Setup",
+  "TeammateIdle",
+  "TaskCreated",
+  "TaskCompleted",
+  "Elicitation",
+  "ElicitationResult",
+  "ConfigChange",
+  "WorktreeCreate",
+  "WorktreeRemove",
+  "InstructionsLoaded",
+  "CwdChanged",
+  "FileChanged",
+  "DirectoryAdded",
+  "MessageDisplay",
+] as const;
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/** `pre_tool_use` and `PreToolUse` are one hook; the second spelling is kept. */
+const HOOK_NAMES = new Map<string, string>(
+  HOOK_EVENTS.map((name) => [name.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase(), name]),
+);
+
+export const HooksConfig = z.preprocess(
+  (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, hook]) => [HOOK_NAMES.get(name) ?? name, hook]))
+      : value,
+  z.partialRecord(z.enum(HOOK_EVENTS), HookWebhook.nullable()),
+);
+export type HooksConfig = z.infer<typeof HooksConfig>;
+
+export const OutputFormat = z
+  .object({ type: z.enum(["json", "json_schema"]).default("json_schema"), schema: JsonObject.nullish() })
+  .superRefine(({ type, schema }, context) => {
+    if (type === "json_schema" && !schema)
+      context.addIssue({ code: "custom", path: ["schema"], message: "The type json_schema requires a schema." });
+    if (schema && !Object.hasOwn(schema, "type"))
+      context.addIssue({ code: "custom", path: ["schema"], message: "A JSON schema must have a type." });
+  });
+
+export const PluginConfig = z.object({
+  name: Line.min(1).max(255),
+  path: z.string().nullish(),
+  enabled: z.boolean().default(true),
+});
+
+export const SandboxSettings = z.object({
+  enabled: z.boolean().default(true),
+  allowed_paths: z.array(z.string()).default([]),
+  network_access: z.boolean().default(false),
+});
+
+const Tools = z.array(ToolName).max(200);
+
+/** What a resume or a fork may change for itself. */
+export const RunOptions = z.object({
+  allowed_tools: Tools.nullish(),
+  disallowed_tools: Tools.nullish(),
+  permission_mode: PermissionMode.nullish(),
+  max_turns: z.int().min(1).max(1000).nullish(),
+  model: ClaudeModel.nullish(),
+  hooks: HooksConfig.nullish(),
+  include_partial_messages: z.boolean().nullish(),
+});
+export type RunOptions = z.infer<typeof RunOptions>;
+
+export const ClaudeOptions = z.object({
+  allowed_tools: Tools.default([]),
+  disallowed_tools: Tools.default([]),
+  permission_mode: PermissionMode.default("default"),
+  permission_prompt_tool_name: Line.max(200).nullish(),
+  model: ClaudeModel.nullish(),
+  max_turns: z.int().min(1).max(1000).nullish(),
+  max_buffer_size: z.int().positive().nullish(),
+  cwd: z.string().max(500).nullish(),
+  add_dirs: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  system_prompt: z.string().nullish(),
+  system_prompt_append: z.string().nullish(),
+  output_style: Line.max(200).nullish(),
+  settings: z.string().nullish(),
+  setting_sources: z.array(z.enum(["project", "user", "local"])).nullish(),
+  agents: z.record(z.string(), AgentDefinition).nullish(),
+  mcp_servers: z.record(z.string(), McpServerConfig).nullish(),
+  plugins: z.array(PluginConfig).nullish(),
+  hooks: HooksConfig.nullish(),
+  enable_file_checkpointing: z.boolean().default(false),
+  output_format: OutputFormat.nullish(),
+  include_partial_messages: z.boolean().default(false),
+  sandbox: SandboxSettings.nullish(),
+  user: Line.max(255).nullish(),
+  extra_args: z.record(z.string(), z.string().nullable()).default({}),
+});
+export type ClaudeOptions = z.infer<typeof ClaudeOptions>;

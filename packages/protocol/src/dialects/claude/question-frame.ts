@@ -1,0 +1,34 @@
+import type { JsonObject } from "../../content.ts";
+import type { FactData } from "../../event.ts";
+import type { QuestionEventData } from "./responses.ts";
+
+type Opened = FactData<"await.opened">["awaits"][number];
+
+/** What somebody is asked; undefined for a wait that no person can end. */
+export function questionData(opened: Opened, sessionId: string): QuestionEventData | undefined {
+  const { tool_use_id, kind, name, input } = opened;
+  if (kind === "subagent") return undefined;
+  const questions = questionsIn(input);
+  return {
+    tool_use_id,
+    question: kind === "question" ? wordsOf(input, questions) : `May ${name} run?`,
+    session_id: sessionId,
+    kind,
+    tool_name: name,
+    input,
+    ...(questions.length > 0 && { questions, options: questions[0]?.["options"] ?? [] }),
+  };
+}
+
+/** Claude Code asks `questions`; the seed's example has one `question`. */
+function wordsOf(input: unknown, questions: readonly JsonObject[]): string {
+  const words = questions.map(({ question }) => question).filter((question) => typeof question === "string");
+  if (words.length > 0) return words.join("\n");
+  const { question } = (input ?? {}) as { question?: unknown };
+  return typeof question === "string" ? question : JSON.stringify(input);
+}
+
+function questionsIn(input: unknown): readonly JsonObject[] {
+  const { questions } = (input ?? {}) as { questions?: unknown };
+  return Array.isArray(questions) ? (questions as readonly JsonObject[]) : [];
+}

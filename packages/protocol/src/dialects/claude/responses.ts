@@ -1,0 +1,229 @@
+import { z } from "zod";
+import { SessionStatus } from "../../session.ts";
+
+/**
+ * What `/api/v1` says, in seed 000's names and types. What Claude Code or Skein has more comes as further fields, and types of
+ * blocks that the seed does not know pass.
+ */
+
+const Instant = z.iso.datetime();
+const Tokens = z.int().nonnegative();
+const Dollars = z.number().nonnegative();
+
+/** Any JSON object, looked at and not copied. */
+const AnyObject = z
+  .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
+  .meta({ type: "object" });
+
+export const UsageSchema = z.looseObject({
+  input_tokens: Tokens,
+  output_tokens: Tokens,
+  cache_read_input_tokens: Tokens.default(0),
+  cache_creation_input_tokens: Tokens.default(0),
+});
+export type UsageSchema = z.infer<typeof UsageSchema>;
+
+export const ContentBlockSchema = z.looseObject({
+  /** `text`, `thinking`, `tool_use`, `tool_result`, or a type that came later. */
+  type: z.string(),
+  text: z.string().nullish(),
+  thinking: z.string().nullish(),
+  id: z.string().nullish(),
+  name: z.string().nullish(),
+  input: z.unknown().optional(),
+  tool_use_id: z.string().nullish(),
+  content: z.unknown().optional(),
+  is_error: z.boolean().nullish(),
+});
+
+export const McpServerStatus = z.looseObject({
+  name: z.string(),
+  status: z.enum(["connected", "failed"]),
+  error: z.string().nullish(),
+});
+
+export const InitEventData = z.looseObject({
+  session_id: z.string(),
+  model: z.string(),
+  tools: z.array(z.string()),
+  mcp_servers: z.array(McpServerStatus),
+  plugins: z.array(z.string()),
+  commands: z.array(z.string()),
+});
+
+export const MessageEventData = z.looseObject({
+  type: z.enum(["user", "assistant", "system"]),
+  content: z.array(ContentBlockSchema),
+  model: z.string().nullish(),
+  /** Of the message; that of a user message names its checkpoint. */
+  uuid: z.string().nullish(),
+  usage: UsageSchema.nullish(),
+  /** Set on what a subagent says. */
+  parent_tool_use_id: z.string().nullish(),
+});
+export type MessageEventData = z.infer<typeof MessageEventData>;
+
+export const ContentDeltaSchema = z.looseObject({
+  /** `text_delta`, `thinking_delta`, `input_json_delta`, or a type that came later. */
+  type: z.string(),
+  text: z.string().nullish(),
+  thinking: z.string().nullish(),
+  partial_json: z.string().nullish(),
+});
+
+export const PartialMessageEventData = z.looseObject({
+  type: z.enum(["content_block_start", "content_block_delta", "content_block_stop"]),
+  index: z.int().nonnegative(),
+  content_block: ContentBlockSchema.nullish(),
+  delta: ContentDeltaSchema.nullish(),
+});
+
+/** A question to the user, or a tool that may run only if somebody allows it. */
+export const QuestionEventData = z.looseObject({
+  tool_use_id: z.string(),
+  question: z.string(),
+  session_id: z.string(),
+  kind: z.enum(["question", "approval", "frontend_tool"]),
+  tool_name: z.string(),
+  input: z.unknown().optional(),
+});
+export type QuestionEventData = z.infer<typeof QuestionEventData>;
+
+export const ResultEventData = z.looseObject({
+  session_id: z.string(),
+  is_error: z.boolean(),
+  duration_ms: z.int().nonnegative(),
+  num_turns: z.int().nonnegative(),
+  /** What this run cost. Null where a model has no price. */
+  total_cost_usd: Dollars.nullish(),
+  usage: UsageSchema.nullish(),
+  /** What this run used of each model. */
+  model_usage: z.record(z.string(), UsageSchema).nullish(),
+  result: z.string().nullish(),
+  /** Present when output_format was asked for. */
+  structured_output: z.unknown().optional(),
+  is_complete: z.boolean(),
+  stop_reason: z.enum(["completed", "max_turns_reached", "interrupted", "error"]),
+  /** What the session has cost so far, this run included. */
+  session_total_cost_usd: Dollars.nullish(),
+});
+export type ResultEventData = z.infer<typeof ResultEventData>;
+
+export const ErrorEventData = z.object({ code: z.string(), message: z.string(), details: AnyObject.nullish() });
+
+export const DoneEventData = z.object({ reason: z.enum(["completed", "interrupted", "error"]).default("completed") });
+
+const event = <Name extends string, Data extends z.ZodType>(name: Name, data: Data) =>
+  z.object({ event: z.literal(name), id: z.string().nullish(), data });
+
+/** One event of a stream. */
+export const StreamEvent = z.discriminatedUnion("event", [
+  event("init", InitEventData),
+  event("message", MessageEventData),
+  event("partial", PartialMessageEventData),
+  event("question", QuestionEventData),
+  event("result", ResultEventData),
+  event("error", ErrorEventData),
+  event("done", DoneEventData),
+]);
+export type StreamEvent = z.infer<typeof StreamEvent>;
+
+/** A whole run as one answer. */
+export const SingleResponse = z.looseObject({
+  session_id: z.string(),
+  model: z.string(),
+  /** Everything that the assistant said. */
+  content: z.array(ContentBlockSchema),
+  is_error: z.boolean(),
+  /** False for a run that was cut short, and for one that waits: `questions` says for what. */
+  is_complete: z.boolean(),
+  stop_reason: ResultEventData.shape.stop_reason.nullable(),
+  duration_ms: z.int().nonnegative(),
+  num_turns: z.int().nonnegative(),
+  total_cost_usd: Dollars.nullable(),
+  usage: UsageSchema.nullable(),
+  result: z.string().nullable(),
+  structured_output: z.unknown().optional(),
+  questions: z.array(QuestionEventData),
+});
+export type SingleResponse = z.infer<typeof SingleResponse>;
+
+export const SessionResponse = z.object({
+  id: z.string(),
+  status: z.enum(["active", "completed", "error"]),
+  model: z.string(),
+  created_at: Instant,
+  updated_at: Instant,
+  total_turns: z.int().nonnegative(),
+  total_cost_usd: Dollars.nullable(),
+  parent_session_id: z.string().nullable(),
+  title: z.string().nullable(),
+  tags: z.array(z.string()),
+  user: z.string().nullable(),
+  metadata: AnyObject,
+  working_directory: z.string().nullable(),
+  last_message_at: Instant.nullable(),
+  usage: UsageSchema,
+  /** Finer than `status`: a session that waits for an answer is `awaiting`. */
+  activity: SessionStatus,
+});
+export type SessionResponse = z.infer<typeof SessionResponse>;
+
+export const SessionListResponse = z.object({
+  sessions: z.array(SessionResponse),
+  total: z.int().nonnegative(),
+  page: z.int().positive(),
+  page_size: z.int().positive(),
+});
+
+/** A row of the seed's session_messages. */
+export const SessionMessage = z.object({
+  id: z.string(),
+  session_id: z.string(),
+  message_type: z.enum(["user", "assistant", "system", "result"]),
+  /** The data of the stream's event. */
+  content: AnyObject,
+  created_at: Instant,
+});
+export type SessionMessage = z.infer<typeof SessionMessage>;
+
+export const SessionMessageList = z.object({
+  messages: z.array(SessionMessage),
+  total: z.int().nonnegative(),
+  page: z.int().positive(),
+  page_size: z.int().positive(),
+});
+
+export const CheckpointResponse = z.object({
+  id: z.string(),
+  session_id: z.string(),
+  user_message_uuid: z.string(),
+  created_at: Instant,
+  files_modified: z.array(z.string()),
+});
+
+export const CheckpointListResponse = z.object({ checkpoints: z.array(CheckpointResponse) });
+
+export const RewindResponse = z.object({
+  /** `validated` for a dry run. */
+  status: z.enum(["completed", "validated"]),
+  checkpoint_id: z.string(),
+  files_changed: z.array(z.string()),
+  insertions: z.int().nonnegative(),
+  deletions: z.int().nonnegative(),
+  message: z.string(),
+});
+
+export const DependencyStatus = z.object({
+  status: z.enum(["ok", "error"]),
+  latency_ms: z.number().nullish(),
+  error: z.string().nullish(),
+});
+
+export const HealthResponse = z.object({
+  status: z.enum(["ok", "degraded", "unhealthy"]),
+  version: z.string().nullish(),
+  /** Each by its name; nothing without a key. */
+  dependencies: z.record(z.string(), DependencyStatus),
+});
+export type HealthResponse = z.infer<typeof HealthResponse>;

@@ -1,0 +1,103 @@
+import { type JsonObject, isJsonObject } from "../../content.ts";
+import type { Event } from "../../event.ts";
+import type { UsageTotals } from "../../usage.ts";
+import type { ResultEventData, StreamEvent } from "./responses.ts";
+
+type Ended = Extract<Event, { event_type: "session.completed" | "session.failed" }>;
+
+export interface RunTotals {
+  readonly sessionId: string;
+  /** What the session has cost, this run included; null if nobody knows. */
+  readonly spent: number | null;
+  readonly byModel: ReadonlyMap<string, UsageTotals>;
+}
+
+/** Named otherwise here, or counted by us: the SDK's sums go on from run to run, the seed's are of one run. */
+const LEFT_OUT = new Set([
+  "type",
+  "session_id",
+  "is_error",
+  "num_turns",
+  "duration_ms",
+  "total_cost_usd",
+  "usage",
+  "modelUsage",
+  "model_usage_since_last_result",
+  "result",
+  "structured_output",
+  "stop_reason",
+]);
+
+export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotals): ResultEventData {
+  const { data } = event;
+  const own = data.result ?? {};
+  const rest = Object.fromEntries(Object.entries(own).filter(([key]) => !LEFT_OUT.has(key)));
+  const isError = event.event_type === "session.failed";
+  return {
+    ...rest,
+    session_id: sessionId,
+    is_error: isError,
+    duration_ms: data.duration_ms,
+    num_turns: count(own["num_turns"]) ?? data.step,
+    total_cost_usd: data.unpriced_calls > 0 ? null : dollars(data.cost_micros),
+    usage: data.usage,
+    model_usage: Object.fromEntries(byModel),
+    result: isError ? words(own["result"]) : event.data.final_response,
+    structured_output: own["structured_output"] ?? null,
+    is_complete: !isError,
+    stop_reason: stopReason(event),
+    session_total_cost_usd: spent === null ? null : dollars(spent),
+    ...(isJsonObject(own["modelUsage"]) && { session_model_usage: snakeUsage(own["modelUsage"]) }),
+    ...(own["stop_reason"] !== undefined && { model_stop_reason: own["stop_reason"] }),
+  };
+}
+
+function stopReason(event: Ended): ResultEventData["stop_reason"] {
+  if (event.data.stop_reason === "max_steps") return "max_turns_reached";
+  if (event.event_type === "session.completed") return "completed";
+  return event.data.outcome === "cancelled" ? "interrupted" : "error";
+}
+
+export function doneReason(event: Ended): "completed" | "interrupted" | "error" {
+  if (event.event_type === "session.completed") return "completed";
+  return event.data.outcome === "cancelled" ? "interrupted" : "error";
+}
+
+/** Why a run failed; nothing for one that somebody stopped. */
+export function errorData(event: Ended): Extract<StreamEvent, { event: "error" }>["data"] | undefined {
+  if (event.event_type === "session.completed" || event.data.outcome === "cancelled") return undefined;
+  const { code, message, status } = event.data.error;
+  const isOutput = event.data.result?.["subtype"] === "error_max_structured_output_retries";
+  return {
+    code: isOutput ? "STRUCTURED_OUTPUT_VALIDATION_ERROR" : "AGENT_ERROR",
+    message,
+    details: { code, ...(status !== undefined && { status }) },
+  };
+}
+
+/** Millionths of a dollar as dollars. */
+export function dollars(micros: number): number {
+  return micros / 1_000_000;
+}
+
+/** The SDK's usage per model in the seed's spelling: `inputTokens` is `input_tokens`, `costUSD` is `cost_usd`. */
+function snakeUsage(byModel: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(byModel).map(([model, usage]) => [
+      model,
+      Object.fromEntries(Object.entries(isJsonObject(usage) ? usage : {}).map(([key, value]) => [snake(key), value])),
+    ]),
+  );
+}
+
+function snake(key: string): string {
+  return key.replace("USD", "Usd").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function count(value: unknown): number | undefined {
+  return Number.isInteger(value) ? (value as number) : undefined;
+}
+
+function words(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

@@ -1,0 +1,299 @@
+import { type Event, type FactType, isFactType } from "../event.ts";
+
+/** Every action type of seed 002's taxonomy, and the two for frontend tools that its authors added. */
+export const ACTION_TYPES = [
+  "run_started",
+  "run_completed",
+  "run_failed",
+  "max_steps_reached",
+  "memory_retrieval",
+  "memory_update",
+  "memory_before_compact",
+  "memory_after_compact",
+  "compaction",
+  "context_transformation",
+  "api_call_started",
+  "api_response_received",
+  "api_retry",
+  "api_error",
+  "tool_execution",
+  "tool_error",
+  "final_answer_validation",
+  "final_answer_validation_failed",
+  "file_generated",
+  "file_downloaded",
+  "file_stored",
+  "file_error",
+  "final_summary_generation",
+  "error",
+  "awaiting_frontend_tools",
+  "frontend_tools_completed",
+] as const;
+export type ActionType = (typeof ACTION_TYPES)[number];
+
+/** Seed 000's stream events. */
+export type FrameType = "init" | "message" | "partial" | "question" | "result" | "error" | "done";
+
+/** A row of seed 002's agent_runs, said as a pick from the data of a fact: SQL views and documents are made from the same line. */
+export interface ActionRow {
+  readonly action: ActionType;
+  /** Only when this key of the data has this value. */
+  readonly when?: readonly [key: string, value: string | boolean];
+  /** Key in `action_data` → key in the fact's data. `!key` negates, `=text` is a constant. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+interface Dialect {
+  /** Seed 002: the rows of agent_runs. */
+  readonly actions: readonly ActionRow[];
+  /** Seed 000: the frames of the stream; the last one carries the id. */
+  readonly frames: readonly FrameType[];
+}
+
+const same = (...keys: readonly string[]): Record<string, string> => Object.fromEntries(keys.map((key) => [key, key]));
+const failure = (when?: ActionRow["when"]): ActionRow => ({
+  action: "error",
+  ...(when && { when }),
+  data: { error: "error" },
+});
+const none: Dialect = { actions: [], frames: [] };
+
+/**
+ * One line per fact: what it is called in seed 002 and in seed 000. In seed 004 a fact has its own name.
+ *
+ * Seed 002's `streaming_chunk` and seed 000's `partial` are drafts, which are streamed and never stored.
+ */
+export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
+  "session.created": none,
+  "session.edited": none,
+  "message.copied": { actions: [], frames: ["message"] },
+  "prompt.accepted": none,
+  "cancel.requested": none,
+  "session.started": {
+    actions: [
+      { action: "run_started", data: { ...same("user_message"), queue_present: "=true", formatter: "formatter" } },
+    ],
+    frames: ["init"],
+  },
+  "run.resumed": none,
+  "message.created": {
+    actions: [
+      {
+        action: "context_transformation",
+        data: same(
+          "transformation_type",
+          "messages_before_count",
+          "messages_after_count",
+          "tokens_before",
+          "tokens_after",
+        ),
+      },
+    ],
+    frames: ["message"],
+  },
+  "title.generated": none,
+  "steps.exhausted": { actions: [{ action: "max_steps_reached", data: same("max_steps") }], frames: [] },
+  "session.completed": {
+    actions: [
+      {
+        action: "run_completed",
+        data: {
+          ...same("stop_reason", "final_response", "files_generated"),
+          total_steps: "step",
+          total_input_tokens: "usage.input_tokens",
+          total_output_tokens: "usage.output_tokens",
+        },
+      },
+    ],
+    frames: ["result", "done"],
+  },
+  "session.failed": {
+    actions: [
+      { action: "run_failed", data: { ...same("stop_reason", "outcome", "error"), total_steps: "step" } },
+      failure(["outcome", "failed"]),
+    ],
+    frames: ["error", "result", "done"],
+  },
+  "runtime.started": { actions: [], frames: ["init"] },
+  "runtime.noticed": { actions: [], frames: ["message"] },
+  "subagent.messaged": { actions: [], frames: ["message"] },
+  "hook.called": none,
+  "transcript.appended": none,
+  "checkpoint.created": none,
+  "rewind.requested": none,
+  "rewind.completed": none,
+  "control.requested": none,
+  "step.started": {
+    actions: [{ action: "api_call_started", data: same("model", "max_tokens", "thinking_tokens", "tools_count") }],
+    frames: [],
+  },
+  "step.generated": {
+    actions: [
+      { action: "api_response_received", data: same("stop_reason", "usage", "content") },
+      { action: "final_summary_generation", when: ["purpose", "summary"], data: same("stop_reason", "usage") },
+    ],
+    frames: ["message"],
+  },
+  "step.retried": { actions: [{ action: "api_retry", data: same("attempt", "error", "delay_ms") }], frames: [] },
+  "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
+  "step.abandoned": { actions: [{ action: "api_error", data: same("model", "usage") }], frames: [] },
+  "tool.started": none,
+  "tool.completed": {
+    actions: [
+      {
+        action: "tool_execution",
+        data: {
+          tool_name: "name",
+          ...same("tool_use_id", "input"),
+          result: "content",
+          success: "!is_error",
+          execution_time_ms: "duration_ms",
+        },
+      },
+      {
+        action: "tool_error",
+        when: ["is_error", true],
+        data: { tool_name: "name", tool_use_id: "tool_use_id", outcome: "outcome", error: "content" },
+      },
+      {
+        action: "error",
+        when: ["is_error", true],
+        data: { tool_name: "name", tool_use_id: "tool_use_id", error: "content" },
+      },
+    ],
+    frames: ["message"],
+  },
+  "await.opened": {
+    actions: [{ action: "awaiting_frontend_tools", data: { pending_frontend_tools: "awaits" } }],
+    frames: ["question"],
+  },
+  "await.answered": none,
+  "await.resolved": {
+    actions: [{ action: "frontend_tools_completed", data: same("tool_use_id", "resolution", "waited_ms") }],
+    frames: [],
+  },
+  "parent.informed": none,
+  "answer.validated": {
+    actions: [
+      { action: "final_answer_validation", data: same("passed", "reason") },
+      { action: "final_answer_validation_failed", when: ["passed", false], data: same("reason") },
+    ],
+    frames: [],
+  },
+  "transcript.repaired": {
+    actions: [
+      { action: "context_transformation", data: { transformation_type: "=transcript_repaired", repairs: "repairs" } },
+    ],
+    frames: [],
+  },
+  "memory.retrieved": {
+    actions: [
+      { action: "memory_retrieval", data: same("memories_found", "memories_injected", "memory_store_type") },
+      failure(["failed", true]),
+    ],
+    frames: [],
+  },
+  "memory.updated": {
+    actions: [
+      { action: "memory_update", data: same("memories_written", "memory_store_type") },
+      failure(["failed", true]),
+    ],
+    frames: [],
+  },
+  "memory.saved": {
+    actions: [
+      { action: "memory_before_compact", data: same("memory_store_type", "details") },
+      failure(["failed", true]),
+    ],
+    frames: [],
+  },
+  "memory.restored": {
+    actions: [
+      { action: "memory_after_compact", data: same("memory_store_type", "details") },
+      failure(["failed", true]),
+    ],
+    frames: [],
+  },
+  "compaction.checked": {
+    actions: [
+      {
+        action: "compaction",
+        data: {
+          compaction_applied: "applied",
+          ...same("reason", "current_tokens", "threshold", "tokens_after", "compactor_type"),
+        },
+      },
+      {
+        action: "context_transformation",
+        when: ["applied", true],
+        data: { transformation_type: "=compaction", tokens_before: "current_tokens", tokens_after: "tokens_after" },
+      },
+    ],
+    frames: [],
+  },
+  "file.generated": { actions: [{ action: "file_generated", data: same("file_id", "filename") }], frames: [] },
+  "file.downloaded": {
+    actions: [{ action: "file_downloaded", data: same("file_id", "filename", "size") }],
+    frames: [],
+  },
+  "file.stored": {
+    actions: [{ action: "file_stored", data: same("file_id", "filename", "storage_path", "size", "mime_type") }],
+    frames: [],
+  },
+  "file.failed": {
+    actions: [{ action: "file_error", data: same("file_id", "filename", "error") }, failure()],
+    frames: [],
+  },
+};
+
+/** A row of seed 002's agent_runs, without the columns that say whose it is. */
+export interface ActionLog {
+  readonly timestamp: string;
+  readonly step_number: number;
+  readonly action_type: ActionType;
+  readonly action_data: Record<string, unknown>;
+  /** What the model was shown when it happened. */
+  readonly messages_count: number | null;
+  readonly estimated_tokens: number | null;
+  readonly duration_ms: number | null;
+}
+
+/** The rows of agent_runs that a fact gives; none for a type of a newer version. */
+export function actionLogs(event: Event): readonly ActionLog[] {
+  if (!isFactType(event.event_type)) return [];
+  const data = event.data as Readonly<Record<string, unknown>>;
+  return DIALECTS[event.event_type].actions
+    .filter(({ when }) => !when || data[when[0]] === when[1])
+    .map((row) => ({
+      timestamp: event.created_at,
+      step_number: firstNumber(data, "step") ?? 0,
+      action_type: row.action,
+      action_data: actionData(row, data),
+      messages_count: firstNumber(data, "messages_count", "messages_after_count"),
+      estimated_tokens: firstNumber(data, "estimated_tokens", "tokens_after"),
+      duration_ms: firstNumber(data, "duration_ms", "waited_ms"),
+    }));
+}
+
+/** The rows of agent_runs of one run, in the order of its log. */
+export function runLogs(events: readonly Event[], runId: string): readonly ActionLog[] {
+  return events.filter(({ data }) => "run_id" in data && data.run_id === runId).flatMap(actionLogs);
+}
+
+/** The value of the first of these keys that has a number. */
+function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly string[]): number | null {
+  return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
+}
+
+/** Seed 002's agent_runs row of a fact: what `action_data` holds. */
+export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row.data).map(([key, pick]) => [key, picked(pick, data)]));
+}
+
+function picked(pick: string, data: Readonly<Record<string, unknown>>): unknown {
+  if (pick.startsWith("=")) return pick === "=true" ? true : pick.slice(1);
+  if (pick.startsWith("!")) return data[pick.slice(1)] !== true;
+  const [key = "", inner] = pick.split(".");
+  if (inner === undefined) return data[key] ?? null;
+  return (data[key] as Record<string, unknown> | undefined)?.[inner] ?? null;
+}

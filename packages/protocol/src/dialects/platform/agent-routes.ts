@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { Agent, LlmModel } from "../../agent.ts";
+import { type Route, inAgent } from "./route.ts";
+import { AgentInput, AgentPatch, ModelInput } from "./agent-shapes.ts";
+import { PageQuery, pageOf } from "./page.ts";
+
+/** Agents and models. */
+export const agentRoutes = {
+  createAgent: {
+    method: "POST",
+    path: "/v1/agents",
+    scope: "admin",
+    summary: "Make an agent",
+    body: AgentInput,
+    status: 201,
+    response: Agent,
+  },
+  listAgents: {
+    method: "GET",
+    path: "/v1/agents",
+    scope: "read",
+    summary: "Agents, newest first",
+    query: z.strictObject({
+      ...PageQuery.shape,
+      status: z.enum(["active", "archived"]).optional(),
+      tag: z.string().min(1).max(100).optional(),
+    }),
+    status: 200,
+    response: pageOf(Agent),
+  },
+  getAgent: {
+    method: "GET",
+    path: "/v1/agents/{agent_id}",
+    scope: "read",
+    summary: "One agent, or one version of it",
+    params: inAgent,
+    query: z.strictObject({ version: z.coerce.number().int().positive().optional() }),
+    status: 200,
+    response: Agent,
+  },
+  patchAgent: {
+    method: "PATCH",
+    path: "/v1/agents/{agent_id}",
+    scope: "admin",
+    summary: "Change an agent; makes a version",
+    params: inAgent,
+    body: AgentPatch,
+    status: 200,
+    response: Agent,
+  },
+  archiveAgent: {
+    method: "DELETE",
+    path: "/v1/agents/{agent_id}",
+    scope: "admin",
+    summary: "Archive an agent: it takes no new sessions",
+    params: inAgent,
+    status: 200,
+    response: Agent,
+  },
+  listModels: {
+    method: "GET",
+    path: "/v1/models",
+    scope: "read",
+    summary: "Models that agents, sessions and messages can name",
+    status: 200,
+    response: z.object({ data: z.array(LlmModel) }),
+  },
+  addModel: {
+    method: "POST",
+    path: "/v1/models",
+    scope: "admin",
+    summary: "Add a model; a name that is there is answered, and can become the default",
+    body: ModelInput,
+    status: 201,
+    response: LlmModel,
+  },
+} as const satisfies Record<string, Route>;

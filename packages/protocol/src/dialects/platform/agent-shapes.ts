@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { LlmModel, NewAgentConfig, Tags, ToolSchema } from "../../agent.ts";
+import { Uuid } from "../../ids.ts";
+
+/** What an agent is made of, on the wire: seed 004's columns, the configuration beside them, code tools by name. */
+export const AgentInput = z
+  .strictObject({
+    ...NewAgentConfig.shape,
+    model: NewAgentConfig.shape.model.optional(),
+    /** A model of the list; its name becomes the agent's model. */
+    default_model_id: Uuid.nullable().default(null),
+    tags: Tags.default([]),
+    /** Tools that the server's own code has, by name. */
+    tools: z.array(z.string().min(1).max(128)).max(200).default([]),
+    /** Tools that the caller runs itself: a run that uses one waits for the result. */
+    frontend_tools: z.array(ToolSchema).max(50).default([]),
+  })
+  .omit({ tool_schemas: true });
+export type AgentInput = z.output<typeof AgentInput>;
+
+/** What a patch may change of the configuration, without the defaults that would undo what it leaves out. */
+const { shape } = NewAgentConfig;
+
+const changeable = {
+  description: shape.description.unwrap(),
+  system_prompt: shape.system_prompt.unwrap(),
+  max_steps: shape.max_steps.unwrap(),
+  thinking_tokens: shape.thinking_tokens.unwrap(),
+  max_tokens: shape.max_tokens.unwrap(),
+  server_tools: shape.server_tools.unwrap(),
+  beta_headers: shape.beta_headers.unwrap(),
+  api_kwargs: shape.api_kwargs.unwrap(),
+  formatter: shape.formatter.unwrap(),
+  stream_meta_history_and_tool_results: shape.stream_meta_history_and_tool_results.unwrap(),
+  compactor_type: shape.compactor_type.unwrap(),
+  memory_store_type: shape.memory_store_type.unwrap(),
+  max_retries: shape.max_retries.unwrap(),
+  base_delay: shape.base_delay.unwrap(),
+  generate_title: shape.generate_title.unwrap(),
+  max_parallel_tool_calls: shape.max_parallel_tool_calls.unwrap(),
+  compaction_threshold: shape.compaction_threshold.unwrap(),
+  max_cost_micros: shape.max_cost_micros.unwrap(),
+  extras: shape.extras.unwrap(),
+};
+
+/** A change of an agent: what is left out stays as it is. Its runtime is what it was made with. */
+export const AgentPatch = z
+  .strictObject({
+    ...changeable,
+    name: shape.name,
+    model: shape.model,
+    default_model_id: Uuid.nullable(),
+    tags: Tags,
+    tools: z.array(z.string().min(1).max(128)).max(200),
+    frontend_tools: z.array(ToolSchema).max(50),
+  })
+  .partial();
+export type AgentPatch = z.output<typeof AgentPatch>;
+
+export const ModelInput = z.strictObject({ name: LlmModel.shape.name, is_default: z.boolean().default(false) });

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { CLAUDE_ERROR_STATUS, ClaudeErrorCode } from "../claude/errors.ts";
+import { ErrorCode } from "../../error.ts";
+
+/** What only a server can answer: who may call, and what HTTP itself does not allow. */
+const HttpErrorCode = z.enum([
+  /** The request is not HTTP or JSON that can be read. */
+  "malformed",
+  /** The request did not arrive as a whole in time. */
+  "request_timeout",
+  /** No key, or none that is known. */
+  "unauthorized",
+  /** The key does not have the scope, the address or the origin that this needs. */
+  "forbidden",
+  "method_not_allowed",
+  "unsupported_media_type",
+  "not_acceptable",
+  /** Too many requests, streams or sessions of this key. */
+  "rate_limited",
+  /** The same idempotency key is being answered right now. */
+  "in_progress",
+  /** The ETag in If-Match is not the current one. */
+  "precondition_failed",
+  /** A bug: it was logged under the request id. */
+  "internal",
+]);
+
+export const ApiErrorCode = z.enum([...ErrorCode.options, ...HttpErrorCode.options, ...ClaudeErrorCode.options]);
+export type ApiErrorCode = z.infer<typeof ApiErrorCode>;
+
+/** One line per code: the status it is answered with. */
+export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
+  invalid: 422,
+  not_found: 404,
+  already_exists: 409,
+  conflict: 409,
+  lease_lost: 409,
+  lease_required: 409,
+  key_reused: 422,
+  not_running: 409,
+  not_awaiting: 409,
+  archived: 409,
+  too_large: 413,
+  store_locked: 503,
+  store_corrupt: 500,
+  store_too_new: 500,
+  store_unavailable: 503,
+  disk_full: 507,
+  read_only: 503,
+  closed: 503,
+  unreadable: 500,
+  not_allowed: 403,
+  arg_not_allowed: 403,
+  url_not_allowed: 422,
+  statement_failed: 422,
+  over_limit: 422,
+  sandbox_missing: 503,
+  not_installed: 503,
+  malformed: 400,
+  request_timeout: 408,
+  unauthorized: 401,
+  forbidden: 403,
+  method_not_allowed: 405,
+  unsupported_media_type: 415,
+  not_acceptable: 406,
+  rate_limited: 429,
+  in_progress: 409,
+  precondition_failed: 412,
+  internal: 500,
+  ...CLAUDE_ERROR_STATUS,
+};
+
+/** The body of every answer that is not a success. */
+export const ErrorBody = z.object({
+  error: z.object({
+    code: ApiErrorCode,
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+    request_id: z.string(),
+  }),
+});
+export type ErrorBody = z.infer<typeof ErrorBody>;
+
+/** The same as RFC 9457 has it, for callers that accept `application/problem+json`. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: ApiErrorCode;
+  readonly request_id: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}

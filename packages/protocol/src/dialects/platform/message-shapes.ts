@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { ContentBlock } from "../../content.ts";
+import { Uuid } from "../../ids.ts";
+import { AnyObject } from "./page.ts";
+
+const Instant = z.iso.datetime();
+const Count = z.int().nonnegative();
+
+/** What a user says: seed 004's `{"text": …}`, or blocks as the Messages API has them. */
+const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.array(ContentBlock).min(1).max(1000)], {
+  error: 'Expected {"text": "…"} or a list of content blocks.',
+});
+
+export const MessageInput = z.strictObject({
+  role: z.literal("user", "Only user messages can be posted: the others are made by runs."),
+  content: UserContent,
+  /** A model of the list for this message alone. */
+  model_id: Uuid.nullable().default(null),
+  /** While a run is under way: wait for its end, be read before its next step, or take its place. */
+  mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
+  max_cost_micros: Count.nullable().default(null),
+});
+
+/** A message that is durable. Its place among the messages is known when its run begins. */
+export const AcceptedMessage = z.object({
+  message: z.object({
+    id: Uuid,
+    session_id: Uuid,
+    sequence: z.int().positive().nullable(),
+    role: z.literal("user"),
+    content: AnyObject,
+    tool_call_id: z.null(),
+    created_at: Instant,
+  }),
+  run_id: Uuid,
+  /** Where the acceptance stands in the log: `?after=` this shows what comes of it. */
+  event_sequence: z.int().positive(),
+});
+export type AcceptedMessage = z.infer<typeof AcceptedMessage>;
+
+/** A message of the transcript with its blocks, as the model sees it. */
+export const BlockMessage = z.object({
+  id: Uuid,
+  role: z.enum(["user", "assistant", "system"]),
+  content: z.union([z.string(), z.array(AnyObject)]),
+});
+
+/** A row of seed 004's messages. */
+export const ApiMessage = z.object({
+  id: Uuid,
+  session_id: Uuid,
+  sequence: z.int().positive(),
+  role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
+  content: AnyObject,
+  tool_call_id: z.string().nullable(),
+  created_at: Instant,
+});
+
+/** An event: seed 004's six keys. */
+export const ApiEvent = z.object({
+  id: Uuid,
+  session_id: Uuid,
+  sequence: z.int().positive(),
+  event_type: z.string(),
+  data: AnyObject,
+  created_at: Instant,
+});

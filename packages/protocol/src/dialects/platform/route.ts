@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { Uuid } from "../../ids.ts";
+
+/** Who may call: anyone, or a key with this scope (run and sql may do what read may, and admin everything). */
+export type Scope = "open" | "read" | "run" | "sql" | "admin";
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With `{name}` for each parameter. */
+  readonly path: string;
+  readonly scope: Scope;
+  readonly summary: string;
+  /** Also there under `/v1/agents/{agent_id}`, where the session must belong to that agent. */
+  readonly underAgent?: true;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly status: 200 | 201 | 202 | 204;
+  /** The success body; absent where there is none. */
+  readonly response?: z.ZodType;
+  /** Other content that the route can answer with, as it is. */
+  readonly produces?: readonly string[];
+  /** A POST that changes nothing: sent again, it is answered again, with an Idempotency-Key or without. */
+  readonly readOnly?: true;
+  /** One event of the stream that the route answers with. Such an answer is not kept for a request that is sent again. */
+  readonly stream?: z.ZodType;
+}
+
+export const inAgent = z.object({ agent_id: Uuid });
+export const inSession = z.object({ agent_id: Uuid.optional(), session_id: Uuid });
+export const inRun = inSession.extend({ run_id: Uuid });
+export const session = { underAgent: true, params: inSession } as const;
+export const run = { underAgent: true, params: inRun } as const;
+
+/** The paths of a route: its own, and the one under its agent. */
+export function pathsOf(route: Route): readonly string[] {
+  return route.underAgent ? [route.path, route.path.replace("/v1/", "/v1/agents/{agent_id}/")] : [route.path];
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { RunModel } from "../../session.ts";
+import { CostBreakdown } from "../../usage.ts";
+import { type Route, inRun, run, session } from "./route.ts";
+import { PageQuery, pageOf } from "./page.ts";
+import { ApiRun, ApiRunWithMessages, RunLog, SentRequest } from "./run-shapes.ts";
+
+/** Runs of a session. */
+export const runRoutes = {
+  listRuns: {
+    ...session,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs",
+    scope: "read",
+    summary: "Runs, newest first",
+    query: PageQuery,
+    status: 200,
+    response: pageOf(ApiRun),
+  },
+  getRun: {
+    ...run,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs/{run_id}",
+    scope: "read",
+    summary: "One run, with what was said in it",
+    status: 200,
+    response: ApiRunWithMessages,
+  },
+  getRunLogs: {
+    ...run,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs/{run_id}/logs",
+    scope: "read",
+    summary: "The run in seed 002's actions",
+    status: 200,
+    response: z.object({ data: z.array(RunLog) }),
+  },
+  getRunCost: {
+    ...run,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs/{run_id}/cost",
+    scope: "read",
+    summary: "What the run cost, in all and by model",
+    status: 200,
+    response: z.object({
+      cost: CostBreakdown.nullable(),
+      cost_micros: z.int(),
+      unpriced_calls: z.int(),
+      models: z.array(RunModel),
+    }),
+  },
+  streamRunText: {
+    ...run,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs/{run_id}/text",
+    scope: "read",
+    summary: "The run as text while it happens, in the agent's formatter or another: one `data:` per frame",
+    query: z.strictObject({ format: z.enum(["json", "xml", "raw"]).optional() }),
+    status: 200,
+    produces: ["text/event-stream"],
+  },
+  getRunStep: {
+    ...run,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/runs/{run_id}/steps/{step}",
+    scope: "read",
+    summary: "What the model was sent at one step",
+    params: inRun.extend({ step: z.coerce.number().int().nonnegative().max(100_000) }),
+    status: 200,
+    response: z.object({ data: z.array(SentRequest) }),
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { ACTION_TYPES } from "../fact-table.ts";
+import { Uuid } from "../../ids.ts";
+import { Outcome, Run } from "../../session.ts";
+import { UsageTotals } from "../../usage.ts";
+import { AnyObject } from "./page.ts";
+
+const Instant = z.iso.datetime();
+const Count = z.int().nonnegative();
+
+/** A run with the fields of seed 002's conversation_history. */
+export const ApiRun = z.object({
+  ...Run.shape,
+  /** Queued: its prompt waits for the run before it. Whether a running one waits for somebody, its session says. */
+  status: z.enum(["queued", "running", ...Outcome.options]),
+  generated_files: z.array(AnyObject),
+  /** A conversation is a run, and has its id. */
+  conversation_id: Uuid,
+  run_id: Uuid,
+  /** The session. */
+  agent_uuid: Uuid,
+  /** Counts the session's runs from 1. */
+  sequence_number: z.int().positive(),
+  extras: AnyObject,
+  created_at: Instant,
+});
+
+/** One run, with what was said in it. */
+export const ApiRunWithMessages = ApiRun.extend({
+  /** Null while it is queued, or if it was cancelled before it began. */
+  started_at: Instant.nullable(),
+  /** Null if it never began. */
+  number: ApiRun.shape.number.nullable(),
+  sequence_number: ApiRun.shape.sequence_number.nullable(),
+  messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
+});
+
+/** A row of seed 002's agent_runs. */
+export const RunLog = z.object({
+  /** Counts the lines of the run, from 1. */
+  log_id: z.int().positive(),
+  /** The session. */
+  agent_uuid: Uuid,
+  run_id: Uuid,
+  timestamp: Instant,
+  step_number: Count,
+  action_type: z.enum(ACTION_TYPES),
+  action_data: AnyObject,
+  messages_count: Count.nullable(),
+  estimated_tokens: Count.nullable(),
+  duration_ms: Count.nullable(),
+});
+
+/** What the model was sent for one call. */
+export const SentRequest = z.object({
+  run_id: Uuid,
+  step: Count,
+  attempt: z.int().positive(),
+  purpose: z.string(),
+  sequence: z.int().positive(),
+  betas: z.array(z.string()),
+  body: AnyObject,
+});
+
+export const UsageQuery = z.strictObject({
+  group_by: z.enum(["day", "model", "agent", "session"]).default("day"),
+  from: Instant.optional(),
+  to: Instant.optional(),
+  agent_id: Uuid.optional(),
+});
+
+export const UsageRow = z.object({
+  /** The day (UTC), the model's name, or the id of the agent or session. */
+  key: z.string(),
+  runs: Count,
+  ...UsageTotals.shape,
+  cost_micros: Count,
+  unpriced_calls: Count,
+});
+export type UsageRow = z.infer<typeof UsageRow>;

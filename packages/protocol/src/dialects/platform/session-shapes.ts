@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { Line, Tags } from "../../agent.ts";
+import { ContentBlock } from "../../content.ts";
+import { Uuid } from "../../ids.ts";
+import { Outcome, SessionStatus } from "../../session.ts";
+import { UsageTotals } from "../../usage.ts";
+import { ApiEvent } from "./message-shapes.ts";
+import { AnyObject, PageQuery } from "./page.ts";
+
+const Instant = z.iso.datetime();
+const Count = z.int().nonnegative();
+/** Any JSON value. */
+const AnyValue = z.unknown();
+
+/** A session in seed 004's fields and words, and what Skein knows beside them. */
+export const ApiSession = z.object({
+  id: Uuid,
+  agent_id: Uuid,
+  agent_version: z.int().positive(),
+  title: z.string().nullable(),
+  tags: z.array(z.string()),
+  model_id: Uuid.nullable(),
+  status: z.enum(["pending", "running", "completed", "failed"]),
+  created_at: Instant,
+  started_at: Instant.nullable(),
+  finished_at: Instant.nullable(),
+  /** Finer than `status`: a session that waits for somebody is `awaiting`. */
+  activity: SessionStatus,
+  /** How the last run ended. */
+  outcome: Outcome.nullable(),
+  /** The run that is under way. */
+  run_id: Uuid.nullable(),
+  model: z.string(),
+  metadata: AnyObject,
+  updated_at: Instant,
+  parent_session_id: Uuid.nullable(),
+  forked_from_sequence: z.int().positive().nullable(),
+  /** For a session that works for another one: whose, and which of its calls is waiting for it. */
+  subagent_of_session_id: Uuid.nullable(),
+  subagent_of_tool_use_id: z.string().nullable(),
+  total_runs: Count,
+  usage: UsageTotals,
+  cost_micros: Count,
+  unpriced_calls: Count,
+});
+export type ApiSession = z.infer<typeof ApiSession>;
+
+export const SessionInput = z.strictObject({
+  title: Line.max(255).nullable().default(null),
+  tags: Tags.default([]),
+  model_id: Uuid.nullable().default(null),
+  metadata: z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/), z.unknown()).default({}),
+});
+
+export const SessionPatch = z.strictObject({
+  title: Line.max(255).nullable().optional(),
+  tags: Tags.optional(),
+  model_id: Uuid.nullable().optional(),
+});
+
+export const SessionQueryInput = z.strictObject({
+  ...PageQuery.shape,
+  agent_id: Uuid.optional(),
+  status: ApiSession.shape.status.optional(),
+  tag: z.string().min(1).max(100).optional(),
+  /** Forks of this session. */
+  parent_session_id: Uuid.optional(),
+  /** Sessions that work for this one. */
+  subagent_of_session_id: Uuid.optional(),
+});
+
+export const ApiAwait = z.object({
+  session_id: Uuid,
+  run_id: Uuid,
+  tool_use_id: z.string(),
+  kind: z.enum(["frontend_tool", "question", "approval", "subagent"]),
+  name: z.string(),
+  input: AnyValue,
+  opened_at: Instant,
+  expires_at: Instant.nullable(),
+});
+
+export const AnswerInput = z.strictObject({
+  content: z.union([z.string(), z.array(ContentBlock).max(1000)], {
+    error: "Expected text or a list of content blocks.",
+  }),
+  is_error: z.boolean().default(false),
+});
+
+/** What became of an answer. `refused` is an error instead. */
+export const ApiAnswered = z.object({
+  session_id: Uuid,
+  tool_use_id: z.string(),
+  disposition: z.enum(["accepted", "duplicate", "stale"]),
+  reason: z.string(),
+  event_sequence: z.int().positive().nullable(),
+});
+
+/** What one tool call did, or that nobody knows. */
+export const Effect = z.object({
+  tool_use_id: z.string(),
+  run_id: Uuid,
+  step: Count,
+  name: z.string(),
+  input: AnyValue,
+  policy: z.enum(["once", "repeatable"]).nullable(),
+  outcome: z.enum(["running", "committed", "failed", "unknown"]),
+  started_at: Instant.nullable(),
+  completed_at: Instant.nullable(),
+  duration_ms: Count.nullable(),
+});
+export type Effect = z.infer<typeof Effect>;
+
+export const ApiFile = z.object({
+  file_id: z.string(),
+  filename: z.string(),
+  size: Count,
+  mime_type: z.string(),
+  created_in_run: Uuid,
+  last_updated_at: Instant,
+});
+
+/** A session as one file: its log, which is all there is to it. */
+export const SessionFile = z.strictObject({
+  format: z.literal("skein.session"),
+  version: z.literal(1),
+  session_id: Uuid,
+  events: z.array(ApiEvent).min(1).max(200_000),
+});

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { Uuid } from "../../ids.ts";
+import type { Route } from "./route.ts";
+import { PageQuery, pageOf } from "./page.ts";
+import { Delivery, Webhook, WebhookInput } from "./webhook-shapes.ts";
+
+const inWebhook = z.object({ webhook_id: Uuid });
+
+/** Who is told about sessions and runs. */
+export const webhookRoutes = {
+  createWebhook: {
+    method: "POST",
+    path: "/v1/webhooks",
+    scope: "admin",
+    summary: "Have a URL told about sessions and runs; the secret is shown once",
+    body: WebhookInput,
+    status: 201,
+    response: Webhook.extend({ secret: z.string() }),
+  },
+  listWebhooks: {
+    method: "GET",
+    path: "/v1/webhooks",
+    scope: "admin",
+    summary: "Webhooks, newest first",
+    status: 200,
+    response: z.object({ data: z.array(Webhook) }),
+  },
+  deleteWebhook: {
+    method: "DELETE",
+    path: "/v1/webhooks/{webhook_id}",
+    scope: "admin",
+    summary: "Tell this URL no more",
+    params: inWebhook,
+    status: 204,
+  },
+  listDeliveries: {
+    method: "GET",
+    path: "/v1/webhooks/{webhook_id}/deliveries",
+    scope: "admin",
+    summary: "What the URL was told, newest first",
+    params: inWebhook,
+    query: PageQuery,
+    status: 200,
+    response: pageOf(Delivery),
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { Uuid } from "../../ids.ts";
+import { MessageInput } from "./message-shapes.ts";
+import { AnswerInput } from "./session-shapes.ts";
+
+/** Names a command, so that its answer can be told from others. */
+const reference = { id: z.string().min(1).max(100).optional(), session_id: Uuid };
+
+/** What a client may send over `/v1/ws`, each as one text message of JSON. */
+export const SocketCommand = z.discriminatedUnion("type", [
+  z.strictObject({ ...reference, type: z.literal("subscribe"), after: z.int().nonnegative().default(0) }),
+  z.strictObject({ ...reference, type: z.literal("unsubscribe") }),
+  z.strictObject({ ...reference, type: z.literal("prompt"), ...MessageInput.omit({ role: true }).shape }),
+  z.strictObject({
+    ...reference,
+    type: z.literal("answer"),
+    tool_use_id: z.string().min(1).max(200),
+    ...AnswerInput.shape,
+  }),
+  z.strictObject({
+    ...reference,
+    type: z.literal("cancel"),
+    run_id: Uuid.optional(),
+    reason: z.string().max(1000).optional(),
+  }),
+]);
+export type SocketCommand = z.output<typeof SocketCommand>;

@@ -1,0 +1,18 @@
+import type { JsonObject } from "./content.ts";
+
+/** An event of the model's own stream, passed on as it came. */
+export type ModelStreamEvent = JsonObject & { readonly type: string };
+
+/** One piece of a step that is being generated. It is not stored, and may be lost: the fact that follows says it all. */
+export interface DraftPiece {
+  readonly session_id: string;
+  readonly run_id: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly message_id: string;
+  /** Characters of text in this attempt before this piece. */
+  readonly offset: number;
+  readonly event: ModelStreamEvent;
+  /** The log tells of this step only when it is over: nothing says before that it begins. */
+  readonly isUnannounced?: boolean | undefined;
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { ACTION_TYPES, type ActionRow, type ActionType, DIALECTS, actionData } from "../../src/dialects/fact-table.ts";
+import { FACTS, type FactData, type FactType } from "../../src/event.ts";
+
+const id = "01890000-0000-7000-8000-00000000000a";
+const inStep = { run_id: id, step: 1 };
+const totals = { cost_micros: 0, unpriced_calls: 0, files_generated: 1, duration_ms: 150_500 };
+const usage = { input_tokens: 1500, output_tokens: 800, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+const content = [
+  { type: "text", text: "I'll create that chart..." },
+  { type: "tool_use", id: "toolu_123", name: "bash_code_execution", input: {} },
+];
+const result = [{ type: "text", text: "done" }];
+
+/** The actions of a fact with this data. */
+function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [ActionType, unknown][] {
+  const parsed = FACTS[type].parse(data) as Record<string, unknown>;
+  const applies = ({ when }: ActionRow): boolean => !when || parsed[when[0]] === when[1];
+  return DIALECTS[type].actions.filter(applies).map((row) => [row.action, actionData(row, parsed)]);
+}
+
+describe("the lines of seed 002's example run come out of facts", () => {
+  test("run_started", () => {
+    const data = { run_id: id, message_id: id, user_message: "Create a chart showing sales data", formatter: "xml" };
+    expect(actionsOf("session.started", data)).toEqual([
+      ["run_started", { user_message: "Create a chart showing sales data", queue_present: true, formatter: "xml" }],
+    ]);
+  });
+
+  test("memory_retrieval", () => {
+    const found = { memories_found: 3, memories_injected: 2, memory_store_type: "placeholder" };
+    const context = { messages_count: 3, estimated_tokens: 450, duration_ms: 125 };
+    expect(actionsOf("memory.retrieved", { ...inStep, ...context, ...found, injected: ["a", "b"] })).toEqual([
+      ["memory_retrieval", found],
+    ]);
+  });
+
+  const check = {
+    ...inStep,
+    messages_count: 3,
+    estimated_tokens: 450,
+    duration_ms: 5,
+    reason: "below_threshold",
+    compactor_type: "none",
+    current_tokens: 450,
+    threshold: 100_000,
+    tokens_after: 450,
+  };
+
+  test("compaction, checked and not applied", () => {
+    expect(actionsOf("compaction.checked", { ...check, applied: false, messages: null })).toEqual([
+      [
+        "compaction",
+        {
+          compaction_applied: false,
+          reason: "below_threshold",
+          current_tokens: 450,
+          threshold: 100_000,
+          tokens_after: 450,
+          compactor_type: "none",
+        },
+      ],
+    ]);
+  });
+
+  test("compaction, applied: the message list was changed too", () => {
+    const applied = { ...check, applied: true, tokens_after: 100, messages: [{ role: "user", content: "short" }] };
+    expect(actionsOf("compaction.checked", applied)).toMatchObject([
+      ["compaction", { compaction_applied: true }],
+      ["context_transformation", { transformation_type: "compaction", tokens_before: 450, tokens_after: 100 }],
+    ]);
+  });
+
+  test("api_call_started", () => {
+    const call = { model: "claude-sonnet-4-5", max_tokens: 2048, thinking_tokens: 0, tools_count: 5 };
+    const context = { messages_count: 3, estimated_tokens: 450 };
+    expect(actionsOf("step.started", { ...inStep, attempt: 1, purpose: "step", ...call, ...context })).toEqual([
+      ["api_call_started", call],
+    ]);
+  });
+
+  const reply = {
+    ...inStep,
+    message_id: id,
+    results_message_id: id,
+    content,
+    model: "claude-sonnet-4-5",
+    stop_reason: "tool_use",
+    usage: { input_tokens: 450, output_tokens: 120 },
+    cost: null,
+    container_id: null,
+    duration_ms: 1845,
+  };
+
+  test("api_response_received", () => {
+    expect(actionsOf("step.generated", { ...reply, purpose: "step" })).toEqual([
+      ["api_response_received", { stop_reason: "tool_use", usage: { input_tokens: 450, output_tokens: 120 }, content }],
+    ]);
+  });
+
+  test("final_summary_generation, for the call after the last step", () => {
+    expect(actionsOf("step.generated", { ...reply, purpose: "summary" }).map(([action]) => action)).toEqual([
+      "api_response_received",
+      "final_summary_generation",
+    ]);
+  });
+
+  const executed = {
+    ...inStep,
+    tool_use_id: "toolu_123",
+    name: "bash_code_execution",
+    input: { command: "plot" },
+    outcome: "committed" as const,
+    content: result,
+    is_error: false,
+    message_id: id,
+    part: 0,
+    duration_ms: 850,
+  };
+
+  test("tool_execution", () => {
+    expect(actionsOf("tool.completed", executed)).toEqual([
+      [
+        "tool_execution",
+        {
+          tool_name: "bash_code_execution",
+          tool_use_id: "toolu_123",
+          input: { command: "plot" },
+          result,
+          success: true,
+          execution_time_ms: 850,
+        },
+      ],
+    ]);
+  });
+
+  test("tool_error and error, for a tool that failed", () => {
+    const failed = actionsOf("tool.completed", { ...executed, outcome: "failed", is_error: true });
+    expect(failed).toMatchObject([
+      ["tool_execution", { success: false }],
+      ["tool_error", { tool_name: "bash_code_execution", outcome: "failed", error: result }],
+      ["error", { tool_use_id: "toolu_123", error: result }],
+    ]);
+  });
+
+  test("context_transformation", () => {
+    const transformation = {
+      transformation_type: "tool_result_added" as const,
+      messages_before_count: 4,
+      messages_after_count: 5,
+      tokens_before: 570,
+      tokens_after: 620,
+    };
+    const data = { ...inStep, message_id: id, role: "user" as const, rows: 1, ...transformation };
+    expect(actionsOf("message.created", data)).toEqual([["context_transformation", transformation]]);
+  });
+
+  test("run_completed", () => {
+    const final_response = "I've created a chart showing your sales data...";
+    const data = { run_id: id, step: 3, stop_reason: "end_turn" as const, final_response, usage, ...totals };
+    expect(actionsOf("session.completed", data)).toEqual([
+      [
+        "run_completed",
+        {
+          stop_reason: "end_turn",
+          total_steps: 3,
+          final_response,
+          total_input_tokens: 1500,
+          total_output_tokens: 800,
+          files_generated: 1,
+        },
+      ],
+    ]);
+  });
+
+  test.each([
+    ["failed", ["run_failed", "error"]],
+    ["cancelled", ["run_failed"]],
+  ] as const)("run_failed, for a run that %s", (outcome, actions) => {
+    const error = { code: "api_error", message: "it broke" };
+    const data = { run_id: id, step: 3, outcome, stop_reason: "error" as const, error, usage, ...totals };
+    expect(actionsOf("session.failed", data).map(([action]) => action)).toEqual(actions);
+  });
+});
+
+test("every action of seed 002's taxonomy is said by some fact", () => {
+  const said = new Set(Object.values(DIALECTS).flatMap(({ actions }) => actions.map(({ action }) => action)));
+  expect([...said].toSorted()).toEqual([...ACTION_TYPES].toSorted());
+});
+
+test("a line picks only keys that its fact has", () => {
+  for (const [type, { actions }] of Object.entries(DIALECTS))
+    for (const row of actions)
+      for (const pick of [...Object.values(row.data), ...(row.when ? [row.when[0]] : [])]) {
+        if (pick.startsWith("=")) continue;
+        const key = pick.replace("!", "").split(".")[0] ?? "";
+        expect(Object.keys(FACTS[type as FactType].shape), `${type} → ${row.action}`).toContain(key);
+      }
+});
+
+test("a missing key is null in action_data, never left out", () => {
+  expect(actionData({ action: "api_error", data: { error: "error", tokens: "usage.input_tokens" } }, {})).toEqual({
+    error: null,
+    tokens: null,
+  });
+});

@@ -1,0 +1,217 @@
+import { type SessionState, claudeAgent, derivedId } from "@skein/core";
+import {
+  type AgentConfig,
+  ClaudeOptions,
+  type ForkRequest,
+  type QueryRequest,
+  type Session,
+  isKnownError,
+} from "@skein/protocol";
+import { ApiError } from "../../http/api-error.ts";
+import type { Caller } from "../../call.ts";
+import {
+  afterAnswer,
+  answerSentAgain,
+  answeredRun,
+  checkNothingElse,
+  locked,
+  onlyQuestion,
+} from "./answer-by-prompt.ts";
+import type { AskedRun } from "./asked-run.ts";
+import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
+import type { ClaudeGate } from "./gate.ts";
+import { promptContent } from "./prompt-content.ts";
+import { checkOpen, checkRights } from "./rights.ts";
+import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
+
+/** What is said, and what is said about the session itself. */
+type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>;
+
+/** What happens to a run that is under way when a prompt comes: it keeps the prompt out, or gives way to it. */
+type Busy = "locked" | "replaced";
+
+/** A query: a new session, or more in one that is there, or in a copy of it. `raw` is the body as it came: it tells what was left out. */
+export async function acceptQuery(
+  call: Caller,
+  body: QueryRequest,
+  raw: unknown,
+  busy: Busy = "locked",
+): Promise<AskedRun> {
+  const existing = body.session_id ?? (body.continue_conversation ? await latestIn(call, body.cwd) : undefined);
+  if (existing === undefined) return begin(call, body);
+  return body.fork_session ? acceptFork(call, existing, body, raw) : acceptResume(call, existing, body, { raw, busy });
+}
+
+/** More in a session; or, if exactly one question is open there, the answer to it, in the same run. */
+export async function acceptResume(
+  call: Caller,
+  sessionId: string,
+  body: Spoken,
+  { raw, busy = "locked" }: { readonly raw: unknown; readonly busy?: Busy },
+): Promise<AskedRun> {
+  const session = await claudeSession(call, sessionId);
+  const state = await call.sessions.state(sessionId);
+  const recorded = recordedOptions(state);
+  const gate = recorded && (await openGate(call));
+  const given = runOptions(givenOptions(body, raw), recorded);
+  await checkRights(call, sessionId, given);
+  const partials = given.include_partial_messages ?? recorded?.include_partial_messages ?? false;
+  const content = promptContent(body, call);
+  const question = await onlyQuestion(call, sessionId);
+  if (question) {
+    checkNothingElse(given);
+    return answeredRun(call, question, { content, partials });
+  }
+  const options = (await gate?.admit(given, { principal: call.principal, sessionId })) ?? given;
+  if (busy === "replaced") await makeWay(call, state);
+  const prompt = {
+    content,
+    whenIdle: busy === "locked" && (isIdle(state) ? { seenAt: state.sequence } : true),
+    ...(Object.keys(options).length > 0 && { options }),
+  };
+  try {
+    const { runId, sequence } = await call.sessions.prompt(sessionId, prompt, call.idempotency);
+    await keep(call, session, body);
+    return { sessionId, runId, from: sequence - 1, after: 0, partials, state };
+  } catch (error) {
+    const answered = answerSentAgain(error);
+    if (answered !== undefined) return afterAnswer(call, sessionId, { sequence: answered, partials });
+    throw isKnownError(error, "conflict") ? locked(sessionId) : error;
+  }
+}
+
+/** More in a copy of a session. What is not given is the parent's. */
+export async function acceptFork(
+  call: Caller,
+  parentId: string,
+  body: Spoken & Partial<Pick<ForkRequest, "message_id">>,
+  raw: unknown,
+): Promise<AskedRun> {
+  const { metadata } = await claudeSession(call, parentId);
+  const recorded = recordedOptions(await call.sessions.state(parentId));
+  const gate = recorded && (await openGate(call));
+  const given = runOptions(givenOptions(body, raw), recorded);
+  await checkRights(call, parentId, given);
+  const content = promptContent(body, call);
+  const id = newId(call, "claude-fork");
+  const admitted = (await gate?.admit(given, { principal: call.principal, sessionId: id })) ?? given;
+  await gate?.inherit(parentId, id, call.principal);
+  call.shared.meter.session(call.principal.keyId);
+  const changed = (config: AgentConfig): AgentConfig => ({
+    ...config,
+    model: admitted.model ?? config.model,
+    extras: { ...config.extras, claude: { ...(config.extras["claude"] as object), ...admitted } },
+  });
+  const options = {
+    id,
+    ...(recorded && { agent: changed }),
+    ...(body.message_id && { messageId: body.message_id }),
+    ...(body.title && { title: body.title }),
+    ...(body.tags && { tags: body.tags }),
+    metadata: { ...metadata, ...metadataOf(body, admitted) },
+  };
+  const { runId, sequence } = await call.sessions.beginFork(parentId, { content }, options, call.idempotency);
+  const partials = admitted.include_partial_messages ?? recorded?.include_partial_messages ?? false;
+  return { sessionId: id, runId, from: sequence - 1, after: 0, partials };
+}
+
+async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
+  const gate = await openGate(call);
+  const content = promptContent(body, call);
+  const id = newId(call, "claude-session");
+  const admitted = await gate.admit(allOptions(body), { principal: call.principal, sessionId: id });
+  call.shared.meter.session(call.principal.keyId);
+  await storeClaudeAgent(call);
+  // Settings may name a model of their own; otherwise the session says which one it has.
+  const hasSettings = admitted.settings || admitted.setting_sources?.length;
+  const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
+  const options = ClaudeOptions.parse({ ...admitted, model });
+  // A request that may come again must find its own session again; any other takes the one that is ready.
+  const ready = call.idempotency ? undefined : gate.reserve?.(options, call.principal);
+  if (ready !== undefined) {
+    await gate.inherit(id, ready, call.principal);
+    await gate.forget(id, call.principal);
+  }
+  const { sessionId, runId, sequence } = await call.sessions.begin(
+    claudeAgent(options),
+    { content },
+    {
+      id: ready ?? id,
+      title: body.title ?? null,
+      tags: body.tags ?? [],
+      workingDirectory: options.cwd ?? null,
+      metadata: metadataOf(body, options),
+    },
+    call.idempotency,
+  );
+  return { sessionId, runId, from: sequence - 1, after: 0, partials: options.include_partial_messages };
+}
+
+/** The session of a path, in the seed's words if it is not there. */
+export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<Session> {
+  return sessions.get(sessionId).catch((error: unknown) => {
+    throw isKnownError(error, "not_found") ? noSession(sessionId) : error;
+  });
+}
+
+function noSession(sessionId: string): ApiError {
+  return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
+}
+
+/** What stands before Claude Code, if it can run here and the key may run it. */
+export async function openGate(call: Caller): Promise<ClaudeGate> {
+  const gate = call.shared.deps.claude;
+  const problem = gate ? await gate.problem() : "This server does not run Claude Code.";
+  if (!gate || problem !== undefined) throw new ApiError("SERVICE_UNAVAILABLE", problem ?? "");
+  checkOpen(gate, call);
+  return gate;
+}
+
+/** Asks for the end of everything that is under way or waits its turn. What ended by itself meanwhile needs no asking. */
+async function makeWay({ sessions }: Caller, { sessionId, run, queue }: SessionState): Promise<void> {
+  const reason = "Another prompt took its place.";
+  for (const runId of [...(run ? [run.runId] : []), ...queue.map(({ run_id }) => run_id)])
+    await sessions.cancel(sessionId, { runId, reason }).catch((error: unknown) => {
+      if (!isKnownError(error, "not_running")) throw error;
+    });
+}
+
+function isIdle({ run, queue }: SessionState): boolean {
+  return run === null && queue.length === 0;
+}
+
+/** The same id for a request that is sent again, so that nothing is begun twice. */
+function newId({ idempotency, shared }: Caller, kind: string): string {
+  return idempotency ? derivedId(kind, idempotency.id) : shared.ids();
+}
+
+/** The user is kept where sessions can be found by it. */
+function metadataOf(
+  { metadata }: Partial<Pick<QueryRequest, "metadata">>,
+  { user }: Partial<ClaudeOptions>,
+): Record<string, unknown> {
+  return { ...metadata, ...(user && { user }) };
+}
+
+/** What a query says about the session itself, for one that was there before. */
+async function keep(
+  { sessions }: Caller,
+  session: Session,
+  { metadata, tags, title }: Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>,
+): Promise<void> {
+  if (!metadata && !tags && !title) return;
+  await sessions.edit(session.id, {
+    ...(title && { title }),
+    ...(tags && { tags }),
+    ...(metadata && { metadata: { ...session.metadata, ...metadata } }),
+  });
+}
+
+/** The tenant's session of this folder that ran last; undefined if there is none, and then a new one is begun. */
+async function latestIn(call: Caller, folder: string | null | undefined): Promise<string | undefined> {
+  const gate = await openGate(call);
+  const request = { principal: call.principal, sessionId: call.shared.ids() };
+  const { cwd = null } = await gate.admit(folder ? { cwd: folder } : {}, request);
+  const query = { agentId: CLAUDE_AGENT_ID, workingDirectory: cwd, order: "used", limit: 1 } as const;
+  return (await call.sessions.list(query)).items[0]?.id;
+}

@@ -1,0 +1,61 @@
+import { type Await, type ClaudeOptions, type Content, KnownError, isKnownError } from "@skein/protocol";
+import { ApiError } from "../../http/api-error.ts";
+import type { Caller } from "../../call.ts";
+import { type AskedRun, runAt } from "./asked-run.ts";
+
+/** Prompts that are answers: while exactly one question is open, what is said next answers it, in the run that asked. */
+
+/** What a session waits for from its callers. */
+export async function openAwaits({ shared, principal }: Caller, sessionId: string): Promise<readonly Await[]> {
+  const open = await shared.deps.store.awaits(sessionId, { tenant: principal.tenant });
+  return open.filter(({ kind }) => kind !== "subagent");
+}
+
+export async function onlyQuestion(call: Caller, sessionId: string): Promise<Await | undefined> {
+  const questions = (await openAwaits(call, sessionId)).filter(({ kind }) => kind === "question");
+  return questions.length === 1 ? questions[0] : undefined;
+}
+
+/** A prompt that is an answer changes nothing else: the run that asked goes on as it is. */
+export function checkNothingElse({ include_partial_messages: _, ...others }: Partial<ClaudeOptions>): void {
+  const [name] = Object.keys(others);
+  if (name !== undefined)
+    throw new KnownError(
+      "invalid",
+      `${name}: This prompt answers a question, and the run that asked goes on as it is. Use control to change it.`,
+    );
+}
+
+export async function answeredRun(
+  call: Caller,
+  { session_id: sessionId, tool_use_id }: Await,
+  { content, partials }: { readonly content: Content; readonly partials: boolean },
+): Promise<AskedRun> {
+  const { disposition, sequence } = await call.sessions.answer(sessionId, tool_use_id, { content }, call.idempotency);
+  if (disposition !== "accepted" || sequence === null) throw locked(sessionId);
+  return afterAnswer(call, sessionId, { sequence, partials });
+}
+
+/** The run that was answered, from the answer on. */
+export async function afterAnswer(
+  { sessions }: Caller,
+  sessionId: string,
+  { sequence, partials }: { readonly sequence: number; readonly partials: boolean },
+): Promise<AskedRun> {
+  const run = await runAt(sessions, sessionId, sequence);
+  if (!run) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that was answered.`);
+  return { sessionId, runId: run.id, from: run.first_sequence - 1, after: sequence, partials };
+}
+
+/** Where the answer stands that a request gave when it was first sent; undefined if it is another kind of mistake. */
+export function answerSentAgain(error: unknown): number | undefined {
+  if (!isKnownError(error, "key_reused") || error.details?.["event_type"] !== "await.answered") return undefined;
+  return Number(error.details["sequence"]);
+}
+
+export function locked(sessionId: string): ApiError {
+  return new ApiError(
+    "SESSION_LOCKED",
+    `Session ${sessionId} has a run that is not over. Interrupt it, or wait for its end.`,
+  );
+}

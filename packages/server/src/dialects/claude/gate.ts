@@ -1,0 +1,26 @@
+import type { ClaudeOptions } from "@skein/protocol";
+import type { Principal } from "../../keys.ts";
+
+/** What the server needs of Claude Code's side of the process. */
+export interface ClaudeGate {
+  /** Why Claude Code cannot run here, as a sentence for whoever asks; undefined when it can. */
+  problem(): Promise<string | undefined>;
+  /**
+   * Refuses what the operator has not opened. Answers the options as the log may keep them: folders as they really are,
+   * secrets put aside under the session's id.
+   */
+  admit(
+    options: Partial<ClaudeOptions>,
+    request: { readonly principal: Principal; readonly sessionId: string },
+  ): Promise<Partial<ClaudeOptions>>;
+  /** Whether this key may run Claude Code, which is a shell as the server's user: admin keys, and those that the operator named. */
+  opens(principal: Principal): boolean;
+  /** Whether there may be sessions here that bypass permissions. */
+  readonly bypass: boolean;
+  /** The id for a new session with these options whose process is up already; undefined if none is ready. */
+  reserve?(options: ClaudeOptions, principal: Principal): string | undefined;
+  /** Lets a fork use what was put aside for its parent. */
+  inherit(parentId: string, forkId: string, principal: Principal): Promise<void>;
+  /** Forgets what was put aside: the session is gone. */
+  forget(sessionId: string, principal: Principal): Promise<void>;
+}

@@ -1,0 +1,95 @@
+import { type Live, type Sessions, type Store, isOfRun, watchRun } from "@skein/core";
+import {
+  type Content,
+  createFraming,
+  type DraftPiece,
+  isKnownError,
+  partialFrame,
+  type StreamEvent,
+} from "@skein/protocol";
+import type { AskedRun } from "./asked-run.ts";
+
+/** Where frames go: an SSE connection, a WebSocket, or a list. */
+export interface RunSink {
+  readonly signal: AbortSignal;
+  /** False once nobody takes any more. */
+  frame(frame: StreamEvent): boolean | Promise<boolean>;
+  /** May be lost: the message that follows says it all. */
+  partial(frame: StreamEvent): void;
+}
+
+export interface RunFrames {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly live: Live;
+  readonly run: AskedRun;
+}
+
+/**
+ * Sends the frames of a run: what is stored, then what comes, until the run is over. Answers whether its end was sent.
+ *
+ * The run is framed from its beginning, because its result needs that; what the reader has is left out.
+ */
+export async function sendRun(frames: RunFrames, sink: RunSink): Promise<boolean> {
+  const isOver = await sendLog(frames, sink).catch((error: unknown) => {
+    // It was deleted before the first look at its log.
+    if (isKnownError(error, "not_found")) return undefined;
+    throw error;
+  });
+  if (isOver !== undefined || sink.signal.aborted) return isOver ?? false;
+  const data = { code: "SESSION_NOT_FOUND", message: `Session ${frames.run.sessionId} was deleted.` };
+  return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
+}
+
+/** Undefined if the log ends before the run does. */
+async function sendLog({ store, sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean | undefined> {
+  const { sessionId, runId, from, after, partials } = run;
+  const framing = createFraming(await contextOf(sessions, run));
+  const watch = watchRun({ store, sessions }, { sessionId, runId, after: from, stopsAtWait: "never" });
+  const isWanted = ({ run_id }: DraftPiece): boolean => partials && run_id === runId;
+  for await (const item of watch.items({ live, isWanted }, sink.signal)) {
+    if (!("event_type" in item)) sendPartial(item, sink);
+    else if (isOfRun(item, runId)) {
+      const frames = framing(item);
+      if (item.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
+    }
+    // A prompt that steers is read by this run: its words are needed when it is.
+    else if (item.event_type === "prompt.accepted") framing(item);
+  }
+  const { ending } = watch.seen();
+  if (ending === "log-ended" || ending === "stopped") return undefined;
+  return ending === "never-started" ? sink.frame({ event: "done", data: { reason: "interrupted" } }) : true;
+}
+
+function sendPartial({ event, message_id }: DraftPiece, sink: RunSink): void {
+  const frame = partialFrame(event, message_id);
+  if (frame) sink.partial(frame);
+}
+
+async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun) {
+  const [{ agent, transcript, pending, queue }, session, newest] = await Promise.all([
+    state ?? sessions.state(sessionId),
+    sessions.get(sessionId),
+    sessions.runs(sessionId, { limit: 1 }),
+  ]);
+  // Mostly it is the last run, or one that has not begun.
+  const isQueued = queue.some(({ run_id }) => run_id === runId);
+  const isLast = isQueued || newest.items[0]?.id === runId;
+  const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });
+  const since = items.slice(0, items.findIndex(({ id }) => id === runId) + 1);
+  const later = since.reduce((sum, { cost_micros }) => sum + cost_micros, 0);
+  const unpriced = since.reduce((sum, { unpriced_calls }) => sum + unpriced_calls, 0);
+  const contents = new Map<string, Content>([
+    ...transcript.map(({ id, content }): [string, Content] => [id, content]),
+    ...Object.entries(pending).map(([id, { content }]): [string, Content] => [id, content]),
+    ...queue.map(({ message_id, content }): [string, Content] => [message_id, content]),
+  ]);
+  return {
+    sessionId,
+    model: session.model,
+    tools: agent?.tool_schemas.map(({ name }) => name) ?? [],
+    announces: agent?.runtime === "claude-code",
+    contents,
+    costBefore: session.unpriced_calls > unpriced ? null : session.cost_micros - later,
+  };
+}

@@ -1,0 +1,112 @@
+import type { WebSocket } from "@fastify/websocket";
+import { parsed } from "@skein/core";
+import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
+import { ApiError, errorAnswer } from "../../http/api-error.ts";
+import type { Caller } from "../../call.ts";
+import { jsonOf } from "../../http/json-body.ts";
+import { BODY_SHAPE } from "../../http/json-shape.ts";
+import { allows } from "../../keys.ts";
+import { type Connection, createSender, say } from "../../streams/socket-connection.ts";
+import { acceptQuery } from "./accept.ts";
+import type { AskedRun } from "./asked-run.ts";
+import { answer, control, interrupt } from "./handlers.ts";
+import { sendRun } from "./run-frames.ts";
+import { stopRun } from "./stream.ts";
+
+export const CLAUDE_SOCKET = "/api/v1/query/ws";
+
+/**
+ * One conversation over `/api/v1/query/ws`: prompts, interrupts, answers and controls in, the frames of the runs out.
+ * What names no session is for the one that the connection had last.
+ */
+export function createClaudeConnection(socket: WebSocket, caller: Caller): Connection {
+  const { shared, principal } = caller;
+  const runs = new Map<string, { readonly stop: AbortController; readonly run: AskedRun; stopOnDisconnect: boolean }>();
+  let current: string | undefined;
+  let before = Promise.resolve();
+
+  /** One after the other: an interrupt that follows a prompt is for that prompt. */
+  function receive(bytes: Buffer): Promise<void> {
+    before = before.then(() => heard(bytes));
+    return before;
+  }
+
+  async function heard(bytes: Buffer): Promise<void> {
+    try {
+      shared.meter.request(principal.keyId);
+      if (!allows(principal, "run")) throw new ApiError("forbidden", 'This key does not have the scope "run".');
+      const given = jsonOf(bytes, BODY_SHAPE);
+      say(socket, { type: "ack", ...(await perform(parsed(ClaudeSocketMessage, given), given)) });
+    } catch (error) {
+      const { body, isBug } = errorAnswer(error, shared.ids(), CLAUDE_SOCKET);
+      if (isBug) shared.deps.log?.({ level: "error", route: CLAUDE_SOCKET, message: withoutSecrets(String(error)) });
+      say(socket, { type: "error", ...body.error });
+    }
+  }
+
+  async function perform(message: ClaudeSocketMessage, raw: unknown): Promise<Record<string, unknown>> {
+    if (message.type === "prompt") return prompt(message, raw);
+    const session_id = message.session_id ?? current;
+    if (session_id === undefined)
+      throw new ApiError("SESSION_NOT_FOUND", "This connection has no session yet: send a prompt, or a session_id.");
+    current = session_id;
+    switch (message.type) {
+      case "interrupt":
+        return { message: "interrupted", ...(await interrupt(caller, session_id)) };
+      case "answer":
+        return { message: "answered", session_id, tool_use_id: await answer(caller, session_id, message) };
+      case "control":
+        await control(caller, session_id, message);
+        return { message: "changed", session_id };
+    }
+  }
+
+  async function prompt(
+    {
+      type: _,
+      content,
+      prompt: words = content,
+      session_id,
+      ...rest
+    }: Extract<ClaudeSocketMessage, { type: "prompt" }>,
+    raw: unknown,
+  ): Promise<Record<string, unknown>> {
+    const continued = session_id ?? (rest.continue_conversation ? undefined : current);
+    const body = parsed(QueryRequest, { ...rest, prompt: words, session_id: continued });
+    const run = await acceptQuery(caller, body, raw, "replaced");
+    current = run.sessionId;
+    // The answer to the message comes first, then the frames.
+    setImmediate(() => follow(run, body.stop_on_disconnect));
+    return { message: "accepted", session_id: run.sessionId, run_id: run.runId };
+  }
+
+  function follow(run: AskedRun, stopOnDisconnect: boolean): void {
+    // A prompt that answered a question goes on in the run whose frames come already.
+    const known = runs.get(run.runId);
+    if (known) {
+      known.stopOnDisconnect ||= stopOnDisconnect;
+      return;
+    }
+    const stop = new AbortController();
+    runs.set(run.runId, { stop, run, stopOnDisconnect });
+    const { send, trySend } = createSender(socket, { signal: stop.signal, shared });
+    const sink = {
+      signal: stop.signal,
+      frame: (frame: StreamEvent) => send({ type: "sse_event", ...frame }),
+      partial: (frame: StreamEvent) => trySend({ type: "sse_event", ...frame }),
+    };
+    void sendRun({ ...shared.deps, sessions: caller.sessions, run }, sink)
+      .then((isOver) => isOver && runs.delete(run.runId))
+      .catch(() => socket.terminate());
+  }
+
+  return {
+    receive,
+    end() {
+      for (const { stop, run, stopOnDisconnect } of runs.values()) {
+        stop.abort();
+        if (stopOnDisconnect) void stopRun(caller, run);
+      }
+    },
+  };
+}

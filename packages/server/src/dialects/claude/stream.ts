@@ -1,0 +1,91 @@
+import type { SessionState } from "@skein/core";
+import { type StreamEvent, placeOfFrame } from "@skein/protocol";
+import { ApiError } from "../../http/api-error.ts";
+import type { Call, Caller, TAKEN_OVER } from "../../call.ts";
+import { answerWithStream } from "../../streams/stream-answer.ts";
+import type { StreamEnd } from "../../streams/streams.ts";
+import { claudeSession } from "./accept.ts";
+import { type AskedRun, runAt } from "./asked-run.ts";
+import { sendRun } from "./run-frames.ts";
+
+/** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
+export async function streamRun(
+  call: Call,
+  asked: () => Promise<AskedRun>,
+  { stopOnDisconnect = false }: { stopOnDisconnect?: boolean } = {},
+): Promise<typeof TAKEN_OVER> {
+  const { shared, sessions } = call;
+  return answerWithStream(call, async () => {
+    const run = await asked();
+    let closed = false;
+    return {
+      async send(sse) {
+        const sink = {
+          signal: sse.signal,
+          frame: (frame: StreamEvent) => sse.send(frameText(frame)),
+          partial: (frame: StreamEvent) => sse.trySend(frameText(frame)),
+        };
+        const isOver = await sendRun({ ...shared.deps, sessions, run }, sink);
+        if (!isOver && !closed && stopOnDisconnect) await stopRun(call, run);
+        return ": the end\n\n";
+      },
+      closing(reason) {
+        closed = true;
+        return closing(reason);
+      },
+    };
+  });
+}
+
+/** The run that a reader was following, if it says how far it got; undefined if it begins. */
+export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun | undefined> {
+  const header = call.request.headers["last-event-id"];
+  if (typeof header !== "string" || header === "") return undefined;
+  const place = placeOfFrame(header);
+  const id = place?.sessionId ?? sessionId;
+  // Without this a query whose connection broke would be asked, and paid for, a second time.
+  if (!place || id === undefined || (sessionId !== undefined && id !== sessionId))
+    throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
+  await claudeSession(call, id);
+  const run = await runAt(call.sessions, id, place.sequence);
+  if (!run) throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
+  const state = await call.sessions.state(id);
+  const from = run.first_sequence - 1;
+  return { sessionId: id, runId: run.id, from, after: place.sequence, partials: hasPartials(state), state };
+}
+
+/** The run that is under way or waits its turn, else the last one. */
+export async function currentRun(call: Call, sessionId: string): Promise<AskedRun> {
+  const state = await call.sessions.state(sessionId);
+  const { run, queue, sequence } = state;
+  const also = { sessionId, after: 0, partials: hasPartials(state), state };
+  const [next] = queue;
+  // The prompt of a run that waits is in the state that its frames begin with.
+  if (!run && next) return { ...also, runId: next.run_id, from: sequence };
+  const [latest] = (await call.sessions.runs(sessionId, { limit: 1 })).items;
+  if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
+  return { ...also, runId: latest.id, from: latest.first_sequence - 1 };
+}
+
+function hasPartials({ agent, run }: SessionState): boolean {
+  const own = agent?.extras["claude"] as { include_partial_messages?: unknown } | undefined;
+  return (run?.prompt.options?.["include_partial_messages"] ?? own?.include_partial_messages) === true;
+}
+
+/** Nobody is there any more who wants it. */
+export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedRun): Promise<void> {
+  // It may have ended by itself meanwhile.
+  await sessions.cancel(sessionId, { runId, reason: "The client that asked for it went away." }).catch(() => {});
+}
+
+/** JSON has no line breaks of its own, so the data is always one line. */
+function frameText({ event, id, data }: StreamEvent): string {
+  return `event: ${event}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The connection ends and the run does not: a reader that still may comes back. */
+function closing(reason: StreamEnd): string {
+  if (reason !== "revoked") return `: closing (${reason})\n\n`;
+  const data = { code: "AUTHENTICATION_ERROR", message: "The key was revoked." };
+  return frameText({ event: "error", data });
+}

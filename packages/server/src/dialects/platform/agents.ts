@@ -1,0 +1,165 @@
+import { defineTool } from "@skein/core";
+import type { ToolSchema } from "@skein/protocol";
+import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
+import type { z } from "zod";
+import { ApiError } from "../../http/api-error.ts";
+import type { Call, Handlers } from "../../call.ts";
+import { checkClaudeOptions } from "../claude/session-options.ts";
+import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
+import { type Extras, USES_DEFAULT_MODEL, modelOfAgent } from "./model-of-message.ts";
+
+type Tool = z.output<typeof ToolSchema>;
+
+/** Agents and the models that they name. */
+export const agentHandlers = {
+  async createAgent({ body }, call) {
+    const { tools, frontend_tools, default_model_id, model, extras, ...config } = body;
+    checkRuntime(call, body.runtime);
+    if (body.runtime === "claude-code") await checkClaudeOptions(call, extras["claude"] ?? {});
+    const chosen = await modelOfAgent(call, { default_model_id, model }, extras);
+    const agent = await call.agents.create({
+      ...config,
+      default_model_id,
+      model: chosen.model,
+      tool_schemas: toolSchemas(call, tools, frontend_tools),
+      extras: { ...chosen.extras, frontend_tools: frontend_tools.map(({ name }) => name) },
+    });
+    return tagged(call, agent);
+  },
+  async listAgents({ query: { cursor, limit, status, tag } }, { agents }) {
+    const page = await agents.list({
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.record) }),
+      ...(status && { status }),
+      ...(tag !== undefined && { tag }),
+    });
+    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+  },
+  async getAgent({ params, query }, call) {
+    const { agent_id } = params;
+    const agent = await (query.version === undefined
+      ? call.agents.get(agent_id)
+      : call.agents.version(agent_id, query.version));
+    return tagged(call, agent);
+  },
+  async patchAgent({ params, body }, call) {
+    const current = await call.agents.get(params.agent_id);
+    const expected = expectedVersion(call, current);
+    const { tools, frontend_tools, default_model_id, model, extras: given, ...rest } = body;
+    if (given && current.config.runtime === "claude-code") await checkClaudeOptions(call, given["claude"] ?? {});
+    const toolsPart = toolsPatch(call, current, { tools, frontend_tools });
+    const extras = extrasWith(toolsPart.extras ?? current.config.extras, given);
+    const isModelMeant = model !== undefined || default_model_id !== undefined;
+    const changed = await call.agents
+      .patch(
+        params.agent_id,
+        {
+          ...withoutUndefined(rest),
+          ...(default_model_id !== undefined && { default_model_id }),
+          ...toolsPart,
+          extras,
+          ...(isModelMeant && (await modelOfAgent(call, { default_model_id, model }, extras))),
+        },
+        expected,
+      )
+      .catch((error: unknown) => {
+        throw movedOn(error, expected);
+      });
+    return tagged(call, changed);
+  },
+  async archiveAgent({ params }, call) {
+    return tagged(call, await call.agents.archive(params.agent_id));
+  },
+  async listModels(_, { models }) {
+    return { data: [...(await models.list())] };
+  },
+  async addModel({ body: { name, is_default } }, { models }) {
+    return models.add({ name, isDefault: is_default });
+  },
+} satisfies Pick<
+  Handlers,
+  "createAgent" | "listAgents" | "getAgent" | "patchAgent" | "archiveAgent" | "listModels" | "addModel"
+>;
+
+/** The version is the tag: what was seen can be named when it is changed. */
+function tagged(call: Call, agent: Agent): Agent {
+  call.reply.header("etag", `"${agent.version}"`);
+  return agent;
+}
+
+function expectedVersion(call: Call, current: Agent): number | undefined {
+  const header = call.request.headers["if-match"];
+  if (header === undefined || header === "*") return undefined;
+  // A list names several versions that the caller would accept.
+  if (!header.split(",").some((tag) => tag.trim() === `"${current.version}"`)) throw changedMeanwhile();
+  return current.version;
+}
+
+function movedOn(error: unknown, expected: number | undefined): unknown {
+  return expected !== undefined && isKnownError(error, "conflict", "already_exists") ? changedMeanwhile() : error;
+}
+
+function changedMeanwhile(): ApiError {
+  return new ApiError("precondition_failed", "The agent is not at the version that If-Match names.");
+}
+
+function checkRuntime({ shared }: Call, runtime: AgentInput["runtime"]): void {
+  const { runtimes = ["loop"] } = shared.deps;
+  if (!runtimes.includes(runtime))
+    throw new KnownError(
+      "invalid",
+      `runtime: This server has no runtime "${runtime}", only ${runtimes.join(" and ")}.`,
+    );
+}
+
+/** The schemas of code tools, by name, and of the tools that the caller runs. */
+function toolSchemas(call: Call, names: readonly string[], frontend: readonly Tool[]): Tool[] {
+  // As the engine reads them: an agent that it cannot make tools of would take prompts and never run.
+  for (const { name, description, input_schema } of frontend)
+    defineTool({ name, description, input: input_schema, executor: "frontend" });
+  const code = names.map((name) => {
+    const schema = call.shared.deps.toolNamed?.(name);
+    if (!schema) throw new KnownError("invalid", `tools: This server has no tool "${name}".`);
+    return schema;
+  });
+  const all = [...code, ...frontend];
+  if (new Set(all.map(({ name }) => name)).size < all.length)
+    throw new KnownError("invalid", "tools: Two tools of an agent have the same name.");
+  return all;
+}
+
+function toolsPatch(
+  call: Call,
+  current: Agent,
+  { tools, frontend_tools }: Pick<AgentPatch, "tools" | "frontend_tools">,
+) {
+  if (!tools && !frontend_tools) return {};
+  const known = new Set(frontendNames(current));
+  const { tool_schemas, extras } = current.config;
+  const names = tools ?? tool_schemas.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const frontend = frontend_tools ?? tool_schemas.filter(({ name }) => known.has(name));
+  return {
+    tool_schemas: toolSchemas(call, names, frontend),
+    extras: { ...extras, frontend_tools: frontend.map(({ name }) => name) },
+  };
+}
+
+function frontendNames(agent: Agent): readonly string[] {
+  const names = agent.config.extras["frontend_tools"];
+  return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+}
+
+/** What stands in the extras for the server itself, and is not the caller's to say. */
+const OWN_MARKS: readonly string[] = [USES_DEFAULT_MODEL, "frontend_tools"];
+
+function extrasWith(current: Extras, given: Extras | undefined): Extras {
+  if (!given) return current;
+  const own = Object.entries(current).filter(([name]) => OWN_MARKS.includes(name));
+  return Object.fromEntries([...Object.entries(given).filter(([name]) => !OWN_MARKS.includes(name)), ...own]);
+}
+
+type Defined<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+
+function withoutUndefined<Values extends object>(values: Values): Defined<Values> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<Values>;
+}

@@ -1,0 +1,97 @@
+import type { Sessions } from "@skein/core";
+import { type Draft, type Event, KnownError } from "@skein/protocol";
+import { type Call, type Handlers, sessionIn } from "../../call.ts";
+import { streamSession } from "../../streams/session-stream.ts";
+import type { Sse } from "../../streams/sse.ts";
+import { answerWithStream } from "../../streams/stream-answer.ts";
+import type { StreamEnd } from "../../streams/streams.ts";
+
+const PAGE = 100;
+/** A page with more characters than that ends early. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+const FIRST_PART = 20;
+
+/** The log of a session, as a list or live. */
+export const eventHandlers = {
+  async listEvents({ params, query }, call) {
+    const session = await sessionIn(call, params);
+    const { id } = session;
+    if (wantsStream(call)) {
+      if (query.limit !== undefined) throw new KnownError("invalid", "limit: A stream has none. Ask for JSON.");
+      const last = call.request.headers["last-event-id"];
+      const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
+      return answerWithStream(call, () => ({
+        async send(sse) {
+          await streamSession({ sessions: call.sessions, live: call.shared.deps.live, session, after }, sinkOf(sse));
+          return closing("deleted");
+        },
+        closing,
+      }));
+    }
+    const { after = 0, limit = PAGE } = query;
+    return pageOf(call.sessions, id, { after, limit });
+  },
+} satisfies Partial<Handlers>;
+
+/** Reads a page in parts that grow: of a log of large events it is full long before it has as many as it may. */
+async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: { after: number; limit: number }) {
+  const data: Event[] = [];
+  let size = 0;
+  for (let part = FIRST_PART; ;) {
+    const asked = Math.min(part, limit + 1 - data.length);
+    const events = await sessions.events(sessionId, { after: after + data.length, limit: asked });
+    data.push(...events);
+    const sizes = events.map((event) => JSON.stringify(event.data).length);
+    size += sizes.reduce((sum, one) => sum + one, 0);
+    if (events.length < asked) return { data, next_after: null };
+    if (data.length > limit || size > PAGE_BYTES) {
+      const shown = data.slice(0, limit);
+      return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
+    }
+    // No more than will fit, if those that come are like the largest of these.
+    part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
+  }
+}
+
+/** A stream is for those who ask for one. Who would rather have JSON says so with a weight. */
+function wantsStream(call: Call): boolean {
+  const accepted = (call.request.headers.accept ?? "").split(",");
+  const weight = weightOf(accepted, "text/event-stream");
+  return weight > 0 && weight >= weightOf(accepted, "application/json");
+}
+
+function weightOf(accepted: readonly string[], type: string): number {
+  const entry = accepted.find((one) => one.split(";")[0]?.trim().toLowerCase() === type);
+  if (entry === undefined) return 0;
+  const weight = Number(/;\s*q=([\d.]+)/i.exec(entry)?.[1] ?? "1");
+  return Number.isNaN(weight) ? 1 : weight;
+}
+
+/** Frames as text. An event is made into text once, however many read it. */
+const frames = new WeakMap<Event, string>();
+
+function frameOf(event: Event): string {
+  const known = frames.get(event);
+  if (known !== undefined) return known;
+  // JSON has no line breaks of its own, so the data is always one line.
+  const frame = `event: ${event.event_type}\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`;
+  frames.set(event, frame);
+  return frame;
+}
+
+function draftFrame({ event_type, data }: Draft): string {
+  return `event: ${event_type}\ndata: ${JSON.stringify({ event_type, data })}\n\n`;
+}
+
+function sinkOf(sse: Sse) {
+  return {
+    signal: sse.signal,
+    event: (event: Event) => sse.send(frameOf(event)),
+    draft: (draft: Draft) => sse.trySend(draftFrame(draft)),
+    reset: (given: string) => sse.send(`event: stream.reset\ndata: ${JSON.stringify({ given, after: 0 })}\n\n`),
+  };
+}
+
+function closing(reason: StreamEnd): string {
+  return `event: stream.closing\ndata: ${JSON.stringify({ reason })}\n\n`;
+}

@@ -1,0 +1,46 @@
+import { KnownError } from "@skein/protocol";
+import { type Handlers, sessionIn } from "../../call.ts";
+
+/** The name that a browser saves a file under: the last part of a path, and no half of a character. */
+function savedAs(filename: string): string {
+  const last = filename.toWellFormed().split(/[\\/]/).at(-1) ?? "";
+  return /^\.*$/.test(last) ? "file" : last;
+}
+
+/** Files that a session made. */
+export const fileHandlers = {
+  async listFiles({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    const { files } = await call.sessions.state(id);
+    return {
+      data: Object.entries(files).map(([file_id, { filename, size, mime_type, created_in_run, last_updated_at }]) => ({
+        file_id,
+        filename,
+        size,
+        mime_type,
+        created_in_run,
+        last_updated_at,
+      })),
+    };
+  },
+  async downloadFile({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    const { files } = await call.sessions.state(id);
+    const file = Object.hasOwn(files, params.file_id) ? files[params.file_id] : undefined;
+    const kept = call.shared.deps.files;
+    // A log that was imported may name any place: only the session's own is read.
+    if (!file || !kept || !file.storage_path.split(/[\\/]/).includes(id))
+      throw new KnownError("not_found", `Session ${id} has no file ${params.file_id}.`);
+    const payload = await kept.get(file.storage_path);
+    return {
+      raw: {
+        // Never shown as a page of this server, whatever it says it is.
+        type: "application/octet-stream",
+        payload: Buffer.from(payload),
+        headers: {
+          "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(savedAs(file.filename))}`,
+        },
+      },
+    };
+  },
+} satisfies Partial<Handlers>;

@@ -1,0 +1,31 @@
+import type { Handlers } from "../../call.ts";
+import { adoptHandlers } from "../claude/adopt.ts";
+import { claudeHandlers } from "../claude/handlers.ts";
+import { agentHandlers } from "./agents.ts";
+import { awaitHandlers } from "./awaits.ts";
+import { eventHandlers } from "./events.ts";
+import { fileHandlers } from "./files.ts";
+import { messageHandlers } from "./messages.ts";
+import { runTextHandlers } from "./run-text.ts";
+import { runHandlers } from "./runs.ts";
+import { sessionHandlers } from "./sessions.ts";
+import { sqlHandlers } from "./sql.ts";
+import { systemHandlers } from "./system.ts";
+import { webhookHandlers } from "./webhooks.ts";
+
+/** Who answers each route. A route without a handler does not compile. */
+export const handlers: Handlers = {
+  ...systemHandlers,
+  ...agentHandlers,
+  ...sessionHandlers,
+  ...messageHandlers,
+  ...eventHandlers,
+  ...awaitHandlers,
+  ...fileHandlers,
+  ...runHandlers,
+  ...runTextHandlers,
+  ...sqlHandlers,
+  ...webhookHandlers,
+  ...claudeHandlers,
+  ...adoptHandlers,
+};

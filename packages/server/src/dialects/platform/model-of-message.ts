@@ -1,0 +1,64 @@
+import { type Agent, KnownError, type Session, isKnownError } from "@skein/protocol";
+import type { Caller } from "../../call.ts";
+
+export type Extras = Agent["config"]["extras"];
+
+export const USES_DEFAULT_MODEL = "uses_default_model";
+
+/**
+ * Which model answers: the message's own, else the session's, else the agent's, else the default. All but the agent's are
+ * looked up when the message comes.
+ */
+export async function modelOfMessage(
+  call: Caller,
+  session: Session,
+  { modelId, fallback }: { readonly modelId: string | null; readonly fallback: string },
+): Promise<string | null> {
+  if (modelId !== null) return (await modelNamed(call, modelId)).name;
+  if (session.model_id !== null) return (await modelNamed(call, session.model_id)).name;
+  return (await followsDefault(call, session)) ? fallback : null;
+}
+
+/** A model that a body names: one that is not there is a mistake in the body, and not a missing page. */
+export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
+  try {
+    return await models.get(id);
+  } catch (error) {
+    if (isKnownError(error, "not_found")) throw new KnownError("invalid", `There is no model ${id}.`);
+    throw error;
+  }
+}
+
+/** The model of an agent. It always has one, and one that chose none is marked in its extras. */
+export async function modelOfAgent(
+  call: Caller,
+  { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },
+  { [USES_DEFAULT_MODEL]: _, ...extras }: Extras,
+): Promise<{ readonly model: string; readonly extras: Extras }> {
+  if (default_model_id) return { model: (await modelNamed(call, default_model_id)).name, extras };
+  if (model !== undefined) return { model, extras };
+  return { model: await defaultModel(call), extras: { ...extras, [USES_DEFAULT_MODEL]: true } };
+}
+
+/** The tenant's default, else the server's. */
+export async function defaultModel({ models, shared }: Caller): Promise<string> {
+  return (await models.default())?.name ?? shared.deps.defaultModel;
+}
+
+/** Versions of agents that were looked at. They never change. */
+const seen = new Map<string, boolean>();
+const SEEN = 10_000;
+
+async function followsDefault({ agents }: Caller, { agent_id, agent_version }: Session): Promise<boolean> {
+  const key = `${agent_id}/${agent_version}`;
+  const known = seen.get(key);
+  if (known !== undefined) return known;
+  // Agents of code are not stored under every version that had sessions: they have a model of their own.
+  const agent = await agents.version(agent_id, agent_version).catch((error: unknown) => {
+    if (isKnownError(error, "not_found")) return undefined;
+    throw error;
+  });
+  if (seen.size >= SEEN) seen.clear();
+  seen.set(key, agent?.config.extras[USES_DEFAULT_MODEL] === true);
+  return seen.get(key) ?? false;
+}

@@ -1,0 +1,72 @@
+import { type WatchedRun, isOfRun, watchRun } from "@skein/core";
+import { type DraftPiece, type Event, formatStream, type Message } from "@skein/protocol";
+import { type Call, type Handlers, sessionIn } from "../../call.ts";
+import { answerWithStream } from "../../streams/stream-answer.ts";
+import { runIn } from "./runs.ts";
+
+/** A run in one of seed 002's text forms, live. */
+export const runTextHandlers = {
+  async streamRunText({ params, query }, call) {
+    const run = await awaitedRun(call, params);
+    const { agent } = await call.sessions.state(run.sessionId);
+    const meta = agent?.stream_meta_history_and_tool_results ?? false;
+    return answerWithStream(call, () => ({
+      async send(sse) {
+        const history: Message[] = [];
+        const items = runItems(call, { run, history }, sse.signal);
+        const format = query.format ?? agent?.formatter ?? "json";
+        for await (const text of formatStream(format, items, { meta, history }))
+          if (!(await sse.send(frameOf(text)))) break;
+        return ": the end\n\n";
+      },
+      closing: () => undefined,
+    }));
+  },
+} satisfies Partial<Handlers>;
+
+/** Text of several lines is several `data:` lines of one frame. */
+function frameOf(text: string): string {
+  return `data: ${text.replaceAll(/\r\n|\r|\n/g, "\ndata: ")}\n\n`;
+}
+
+/** A run that is to be read. */
+type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after">;
+
+/** The run of a path. One whose prompt was accepted has its turn still to come: it is waited for. */
+async function awaitedRun(
+  call: Call,
+  params: { session_id: string; agent_id?: string | undefined; run_id: string },
+): Promise<AwaitedRun> {
+  const { id: sessionId } = await sessionIn(call, params);
+  const { queue, sequence } = await call.sessions.state(sessionId);
+  const queued = queue.find(({ run_id }) => run_id === params.run_id);
+  if (queued) return { runId: queued.run_id, messageId: queued.message_id, sessionId, after: sequence };
+  const { id: runId, first_sequence } = await runIn(call, params);
+  return { runId, sessionId, after: first_sequence - 1 };
+}
+
+/**
+ * The facts of a run, and what its steps say while they are made, until it is over or waits for somebody. Before the first
+ * item is handed on, `history` has what was said before the run.
+ */
+async function* runItems(
+  { sessions, shared: { deps } }: Call,
+  { run, history }: { readonly run: AwaitedRun; readonly history: Message[] },
+  signal: AbortSignal,
+): AsyncGenerator<Event | DraftPiece> {
+  const { runId, sessionId } = run;
+  const isWanted = ({ run_id }: DraftPiece): boolean => run_id === runId;
+  const watch = watchRun({ store: deps.store, sessions }, { ...run, stopsAtWait: "run" });
+  let hasStarted = false;
+  for await (const item of watch.items({ live: deps.live, isWanted }, signal)) {
+    const isEvent = "event_type" in item;
+    if (isEvent && !isOfRun(item, runId)) continue;
+    if (isEvent && item.event_type === "session.started") {
+      hasStarted = true;
+      const transcript = await sessions.transcript(sessionId);
+      const prompt = transcript.findIndex(({ id }) => id === item.data.message_id);
+      history.push(...transcript.slice(0, prompt === -1 ? undefined : prompt));
+    }
+    if (hasStarted) yield item;
+  }
+}

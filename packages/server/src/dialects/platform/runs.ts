@@ -1,0 +1,149 @@
+import { emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
+import { type Event, KnownError, type Run, runLogs } from "@skein/protocol";
+import { type Call, type Handlers, sessionIn } from "../../call.ts";
+import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
+
+/** From a prompt to the end of its answer: what happened, what it cost, what the model saw. */
+export const runHandlers = {
+  async listRuns({ params, query: { limit, cursor } }, call) {
+    const { id } = await sessionIn(call, params);
+    const page = await call.sessions.runs(id, {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.number) }),
+    });
+    return { data: page.items.map(wire), next_cursor: cursorOf(page.cursor) };
+  },
+  async getRun({ params }, call) {
+    const run = await startedRun(call, params);
+    if (!run) return waitingRun(call, params);
+    const said = new Set<string>();
+    for (const { event_type, data } of await eventsOf(call, run))
+      if (event_type === "message.created" && data.run_id === run.id) said.add(data.message_id);
+    const transcript = await call.sessions.transcript(run.session_id);
+    const messages = transcript.filter(({ id }) => said.has(id)).map(({ role, content }) => ({ role, content }));
+    return { ...wire(run), messages };
+  },
+  async getRunLogs({ params }, call) {
+    const { run_id, session_id: agent_uuid } = params;
+    const rows = runLogs(await eventsOf(call, await runIn(call, params)), run_id);
+    return { data: rows.map((row, index) => ({ log_id: index + 1, agent_uuid, run_id, ...row })) };
+  },
+  async getRunCost({ params }, call) {
+    const { cost, cost_micros, unpriced_calls, models } = await runIn(call, params);
+    return { cost, cost_micros, unpriced_calls, models };
+  },
+  async getRunStep({ params: { step, ...params } }, call) {
+    const run = await runIn(call, params);
+    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter((one) => one.step === step);
+    if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no step ${step}.`);
+    return { data: sent };
+  },
+} satisfies Partial<Handlers>;
+
+/** A run, also under the names that seed 002's conversation_history has for it. */
+function wire(run: Run) {
+  return {
+    ...run,
+    status: run.outcome ?? ("running" as const),
+    conversation_id: run.id,
+    run_id: run.id,
+    agent_uuid: run.session_id,
+    sequence_number: run.number,
+    extras: {},
+    created_at: run.completed_at ?? run.started_at,
+  };
+}
+
+interface RunParams {
+  readonly session_id: string;
+  readonly agent_id?: string | undefined;
+  readonly run_id: string;
+}
+
+export async function runIn(call: Call, params: RunParams): Promise<Run> {
+  return (await startedRun(call, params)) ?? noRun(params);
+}
+
+function noRun({ session_id, run_id }: RunParams): never {
+  throw new KnownError("not_found", `Session ${session_id} has no run ${run_id}.`);
+}
+
+/** A prompt that waits for its turn, or was cancelled before it had one, as the run that it would be. */
+async function waitingRun(call: Call, params: RunParams) {
+  const { queue, runs } = await call.sessions.state(params.session_id);
+  const events = await call.sessions.events(params.session_id);
+  const accepted = events.find(
+    (event) => event.event_type === "prompt.accepted" && event.data.run_id === params.run_id,
+  );
+  if (accepted?.event_type !== "prompt.accepted") return noRun(params);
+  const { run_id, message_id } = accepted.data;
+  const [columns] = project([{ ...accepted, ...runStarted(accepted.data, "json") }]).runInserts;
+  if (!columns) return noRun(params);
+  const place = queue.findIndex((prompt) => prompt.run_id === run_id);
+  const run = { ...wire(newRun(columns, runs + place + 1)), started_at: null, messages: [] };
+  if (place !== -1) return { ...run, status: "queued" as const };
+  const cancel = events.find((event) => event.event_type === "cancel.requested" && event.data.run_id === run_id);
+  if (!cancel) return readByAnother(events, params, message_id);
+  return {
+    ...run,
+    number: null,
+    sequence_number: null,
+    status: "cancelled" as const,
+    outcome: "cancelled" as const,
+    stop_reason: "cancelled" as const,
+    completed_at: cancel.created_at,
+    last_sequence: cancel.sequence,
+  };
+}
+
+/** A prompt that steered has no run of its own. */
+function readByAnother(events: readonly Event[], params: RunParams, messageId: string): never {
+  const entered = events.find((event) => event.event_type === "message.created" && event.data.message_id === messageId);
+  if (entered?.event_type !== "message.created") return noRun(params);
+  const { run_id } = entered.data;
+  throw new KnownError("not_found", `Run ${params.run_id} did not begin: run ${run_id} read its prompt.`, {
+    details: { run_id },
+  });
+}
+
+async function startedRun(call: Call, params: RunParams): Promise<Run | undefined> {
+  const { id } = await sessionIn(call, params);
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await call.sessions.runs(id, { limit: 200, ...(cursor !== undefined && { cursor }) });
+    const found = page.items.find((run) => run.id === params.run_id);
+    if (found) return found;
+    cursor = page.cursor;
+  }
+  return undefined;
+}
+
+async function eventsOf(call: Call, run: Run): Promise<readonly Event[]> {
+  const { first_sequence, last_sequence } = run;
+  return call.sessions.events(run.session_id, {
+    after: first_sequence - 1,
+    ...(last_sequence !== null && { limit: last_sequence - first_sequence + 1 }),
+  });
+}
+
+/** What the model was sent is not stored: it follows from the log before each call, today as it did then. */
+function sentRequests(events: readonly Event[], run: Run) {
+  const state = emptyState(run.session_id);
+  const sent = [];
+  for (const event of events) {
+    fold(state, [event]);
+    if (event.event_type !== "step.started" || event.data.run_id !== run.id) continue;
+    const { step, attempt, purpose, max_tokens } = event.data;
+    const { body, betas } = requestOf(state, purpose, max_tokens);
+    sent.push({
+      run_id: run.id,
+      step,
+      attempt,
+      purpose,
+      sequence: event.sequence,
+      betas: [...betas],
+      // The state goes on changing: what is answered must not.
+      body: structuredClone(body),
+    });
+  }
+  return sent;
+}

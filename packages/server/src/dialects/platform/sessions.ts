@@ -1,0 +1,147 @@
+import { type Page, type SessionAgent, platformStatus } from "@skein/core";
+import { ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
+import { type Call, type Caller, type Handlers, sessionIn } from "../../call.ts";
+import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
+import { checkOpen } from "../claude/rights.ts";
+import { modelNamed } from "./model-of-message.ts";
+
+/** Sessions: open, list, change, fork, cancel, remove, take along. */
+export const sessionHandlers = {
+  async createSession({ body: { agent_id, ...body } }, call) {
+    // A body that names an agent which is not there is a mistake in the body.
+    const agent = await call.agents.get(agent_id).catch((error: unknown) => {
+      throw isKnownError(error, "not_found") ? new KnownError("invalid", `There is no agent ${agent_id}.`) : error;
+    });
+    return createFor(agent, body, call);
+  },
+  async createAgentSession({ params, body }, call) {
+    return createFor(await call.agents.get(params.agent_id), body, call);
+  },
+  listSessions: ({ query: { agent_id, ...query } }, call) => listed(call, query, agent_id),
+  async listAgentSessions({ params, query }, call) {
+    await call.agents.get(params.agent_id);
+    return listed(call, query, params.agent_id);
+  },
+  async getSession({ params }, call) {
+    return { checked: textOf(await sessionIn(call, params)) };
+  },
+  async patchSession({ params, body: { title, tags, model_id } }, call) {
+    const session = await sessionIn(call, params);
+    if (title === undefined && !tags && model_id === undefined) return wire(session);
+    const { id } = session;
+    if (model_id) await modelNamed(call, model_id);
+    const edited = await call.sessions.edit(id, {
+      ...(title !== undefined && { title }),
+      ...(tags && { tags }),
+      ...(model_id !== undefined && { modelId: model_id }),
+    });
+    return wire(edited);
+  },
+  async deleteSession({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    await call.sessions.delete(id);
+    await call.shared.deps.claude?.forget(id, call.principal);
+    return undefined;
+  },
+  async forkSession({ params, body: { message_id, title } }, call) {
+    const { id } = await sessionIn(call, params);
+    call.shared.meter.session(call.principal.keyId);
+    const fork = await call.sessions.fork(id, {
+      ...(message_id !== undefined && { messageId: message_id }),
+      ...(title !== undefined && { title }),
+    });
+    await call.shared.deps.claude?.inherit(id, fork.id, call.principal);
+    return wire(fork);
+  },
+  cancelSession: ({ params, body }, call) => requestCancel(call, params, body),
+  async exportSession({ params }, call) {
+    const { id } = await sessionIn(call, params);
+    const events = await call.sessions.events(id);
+    call.reply.header("content-disposition", `attachment; filename="session-${id}.json"`);
+    return { format: "skein.session" as const, version: 1 as const, session_id: id, events: [...events] };
+  },
+  async importSession({ body }, call) {
+    call.shared.meter.session(call.principal.keyId);
+    return wire(await call.sessions.import(body.events));
+  },
+} satisfies Partial<Handlers>;
+
+/** Asks for the end of a run. */
+export async function requestCancel(
+  call: Caller,
+  params: { session_id: string; agent_id?: string | undefined },
+  { run_id, reason }: { run_id?: string | undefined; reason?: string | undefined },
+): Promise<{ run_id: string; event_sequence: number }> {
+  const { id } = await sessionIn(call, params);
+  const run = await call.sessions.cancel(id, {
+    ...(run_id !== undefined && { runId: run_id }),
+    ...(reason !== undefined && { reason }),
+  });
+  return { run_id: run.id, event_sequence: run.sequence };
+}
+
+/** Sessions as text. A store answers with the same object while nothing changed, and it is checked and written once. */
+const texts = new WeakMap<Session, string>();
+
+function textOf(session: Session): string {
+  const known = texts.get(session);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(ApiSession.parse(wire(session)));
+  texts.set(session, text);
+  return text;
+}
+
+/** The same for pages. */
+const pageTexts = new WeakMap<Page<Session>, string>();
+
+function pageText(page: Page<Session>): string {
+  const known = pageTexts.get(page);
+  if (known !== undefined) return known;
+  const next = JSON.stringify(cursorOf(page.cursor));
+  const text = `{"data":[${page.items.map(textOf).join(",")}],"next_cursor":${next}}`;
+  pageTexts.set(page, text);
+  return text;
+}
+
+/** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
+function wire(session: Session): ApiSession {
+  return { ...session, status: platformStatus(session), activity: session.status };
+}
+
+async function createFor(
+  agent: SessionAgent,
+  body: { title: string | null; tags: string[]; model_id: string | null; metadata: Record<string, unknown> },
+  call: Call,
+): Promise<ApiSession> {
+  const { title, tags, model_id: modelId, metadata } = body;
+  const { claude } = call.shared.deps;
+  if (claude && agent.config.runtime === "claude-code") checkOpen(claude, call);
+  if (modelId) await modelNamed(call, modelId);
+  call.shared.meter.session(call.principal.keyId);
+  return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));
+}
+
+async function listed(
+  { sessions }: Call,
+  query: {
+    limit?: number | undefined;
+    cursor?: string | undefined;
+    status?: ApiSession["status"] | undefined;
+    tag?: string | undefined;
+    parent_session_id?: string | undefined;
+    subagent_of_session_id?: string | undefined;
+  },
+  agentId: string | undefined,
+) {
+  const { limit, cursor, status, tag, parent_session_id, subagent_of_session_id } = query;
+  const page = await sessions.list({
+    ...(limit !== undefined && { limit }),
+    ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    ...(status && { status }),
+    ...(tag !== undefined && { tags: [tag] }),
+    ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
+    ...(subagent_of_session_id !== undefined && { subagentOfSessionId: subagent_of_session_id }),
+    ...(agentId !== undefined && { agentId }),
+  });
+  return { checked: pageText(page) };
+}

@@ -1,0 +1,81 @@
+import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
+import { ApiError, errorAnswer } from "../../http/api-error.ts";
+import { type Call, type Handlers, TAKEN_OVER } from "../../call.ts";
+import type { SqlPart } from "../../deps.ts";
+import { allows } from "../../keys.ts";
+
+/** The tenant of whoever started the server. */
+const OPERATOR = "default";
+
+/** Questions in SQL. Who answers them, and behind which walls, is the port's matter. */
+export const sqlHandlers = {
+  async askSql({ body }, call) {
+    const { shared, principal, request, reply } = call;
+    const { deps, limits, meter } = shared;
+    if (!deps.sql) throw new ApiError("sandbox_missing", "This server answers no SQL.");
+    const isArrow = request.headers.accept?.includes(ARROW_STREAM) ?? false;
+    const giveBack = meter.statement();
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    try {
+      const { statementMs: timeMs, statementRows: rows, statementBytes: bytes } = limits;
+      const format = isArrow ? "arrow" : "jsonl";
+      const { tenant } = principal;
+      // Claude Code's files are the operator's own: no tenant but the operator's, and no key but an admin's.
+      const history = tenant === OPERATOR && allows(principal, "admin");
+      const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history } as const;
+      const parts = deps.sql.ask(question, gone.signal);
+      return await (isArrow ? sendArrow(parts, call) : sendLines(parts, call));
+    } finally {
+      giveBack();
+    }
+  },
+} satisfies Partial<Handlers>;
+
+/**
+ * Sends lines as they come. The first one has the columns and the last one says how it ended: an answer without one was
+ * cut. The reader is not waited for, because a process waits behind it; what it may leave unread is limited.
+ */
+async function sendLines(parts: AsyncGenerator<SqlPart>, { request, reply }: Call): Promise<typeof TAKEN_OVER> {
+  const first = await parts.next();
+  const raw = begin(reply, JSON_LINES);
+  const write = (part: SqlPart): void => {
+    if (part.kind === "data") raw.write(part.bytes);
+    else raw.write(`${JSON.stringify(part.kind === "columns" ? { columns: part.columns } : endOf(part))}\n`);
+  };
+  try {
+    if (!first.done) write(first.value);
+    for await (const part of parts) write(part);
+  } catch (error) {
+    raw.write(`${JSON.stringify(errorAnswer(error, request.id).body)}\n`);
+  }
+  raw.end();
+  return TAKEN_OVER;
+}
+
+function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
+  return { end: { rows, truncated } };
+}
+
+/** Sends batches as they come. The last one says how it ended; what fails on its way is cut, so that no reader takes it for whole. */
+async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: Call): Promise<typeof TAKEN_OVER> {
+  const first = await parts.next();
+  const raw = begin(reply, ARROW_STREAM);
+  const write = (part: SqlPart): void => {
+    if (part.kind === "data") raw.write(part.bytes);
+  };
+  try {
+    if (!first.done) write(first.value);
+    for await (const part of parts) write(part);
+    raw.end();
+  } catch {
+    raw.destroy();
+  }
+  return TAKEN_OVER;
+}
+
+function begin(reply: Call["reply"], type: string): Call["reply"]["raw"] {
+  reply.hijack();
+  const headers = Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]);
+  return reply.raw.writeHead(200, { ...Object.fromEntries(headers), "content-type": type });
+}

@@ -1,0 +1,79 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Call, Handlers, Raw } from "../../call.ts";
+import { openApi } from "../../http/openapi.ts";
+import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
+
+/** What the server says about itself. */
+export const systemHandlers = {
+  async health(_, call) {
+    const { version } = call.shared.deps.description;
+    const dependencies = [await storeHealth(call), ...(await busHealth(call))];
+    const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
+    return { status, version, ...(call.principal.scopes.length > 0 && { dependencies }) };
+  },
+  async ready(_, { shared }) {
+    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping.");
+    return { status: "ready" as const };
+  },
+  async home(_, { shared }) {
+    return html(homePage(shared.deps.description));
+  },
+  async homeScript() {
+    return { raw: { type: "text/javascript; charset=utf-8", payload: HOME_SCRIPT } };
+  },
+  async homeStyle() {
+    return { raw: { type: "text/css; charset=utf-8", payload: HOME_STYLE } };
+  },
+  async openapi(_, { shared }) {
+    return openApi(shared.deps.description.version);
+  },
+  async docs() {
+    return html(docsPage());
+  },
+  async metrics(_, { shared }) {
+    const payload = shared.metrics.text({ streams: shared.streams.size });
+    return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
+  },
+  async usage({ query: { group_by, from, to, agent_id } }, { sessions }) {
+    const rows = await sessions.usage({
+      by: group_by,
+      ...(agent_id !== undefined && { agentId: agent_id }),
+      ...(from !== undefined && { from: new Date(from).toISOString() }),
+      ...(to !== undefined && { to: new Date(to).toISOString() }),
+    });
+    return { data: rows.toSorted((a, b) => (a.key < b.key ? 1 : -1)) };
+  },
+} satisfies Partial<Handlers>;
+
+function html(payload: string): Raw {
+  return {
+    raw: { type: "text/html; charset=utf-8", payload, headers: { "content-security-policy": PAGE_POLICY } },
+  };
+}
+
+/** How the bus between machines does, where there is one. */
+export async function busHealth({ shared: { deps } }: Call) {
+  if (!deps.bus) return [];
+  const began = performance.now();
+  const status = await deps.bus.check().then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
+}
+
+/** Whether the store answers, and how fast. */
+export async function storeHealth({ shared }: Call) {
+  const { store, description } = shared.deps;
+  const began = performance.now();
+  const status = await store.records.get("$health", "probe", "none").then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return {
+    name: "store",
+    status,
+    latency_ms: performance.now() - began,
+    detail: description.store.split(":")[0] ?? "",
+  };
+}

@@ -1,0 +1,30 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Handlers } from "../../call.ts";
+import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
+
+/** Who is told about sessions and runs. */
+export const webhookHandlers = {
+  async createWebhook({ body }, { shared, principal }) {
+    const problem = shared.deps.webhookSender?.problemWith(body.url) ?? noSender(shared.deps.webhookSender);
+    if (problem !== undefined) throw new ApiError("url_not_allowed", `url: ${problem}`);
+    return shared.webhooks.create(principal.tenant, body);
+  },
+  async listWebhooks(_, { shared, principal }) {
+    return { data: [...(await shared.webhooks.list(principal.tenant))] };
+  },
+  async deleteWebhook({ params }, { shared, principal }) {
+    await shared.webhooks.delete(principal.tenant, params.webhook_id);
+    return undefined;
+  },
+  async listDeliveries({ params, query: { limit, cursor } }, { shared, principal }) {
+    const page = await shared.webhooks.deliveries(principal.tenant, params.webhook_id, {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.record) }),
+    });
+    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+  },
+} satisfies Partial<Handlers>;
+
+function noSender(sender: unknown): string | undefined {
+  return sender === undefined ? "This server sends no webhooks." : undefined;
+}

@@ -1,0 +1,158 @@
+import type { WebSocket } from "@fastify/websocket";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiError } from "../http/api-error.ts";
+import type { Caller, Shared } from "../call.ts";
+
+/** What a socket is for: takes what the client says, one message at a time. */
+export interface Connection {
+  receive(bytes: Buffer): Promise<void>;
+  /** The client is gone. */
+  end(): void;
+}
+
+/** Close codes: going away, of a kind that is not taken, revoked. */
+const AWAY = 1001;
+const NOT_TEXT = 1003;
+const REVOKED = 4401;
+/** Messages of one client that are being answered at once; it is not heard further until one of them is. */
+const AT_ONCE = 8;
+
+/** Takes WebSockets at a path: counted as streams of their key, closed with it, and noticed when they die. */
+export function acceptSockets(
+  app: FastifyInstance,
+  shared: Shared,
+  { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller) => Connection },
+): void {
+  const handler = (): never => {
+    throw new ApiError("malformed", "This address speaks WebSocket: expected an upgrade.", {
+      headers: { upgrade: "websocket" },
+    });
+  };
+  const wsHandler = (socket: WebSocket, request: FastifyRequest): void => {
+    const { principal } = request;
+    if (!principal) return socket.close(REVOKED);
+    let giveBack: () => void;
+    try {
+      giveBack = shared.meter.stream(principal.keyId);
+    } catch {
+      return socket.close(1013, "too many streams");
+    }
+    const caller: Caller = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: undefined };
+    const remove = shared.streams.add({
+      keyId: principal.keyId,
+      close(reason) {
+        say(socket, { type: "closing", reason });
+        socket.close(reason === "revoked" ? REVOKED : AWAY, reason);
+      },
+    });
+    const connection = connect(socket, caller);
+    const stopPinging = keepAlive(socket, shared.limits.heartbeatMs);
+    const hold = createHold(socket, shared);
+    socket.on("ping", hold.check);
+    socket.on("message", (data: Buffer, isBinary: boolean) => {
+      if (isBinary) return socket.close(NOT_TEXT, "text only");
+      void connection.receive(data).finally(hold.begin());
+    });
+    socket.on("error", () => socket.terminate());
+    socket.on("close", () => {
+      stopPinging();
+      remove();
+      giveBack();
+      connection.end();
+    });
+  };
+  app.route({ method: "GET", url: path, handler, wsHandler });
+}
+
+/** Stops hearing a client while its answers wait for it, or for us: they, or what it says, would pile up here. */
+function createHold(socket: WebSocket, shared: Shared): { check(): void; begin(): () => void } {
+  let open = 0;
+  let isHeld = false;
+
+  async function hold(): Promise<void> {
+    isHeld = true;
+    socket.pause();
+    const isOpen = await caughtUp(socket, shared);
+    isHeld = false;
+    if (isOpen) resume();
+  }
+  const resume = (): void => {
+    if (!isHeld && open < AT_ONCE && socket.isPaused) socket.resume();
+  };
+  const check = (): void => {
+    if (!isHeld && isBehind(socket, shared)) void hold();
+  };
+  return {
+    check,
+    begin() {
+      open += 1;
+      if (open >= AT_ONCE) socket.pause();
+      return () => {
+        open -= 1;
+        check();
+        resume();
+      };
+    },
+  };
+}
+
+function isBehind(socket: WebSocket, { limits }: Shared): boolean {
+  return socket.bufferedAmount > limits.backlogBytes;
+}
+
+/** Waits for a client that is behind, for a while, and cuts it then. False once the connection is over. */
+async function caughtUp(socket: WebSocket, shared: Shared, signal?: AbortSignal): Promise<boolean> {
+  const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
+  const end = performance.now() + shared.limits.backlogMs;
+  while (isBehind(socket, shared) && !isOver()) {
+    if (performance.now() > end) {
+      shared.metrics.cut();
+      socket.terminate();
+      return false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return !isOver();
+}
+
+/** Sends over a socket. A client that does not read is waited for, for a while, and then cut. */
+export interface Sender {
+  send(frame: object): boolean | Promise<boolean>;
+  /** Sends what may be lost: it is left out for a client that is behind. */
+  trySend(frame: object): void;
+}
+
+export function createSender(
+  socket: WebSocket,
+  { signal, shared }: { readonly signal: AbortSignal; readonly shared: Shared },
+): Sender {
+  return {
+    send(frame) {
+      if (signal.aborted) return false;
+      if (isBehind(socket, shared))
+        return caughtUp(socket, shared, signal).then((isOpen) => isOpen && say(socket, frame));
+      return say(socket, frame);
+    },
+    trySend(frame) {
+      if (!isBehind(socket, shared)) say(socket, frame);
+    },
+  };
+}
+
+export function say(socket: WebSocket, frame: object): boolean {
+  if (socket.readyState !== socket.OPEN) return false;
+  socket.send(JSON.stringify(frame));
+  return true;
+}
+
+/** Notices a client that is gone without saying so. */
+function keepAlive(socket: WebSocket, everyMs: number): () => void {
+  let answered = true;
+  socket.on("pong", () => (answered = true));
+  const timer = setInterval(() => {
+    if (!answered) return socket.terminate();
+    answered = false;
+    socket.ping();
+  }, everyMs);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import type { Store } from "@skein/core";
+import { Delivery, type Event, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
+import { z } from "zod";
+import { createJobQueues } from "./job-queues.ts";
+
+/** Sends a message to a URL that somebody else chose; answers the status. Refuses addresses that it must not call. */
+export interface WebhookSender {
+  /** A sentence about a URL that will never be called, or nothing. */
+  problemWith(url: string): string | undefined;
+  send(
+    url: string,
+    message: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  ): Promise<number>;
+}
+
+export interface DeliveriesDeps {
+  readonly store: Store;
+  readonly sender: WebhookSender;
+  readonly now: () => number;
+  /** When a notice that failed is tried again, counted from each attempt. */
+  readonly retryMs?: readonly number[];
+  readonly report: (error: unknown) => void;
+}
+
+/** Notices on their way: each is kept until it was taken, or tried often enough. */
+export interface Deliveries {
+  /** Keeps a notice and sends it. One that was kept before, here or by another process, is left alone. */
+  add(webhook: StoredWebhook, event: ToldEvent): Promise<void>;
+  list(
+    webhookId: string,
+    page: { limit?: number; cursor?: string },
+  ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
+  /** Takes up every notice that waits: it may have been kept by a process that is gone. */
+  resume(): Promise<void>;
+  /** Removes notices that are older than 30 days. */
+  sweep(): Promise<void>;
+  stop(): void;
+}
+
+export const StoredWebhook = Webhook.extend({ tenant: z.string(), secret: z.string() });
+export type StoredWebhook = z.infer<typeof StoredWebhook>;
+
+/** An event that webhooks can be told about. */
+export type ToldEvent = Extract<Event, { event_type: z.infer<typeof WebhookEvent> }>;
+
+/** Webhooks of all tenants are kept together, because whoever sends looks at all of them. */
+export const TENANT = "$webhooks";
+const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
+/** Longer than an attempt takes: after that, another process may try. */
+const CLAIM_MS = 60_000;
+/** Notices of one webhook that are sent at once: a receiver that is slow or gone takes up no more connections than that. */
+const AT_ONCE = 4;
+const KEPT_MS = 30 * 24 * 3600 * 1000;
+
+export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, report }: DeliveriesDeps): Deliveries {
+  const { records } = store;
+  const timers = new Map<string, NodeJS.Timeout>();
+  let stopped = false;
+  const lanes = createJobQueues({ width: AT_ONCE, job: (id) => attempt(id).catch(report) });
+
+  /** Keeps a delivery; false if somebody else changed it since. */
+  async function save(delivery: Delivery, expect?: number): Promise<boolean> {
+    const fields = { webhook: delivery.webhook_id, state: delivery.state };
+    const put = { tenant: TENANT, kind: "delivery", id: delivery.id, value: delivery, fields };
+    try {
+      await records.put([{ ...put, ...(expect !== undefined && { expect }) }]);
+      return true;
+    } catch (error) {
+      if (isKnownError(error, "conflict", "already_exists")) return false;
+      throw error;
+    }
+  }
+
+  async function attempt(id: string): Promise<void> {
+    const record = await records.get(TENANT, "delivery", id);
+    const delivery = record && Delivery.parse(record.value);
+    if (stopped || delivery?.state !== "pending") return;
+    const claimed = { ...delivery, next_attempt_at: instant(now() + CLAIM_MS) };
+    if (!(await save(claimed, record?.version))) return;
+    const webhook = await records.get(TENANT, "webhook", delivery.webhook_id);
+    const after = delivery.event_sequence - 1;
+    const [event] = await store.read(delivery.session_id, { after, limit: 1 }).catch((error: unknown) => {
+      // A store that does not answer now says nothing about the session: it is tried again.
+      if (!isKnownError(error, "not_found")) throw error;
+      return [];
+    });
+    if (!webhook || !event) {
+      const last_error = "The webhook or the session is gone.";
+      await save({ ...delivery, state: "failed", last_error, next_attempt_at: null });
+      return;
+    }
+    const outcome = await sent(StoredWebhook.parse(webhook.value), delivery, event);
+    const wait = retryMs[delivery.attempts];
+    const isOver = outcome.last_error === null || wait === undefined;
+    await save({
+      ...delivery,
+      ...outcome,
+      attempts: delivery.attempts + 1,
+      state: outcome.last_error === null ? "delivered" : isOver ? "failed" : "pending",
+      next_attempt_at: isOver ? null : instant(now() + wait),
+    });
+    if (!isOver) later(delivery, wait);
+  }
+
+  async function sent({ url, secret }: StoredWebhook, delivery: Delivery, event: Event) {
+    const body = JSON.stringify({ type: event.event_type, timestamp: event.created_at, data: event });
+    const headers = await webhookHeaders({ secret, id: `msg_${delivery.id}`, at: now(), body });
+    try {
+      const status = await sender.send(url, { headers, body });
+      const isTaken = status >= 200 && status < 300;
+      return { last_status: status, last_error: isTaken ? null : `The receiver answered ${status}.` };
+    } catch (error) {
+      return { last_status: null, last_error: (error as Error).message.slice(0, 300) };
+    }
+  }
+
+  function later({ id, webhook_id }: Delivery, ms: number): void {
+    if (stopped || timers.has(id)) return;
+    const timer = setTimeout(() => {
+      timers.delete(id);
+      lanes.do(webhook_id, id);
+    }, ms).unref();
+    timers.set(id, timer);
+  }
+
+  return {
+    async add(webhook, event) {
+      const at = instant(now());
+      const delivery: Delivery = {
+        id: deliveryId(webhook.id, event),
+        webhook_id: webhook.id,
+        event_type: event.event_type,
+        session_id: event.session_id,
+        event_sequence: event.sequence,
+        state: "pending",
+        attempts: 0,
+        last_status: null,
+        last_error: null,
+        next_attempt_at: at,
+        created_at: at,
+      };
+      if (await save(delivery, 0)) lanes.do(webhook.id, delivery.id);
+    },
+    async list(webhookId, page) {
+      const field = { name: "webhook", value: webhookId };
+      const { items, cursor } = await records.list({ tenant: TENANT, kind: "delivery", field, ...page });
+      return { items: items.map(({ value }) => Delivery.parse(value)), cursor };
+    },
+    async resume() {
+      const query = { tenant: TENANT, kind: "delivery", field: { name: "state", value: "pending" }, limit: 200 };
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await records.list({ ...query, ...(cursor !== undefined && { cursor }) });
+        for (const { value } of page.items) {
+          const delivery = Delivery.parse(value);
+          later(delivery, Math.max(0, Date.parse(delivery.next_attempt_at ?? delivery.created_at) - now()));
+        }
+        cursor = page.cursor;
+      }
+    },
+    async sweep() {
+      // Ids begin with the time of their event: what comes after this one in the list is older.
+      const cursor = `${timePart(now() - KEPT_MS)}-0000-0000-000000000000`;
+      for (;;) {
+        const { items } = await records.list({ tenant: TENANT, kind: "delivery", cursor, limit: 200 });
+        if (items.length === 0) return;
+        await Promise.all(items.map(({ id }) => records.delete(TENANT, "delivery", id)));
+      }
+    },
+    stop() {
+      stopped = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+      lanes.clear();
+    },
+  };
+}
+
+/**
+ * The id of a notice: the same whoever makes it, so that it is kept once. A UUID v7 of the event's time, because lists are
+ * in the order of ids.
+ */
+function deliveryId(webhookId: string, { session_id, sequence, created_at }: ToldEvent): string {
+  const rest = createHash("sha256").update(`${webhookId} ${session_id} ${sequence}`).digest("hex");
+  return `${timePart(Date.parse(created_at))}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 18)}`;
+}
+
+/** How a UUID v7 of that time begins. */
+function timePart(ms: number): string {
+  const time = ms.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

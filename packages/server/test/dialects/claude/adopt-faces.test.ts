@@ -1,0 +1,151 @@
+/** Adopting and sending back as people and programs ask for it: on the command line, and over HTTP. */
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { writeCorpus } from "@skein/history/testing";
+import { createKeys } from "@skein/server";
+import { describe, expect, test } from "vitest";
+import { dataFolder, lines, skein } from "../../../../cli/test/skein.ts";
+import { openStore } from "../../../../skein/src/open-store.ts";
+import { testServer } from "../../world.ts";
+
+const SESSION = /^[0-9a-f-]{36}\n$/;
+
+/** Claude Code's data directory of somebody who calls `skein` at home. */
+function atHome(): { readonly home: string; readonly ids: readonly string[] } {
+  const home = dataFolder();
+  mkdirSync(join(home, ".claude"));
+  const { sessions } = writeCorpus({
+    folder: join(home, ".claude"),
+    files: 4,
+    bytes: 120_000,
+    seed: 3,
+    subagentEvery: 1,
+  });
+  return { home, ids: sessions };
+}
+
+function files(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((file) => file.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+}
+
+describe("skein adopt", { timeout: 120_000 }, () => {
+  test("takes a session by its index or the beginning of its id, and sessions export sends it back as it was", async () => {
+    const { home, ids } = atHome();
+    const [first = "", second = ""] = ids;
+    const byId = await skein(home, "adopt", first.slice(0, 8));
+    expect(byId).toMatchObject({ code: 0, out: `${first}\n` });
+    const byIndex = await skein(home, "adopt", "0", "--json");
+    const [adopted] = lines(byIndex.out.length > 0 ? byIndex.out : "{}");
+    if (byIndex.code === 0) expect(adopted).toMatchObject({ id: second });
+    else expect(byIndex.err).toContain("is here already");
+
+    const [listed] = lines((await skein(home, "sessions", "show", first, "--json")).out);
+    expect(listed).toMatchObject({ id: first, status: "idle", outcome: "completed" });
+
+    const elsewhere = join(home, "elsewhere");
+    const sent = await skein(home, "sessions", "export", first, "--claude-code", elsewhere);
+    expect(sent.code).toBe(0);
+    expect(sent.err).toContain(`claude --resume ${first}`);
+    const written = sent.out.trim().split("\n");
+    expect(written.toSorted()).toEqual(files(elsewhere).toSorted());
+    for (const path of written) {
+      const original = path.replace(elsewhere, join(home, ".claude"));
+      expect(readFileSync(path).equals(readFileSync(original)), path).toBe(true);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    }
+    // Into Claude Code's own folder, where it is already: nothing to do, and nothing lost.
+    expect((await skein(home, "sessions", "export", first, "--claude-code")).code).toBe(0);
+  });
+
+  test.each([
+    ["a session that is not there", ["adopt", "ffffffff"], 3, "ffffffff"],
+    ["nothing", ["adopt"], 2, "Expected SESSION"],
+    ["an export of nothing", ["sessions", "export", "--claude-code"], 2, "Expected SESSION"],
+    ["a file for several", ["sessions", "export", "x", "--claude-code", "--output", "f"], 2, "several files"],
+  ])("says what is wrong with %s", async (_, args, code, words) => {
+    const { home } = atHome();
+    const ended = await skein(home, ...args);
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain(words);
+    expect(ended.out).not.toMatch(SESSION);
+  });
+
+  test("a session of another runtime has nothing to send back", async () => {
+    const home = dataFolder();
+    const run = await skein(home, "run", "hello");
+    const id = /session ([0-9a-f-]{36})/.exec(run.err)?.[1] ?? "";
+    const ended = await skein(home, "sessions", "export", id, "--claude-code", join(home, "x"));
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining("another runtime") as string });
+    expect(existsSync(join(home, "x"))).toBe(false);
+  });
+});
+
+describe("over HTTP", { timeout: 60_000 }, () => {
+  /** The files of a session as a client would read them. */
+  function uploadOf(home: string, id: string): { path: string; content: string }[] {
+    const root = join(home, ".claude");
+    return files(root)
+      .filter((path) => path.includes(id))
+      .map((path) => ({ path: path.slice(root.length + 1), content: readFileSync(path, "utf8") }));
+  }
+
+  test("the files of a session make a session, in no folder that nobody opened, and come back as they were", async () => {
+    const { home, ids } = atHome();
+    const [id = ""] = ids;
+    const { call } = await testServer();
+    const upload = uploadOf(home, id);
+    expect(upload.length).toBeGreaterThan(2);
+    const made = await call("POST", "/api/v1/sessions/adopt", { files: upload });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({ id, status: "completed", working_directory: null });
+    expect((await call("GET", `/v1/sessions/${id}`)).body).toMatchObject({ id, status: "completed" });
+    const back = await call("GET", `/api/v1/sessions/${id}/export`);
+    const byPath = (given: readonly { path: string; content: string }[]) =>
+      new Map(given.map(({ path, content }) => [path, content]));
+    expect(byPath(back.body["files"] as typeof upload)).toEqual(byPath(upload));
+    const again = await call("POST", "/api/v1/sessions/adopt", { files: upload });
+    expect([again.status, again.body.error.code]).toEqual([409, "ALREADY_EXISTS"]);
+  });
+
+  test("names that lead elsewhere, files of two sessions and subagents alone are refused", async () => {
+    const { home, ids } = atHome();
+    const [id = "", other = ""] = ids;
+    const { call } = await testServer();
+    const [main] = uploadOf(home, id).filter(({ path }) => path.endsWith(`${id}.jsonl`));
+    const refused: readonly (readonly { path: string; content: string }[])[] = [
+      [{ path: "../../etc/passwd", content: "x" }],
+      [{ path: `projects/-a/${id}/subagents/../../../x.jsonl`, content: "x" }],
+      [{ path: `projects/a b/${id}.jsonl`, content: "" }],
+      [{ path: `projects/-a/${id}/subagents/agent-a.jsonl`, content: "" }],
+      [...(main ? [main] : []), ...uploadOf(home, other)],
+      [],
+    ];
+    for (const given of refused) {
+      const answer = await call("POST", "/api/v1/sessions/adopt", { files: given });
+      expect([answer.status, answer.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
+    }
+    expect((await call("GET", `/v1/sessions/${id}`)).status).toBe(404);
+  });
+
+  test("another tenant's session is neither shown nor overwritten", async () => {
+    const { home, ids } = atHome();
+    const [id = ""] = ids;
+    const address = `sqlite:${join(home, "server.db")}`;
+    const { call, url } = await testServer({ store: address });
+    await call("POST", "/api/v1/sessions/adopt", { files: uploadOf(home, id) });
+    const store = await openStore(address);
+    const key = await createKeys({ records: store.records }).make({ name: "k", tenant: "other", scopes: ["run"] });
+    await store.close();
+    const theirs = { "x-api-key": key };
+    const seen = await fetch(`${url}/api/v1/sessions/${id}/export`, { headers: theirs });
+    expect(seen.status).toBe(404);
+    const taken = await fetch(`${url}/api/v1/sessions/adopt`, {
+      method: "POST",
+      headers: { ...theirs, "content-type": "application/json" },
+      body: JSON.stringify({ files: uploadOf(home, id) }),
+    });
+    expect(taken.status).toBe(409);
+  });
+});

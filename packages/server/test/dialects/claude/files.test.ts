@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scripted } from "../../world.ts";
+import { type ClaudeServer, claudeServer } from "./server.ts";
+import { type Frame, all, only } from "./world.ts";
+
+/** Checkpoints and rewinds of the real Claude Code: the files are the test. */
+
+let server: ClaudeServer;
+let folder: string;
+beforeAll(async () => {
+  server = await claudeServer();
+  folder = join(server.data, "claude/default/work");
+});
+afterAll(() => server.close());
+
+const write = (file: string, content: string) => ({ tools: [{ name: "Write", input: { file_path: file, content } }] });
+const read = (file: string): string | null => (existsSync(file) ? readFileSync(file, "utf8") : null);
+
+interface Checkpoint {
+  readonly id: string;
+  readonly user_message_uuid: string;
+  readonly files_modified: readonly string[];
+}
+
+async function checkpointsOf(path: string): Promise<readonly Checkpoint[]> {
+  const { body } = await server.call("GET", `${path}/checkpoints`);
+  return body["checkpoints"] as Checkpoint[];
+}
+
+/** A session that wrote a file in each of two runs. */
+async function written(name: string) {
+  const file = join(folder, `${name}.txt`);
+  const body = { enable_file_checkpointing: true, permission_mode: "acceptEdits" };
+  const run = (label: string, content: string) =>
+    scripted(`${name}-${label}`, [write(file, content), { text: "Written." }]);
+  const first = await all(server, "/api/v1/query", { ...body, prompt: run("one", "first\n") });
+  const path = `/api/v1/sessions/${only(first, "init").data.session_id}`;
+  const reading = { tools: [{ name: "Read", input: { file_path: file } }] };
+  const second = await all(server, `${path}/resume`, {
+    prompt: scripted(`${name}-two`, [reading, write(file, "second\n"), { text: "Written." }]),
+  });
+  return { file, path, first, second };
+}
+
+const promptOf = (frames: readonly Frame[]): unknown => frames.find(({ data }) => data.type === "user")?.data["uuid"];
+
+test("each user message has a checkpoint, a dry run says what would change, and a rewind changes it", async () => {
+  const { file, path, first, second } = await written("rewound");
+  const checkpoints = await checkpointsOf(path);
+  expect(checkpoints.map(({ user_message_uuid }) => user_message_uuid)).toEqual([promptOf(first), promptOf(second)]);
+  for (const { files_modified } of checkpoints) expect(files_modified).toEqual([file]);
+  expect(read(file)).toBe("second\n");
+  const [before, between] = checkpoints;
+  const dry = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id, dry_run: true });
+  expect(dry.body).toMatchObject({ status: "validated", files_changed: [file] });
+  expect(read(file)).toBe("second\n");
+  const done = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id });
+  expect(done.body).toMatchObject({ status: "completed", checkpoint_id: between?.id });
+  expect(read(file)).toBe("first\n");
+  // By the message as well, and to a time when the file was not there.
+  await server.call("POST", `${path}/rewind`, { checkpoint_id: before?.user_message_uuid });
+  expect(read(file)).toBe(null);
+});
+
+test("a rewind works after a resume and after what others did to the file, and the session goes on", async () => {
+  const { file, path } = await written("later");
+  await all(server, `${path}/resume`, { prompt: scripted("later-three", [{ text: "Only words." }]) });
+  writeFileSync(file, "somebody else\n");
+  const [, between] = await checkpointsOf(path);
+  expect((await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id })).status).toBe(200);
+  expect(read(file)).toBe("first\n");
+  const frames = await all(server, `${path}/resume`, { prompt: scripted("later-four", [{ text: "Still here." }]) });
+  expect(only(frames, "result").data["result"]).toBe("Still here.");
+});
+
+test("a checkpoint of another session is not found, and a session without checkpoints has none", async () => {
+  const { path } = await written("mine");
+  const [theirs] = await checkpointsOf(path);
+  const frames = await all(server, "/api/v1/query", { prompt: scripted("without", [{ text: "Hi." }]) });
+  const other = `/api/v1/sessions/${only(frames, "init").data.session_id}`;
+  expect(await checkpointsOf(other)).toEqual([]);
+  for (const checkpoint_id of [theirs?.id, "01980000-0000-7000-8000-000000000001", "../../etc"]) {
+    const { status, body } = await server.call("POST", `${other}/rewind`, { checkpoint_id });
+    expect([status, body.error.code]).toEqual([404, "CHECKPOINT_NOT_FOUND"]);
+  }
+});
+
+test("files that cannot be brought back are said to be so, and the session stays usable", async () => {
+  const cwd = join(server.work, "gone");
+  mkdirSync(cwd);
+  const file = join(cwd, "a.txt");
+  const frames = await all(server, "/api/v1/query", {
+    prompt: scripted("gone", [write(file, "a"), { text: "Written." }]),
+    cwd,
+    enable_file_checkpointing: true,
+    permission_mode: "acceptEdits",
+  });
+  const path = `/api/v1/sessions/${only(frames, "init").data.session_id}`;
+  const [checkpoint] = await checkpointsOf(path);
+  rmSync(cwd, { recursive: true });
+  const refused = await server.call("POST", `${path}/rewind`, { checkpoint_id: checkpoint?.id });
+  expect([refused.status, refused.body.error.code]).toEqual([400, "INVALID_CHECKPOINT"]);
+  mkdirSync(cwd);
+  const done = await server.call("POST", `${path}/rewind`, { checkpoint_id: checkpoint?.id });
+  expect([done.status, existsSync(file)]).toEqual([200, false]);
+});

@@ -1,0 +1,30 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadCode } from "../../../../skein/src/serve/config-file.ts";
+
+/** `docs/claude-operators.md`: its example is a config that a server loads, and its variables are read. */
+
+const page = readFileSync(new URL("../../../../../docs/claude-operators.md", import.meta.url), "utf8");
+
+test("the example opens what it says", async () => {
+  const [, example = ""] = /```ts\n([^`]+)```/.exec(page) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), "skein-operators-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "skein.config.ts");
+  writeFileSync(file, example);
+  expect((await loadCode(file)).claude).toMatchObject({
+    roots: ["/srv/projects"],
+    folders: { website: "/srv/website" },
+    settings: { team: { outputStyle: "Explanatory" }, strict: "/srv/claude/strict.json" },
+    mcpServers: { tickets: { type: "stdio" }, wiki: { type: "http" } },
+  });
+});
+
+test("every variable that it names is read", () => {
+  const config = readFileSync(new URL("../../../../skein/src/config.ts", import.meta.url), "utf8");
+  const names = new Set(page.match(/SKEIN_[A-Z_]+/g));
+  expect(names.size).toBeGreaterThan(4);
+  for (const name of names) expect(config).toContain(`"${name}"`);
+});

@@ -1,0 +1,226 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scripted } from "../../world.ts";
+import { type ClaudeServer, claudeServer } from "./server.ts";
+import { type Frame, all, only } from "./world.ts";
+
+/** Options of a query: what the operator opened reaches Claude Code, everything else is refused before anything is started. */
+
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const MCP = fileURLToPath(new URL("../../../../adapters/test/mcp-server.ts", import.meta.url));
+
+let server: ClaudeServer;
+let other: string;
+beforeAll(async () => {
+  server = await claudeServer({
+    allowedWebhookAddresses: ["127.0.0.1"],
+    claude: {
+      env: ["LOOM"],
+      extraArgs: ["debug-to-stderr"],
+      settings: { team: { outputStyle: "Explanatory" } },
+      mcpServers: { sums: { command: process.execPath, args: ["--conditions=@skein/source", MCP], env: {} } },
+    },
+  });
+  other = join(server.work, "other");
+  mkdirSync(other);
+  mkdirSync(join(server.work, "project"));
+});
+afterAll(() => server.close());
+
+const query = (body: Record<string, unknown>): Promise<readonly Frame[]> => all(server, "/api/v1/query", body);
+const resultOf = (frames: readonly Frame[]): string => String(only(frames, "result").data["result"]);
+const systemOf = (label: string): string => JSON.stringify(server.requests(label)[0]?.system);
+
+test("model, prompts, images, tools, folders and variables reach Claude Code", async () => {
+  const file = join(other, "note.txt");
+  const prompt = scripted("options", [
+    { tools: [{ name: "Bash", input: { command: "pwd; echo loom-$LOOM" } }] },
+    { tools: [{ name: "Write", input: { file_path: file, content: "n" } }] },
+    { text: "End." },
+  ]);
+  const frames = await query({
+    prompt,
+    images: [{ media_type: "image/png", data: PNG }],
+    model: "claude-haiku-5-5",
+    system_prompt: "You are a loom.",
+    allowed_tools: ["Bash"],
+    disallowed_tools: ["WebSearch"],
+    permission_mode: "acceptEdits",
+    cwd: join(server.work, "project"),
+    add_dirs: [other],
+    env: { LOOM: "seven" },
+    extra_args: { "debug-to-stderr": null },
+    max_buffer_size: 10_000_000,
+  });
+  const [sent] = server.requests("options");
+  expect(sent?.model).toBe("claude-haiku-5-5");
+  expect(systemOf("options")).toContain("You are a loom.");
+  expect(JSON.stringify(sent?.messages)).toContain(PNG.slice(0, 40));
+  expect(only(frames, "init").data["tools"]).not.toContain("WebSearch");
+  const results = JSON.stringify(frames.filter(({ data }) => data.type === "user"));
+  expect(results).toContain(`${join(server.work, "project")}\\\\nloom-seven`.replace("\\\\n", "\\n"));
+  // Inside add_dirs an edit needs no permission.
+  expect(frames.some(({ event }) => event === "question")).toBe(false);
+  expect(readFileSync(file, "utf8")).toBe("n");
+  // The value of a variable is nobody's to read again.
+  const id = only(frames, "init").data.session_id;
+  const log = JSON.stringify((await server.call("GET", `/v1/sessions/${id}/events?limit=1000`)).body);
+  expect(log.replaceAll("loom-seven", "")).not.toContain("seven");
+  expect((await server.call("GET", `/api/v1/sessions/${id}`)).body).toMatchObject({
+    working_directory: join(server.work, "project"),
+  });
+});
+
+test("system_prompt_append keeps Claude Code's own prompt, and settings and output styles count by name", async () => {
+  await query({ prompt: scripted("append", [{ text: "Hi." }]), system_prompt_append: "Mind the yarn." });
+  expect(systemOf("append")).toMatch(/Claude Code.*Mind the yarn\./s);
+  const styled = await query({ prompt: scripted("styled", [{ text: "Hi." }]), settings: "team" });
+  expect(only(styled, "init").data["output_style"]).toBe("Explanatory");
+  const named = await query({ prompt: scripted("named", [{ text: "Hi." }]), output_style: "Learning" });
+  expect(only(named, "init").data["output_style"]).toBe("Learning");
+});
+
+test("settings of a project count only if they are asked for", async () => {
+  const project = join(server.work, "with-settings");
+  mkdirSync(project);
+  writeFileSync(join(project, "CLAUDE.md"), "The password is swordfish.\n");
+  await query({ prompt: scripted("without-sources", [{ text: "Hi." }]), cwd: project });
+  await query({ prompt: scripted("with-sources", [{ text: "Hi." }]), cwd: project, setting_sources: ["project"] });
+  const sent = (label: string): string => JSON.stringify(server.requests(label)[0]);
+  expect(sent("without-sources")).not.toContain("swordfish");
+  expect(sent("with-sources")).toContain("swordfish");
+});
+
+test("an MCP server of the operator is named, its tools run, and one that is dead shows as failed", async () => {
+  const prompt = scripted("mcp", [
+    { tools: [{ name: "mcp__sums__add", input: { a: 40, b: 2 } }] },
+    { text: "It is $LAST." },
+  ]);
+  const frames = await query({
+    prompt,
+    allowed_tools: ["mcp__sums__add"],
+    mcp_servers: { sums: { command: "sums" }, dead: { type: "http", url: "http://127.0.0.1:9/mcp" } },
+  });
+  expect(resultOf(frames)).toContain("42");
+  const servers = only(frames, "init").data["mcp_servers"] as { name: string; status: string; error?: string }[];
+  expect(servers.find(({ name }) => name === "sums")).toMatchObject({ status: "connected" });
+  expect(servers.find(({ name }) => name === "dead")).toMatchObject({ status: "failed", error: expect.any(String) });
+});
+
+test("continue_conversation goes by the folder", async () => {
+  const [here, there] = ["here", "there"].map((name) => join(server.work, name)) as [string, string];
+  for (const folder of [here, there]) mkdirSync(folder);
+  const id = only(await query({ prompt: scripted("here", [{ text: "Here." }]), cwd: here }), "init").data.session_id;
+  await query({ prompt: scripted("there", [{ text: "There." }]), cwd: there });
+  const on = await query({ prompt: scripted("here-2", [{ text: "On." }]), cwd: here, continue_conversation: true });
+  expect(only(on, "init").data.session_id).toBe(id);
+  // A folder that has no session yet gets its first one.
+  const empty = join(server.work, "empty");
+  mkdirSync(empty);
+  const first = await query({ prompt: scripted("empty", [{ text: "New." }]), cwd: empty, continue_conversation: true });
+  expect((await server.call("GET", `/api/v1/sessions/${only(first, "init").data.session_id}`)).body).toMatchObject({
+    total_turns: 1,
+    working_directory: empty,
+  });
+});
+
+test("type json is any JSON object", async () => {
+  const answer = { tools: [{ name: "StructuredOutput", input: { anything: [1, 2] } }] };
+  const frames = await query({
+    prompt: scripted("json", [answer, { text: "Done." }]),
+    output_format: { type: "json" },
+  });
+  expect(only(frames, "result").data["structured_output"]).toEqual({ anything: [1, 2] });
+});
+
+test("a fork may change what its session had, and inherits the rest", async () => {
+  const project = join(server.work, "project");
+  const first = await query({
+    prompt: scripted("inherit", [{ text: "Hi." }]),
+    cwd: project,
+    env: { LOOM: "nine" },
+    allowed_tools: ["Bash"],
+    system_prompt: "You are a loom.",
+  });
+  const path = `/api/v1/sessions/${only(first, "init").data.session_id}`;
+  const bash = { tools: [{ name: "Bash", input: { command: "echo loom-$LOOM" } }] };
+  const fork = await all(server, `${path}/fork`, {
+    prompt: scripted("inherit-2", [bash, { text: "Got $LAST." }]),
+    model: "claude-opus-5-5",
+  });
+  expect(resultOf(fork)).toBe("Got loom-nine.");
+  expect(server.requests("inherit-2")[0]?.model).toBe("claude-opus-5-5");
+  expect(systemOf("inherit-2")).toContain("You are a loom.");
+  const resumed = await all(server, `${path}/resume`, {
+    prompt: scripted("inherit-3", [bash, { text: "Got $LAST." }]),
+    disallowed_tools: ["WebFetch"],
+  });
+  expect(resultOf(resumed)).toBe("Got loom-nine.");
+  expect(only(resumed, "init").data["tools"]).not.toContain("WebFetch");
+});
+
+const closed: readonly [why: string, body: Record<string, unknown>, status: number, code: string][] = [
+  ["a session id that is a flag", { session_id: "--settings={}" }, 422, "VALIDATION_ERROR"],
+  ["extra_args that are not open", { extra_args: { "dangerously-skip-permissions": null } }, 403, "arg_not_allowed"],
+  ["a variable that is not open", { env: { LD_PRELOAD: "/x.so" } }, 403, "not_allowed"],
+  ["a folder outside the roots", { cwd: "/etc" }, 403, "not_allowed"],
+  ["a folder outside by a detour", { cwd: "/etc/../etc" }, 403, "not_allowed"],
+  ["a further folder outside", { add_dirs: ["/"] }, 403, "not_allowed"],
+  ["settings that nobody registered", { settings: "/etc/passwd" }, 403, "not_allowed"],
+  ["a plugin that nobody registered", { plugins: [{ name: "x", path: "/tmp/evil" }] }, 403, "not_allowed"],
+  ["a command of its own", { mcp_servers: { x: { command: "sh", args: ["-c", "id"] } } }, 403, "not_allowed"],
+  ["bypassPermissions", { permission_mode: "bypassPermissions" }, 403, "not_allowed"],
+  ["two tools in one entry", { allowed_tools: ["Read,Bash"] }, 422, "VALIDATION_ERROR"],
+  [
+    "a subagent with the Task tool",
+    { agents: { a: { description: "d", prompt: "p", tools: ["Task"] } } },
+    422,
+    "VALIDATION_ERROR",
+  ],
+  ["a hook at an address of this network", { hooks: { Stop: { url: "http://10.0.0.1/h" } } }, 422, "url_not_allowed"],
+  [
+    "a pattern that could take for ever",
+    { hooks: { Stop: { url: "https://example.com", matcher: "(?=x)" } } },
+    422,
+    "VALIDATION_ERROR",
+  ],
+  [
+    "an image from this network",
+    { images: [{ type: "url", media_type: "image/png", data: "http://169.254.169.254/x" }] },
+    422,
+    "url_not_allowed",
+  ],
+  ["an image that is none", { images: [{ media_type: "image/png", data: "AAAA" }] }, 422, "VALIDATION_ERROR"],
+];
+
+test.each(closed)("%s is refused before anything is started", async (_, body, status, code) => {
+  const before = (await server.call("GET", "/api/v1/sessions")).body["total"];
+  const answer = await server.call("POST", "/api/v1/query", { prompt: "Hi.", ...body });
+  expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+  expect((await server.call("GET", "/api/v1/sessions")).body["total"]).toBe(before);
+});
+
+test("an agent over /v1 has no more rights than a request, and its sessions run", async () => {
+  const make = (extras: unknown) =>
+    server.call("POST", "/v1/agents", {
+      name: "Weaver",
+      runtime: "claude-code",
+      model: "claude-haiku-5-5",
+      system_prompt: "You weave.",
+      extras,
+    });
+  const evil = await make({ claude: { extra_args: { settings: "/x" } } });
+  expect([evil.status, evil.body.error.code]).toEqual([403, "arg_not_allowed"]);
+  expect((await make({ claude: { env: { LOOM: "x" } } })).status).toBe(422);
+  const agent = await make({ claude: { allowed_tools: ["Bash"], cwd: join(server.work, "project") } });
+  expect(agent.status).toBe(201);
+  const session = await server.call("POST", "/v1/sessions", { agent_id: agent.body.id });
+  const text = scripted("agent", [{ tools: [{ name: "Bash", input: { command: "pwd" } }] }, { text: "In $LAST." }]);
+  await server.call("POST", `/v1/sessions/${session.body.id}/messages`, { role: "user", content: { text } });
+  const frames = await all(server, `/api/v1/sessions/${session.body.id}/stream`);
+  expect(resultOf(frames)).toBe(`In ${join(server.work, "project")}.`);
+  expect(server.requests("agent")[0]?.model).toBe("claude-haiku-5-5");
+  expect(systemOf("agent")).toContain("You weave.");
+});

@@ -1,0 +1,80 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Simulator, createSimulator } from "@skein/simulator";
+import { vi } from "vitest";
+import { type SkeinConfig, codeOf } from "../../../../skein/src/serve/config-file.ts";
+import { startServer } from "../../../../skein/src/serve/server.ts";
+import type { StartOptions } from "../../../../skein/src/serve/start-options.ts";
+import { anyStore } from "../../any-store.ts";
+import { type Caller, caller } from "../../world.ts";
+
+// Each session is a process of its own, and starting one on a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+/** A server that runs the real Claude Code against a simulator of its own. For several tests: whoever starts it closes it. */
+export interface ClaudeServer {
+  readonly url: string;
+  readonly key: string;
+  readonly call: Caller;
+  readonly simulator: Simulator;
+  /** Where sessions may work. */
+  readonly work: string;
+  readonly data: string;
+  readonly logged: Record<string, unknown>[];
+  /** What Claude Code sent to the model for prompts of this label, in its order. */
+  requests(label: string): readonly ModelRequest[];
+  close(): Promise<void>;
+}
+
+interface ModelRequest {
+  readonly model: string;
+  readonly system?: unknown;
+  readonly tools?: readonly { readonly name: string }[];
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+}
+
+export async function claudeServer({
+  claude = {},
+  ...options
+}: Partial<StartOptions> & { claude?: NonNullable<SkeinConfig["claude"]> } = {}): Promise<ClaudeServer> {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-api-")));
+  const work = join(home, "work");
+  const data = join(home, "data");
+  mkdirSync(work);
+  const simulator = await createSimulator();
+  const logged: Record<string, unknown>[] = [];
+  const server = await startServer({
+    port: 0,
+    host: "127.0.0.1",
+    storeUrl: await anyStore(home),
+    dataDir: data,
+    apiKey: undefined,
+    allowedHosts: [],
+    allowedOrigins: [],
+    allowedWebhookAddresses: [],
+    anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
+    anthropicBaseUrl: simulator.url,
+    code: codeOf({ claude: { roots: [work], ...claude } }),
+    limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
+    log: (line) => logged.push({ ...line }),
+    ...options,
+  });
+  const { key } = server.key;
+  return {
+    url: server.url,
+    key,
+    call: caller(server.url, key),
+    simulator,
+    work,
+    data,
+    logged,
+    requests: (label) => simulator.ledger.calls({ label }).map(({ request }) => request as ModelRequest),
+    async close() {
+      await server.close();
+      await simulator.close();
+      // A child may still be writing its last lines.
+      rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+}

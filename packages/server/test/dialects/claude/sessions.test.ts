@@ -1,0 +1,301 @@
+import { StreamEvent } from "@skein/protocol";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scripted } from "../../world.ts";
+import { type ClaudeServer, claudeServer } from "./server.ts";
+import { type Frame, all, names, only, open } from "./world.ts";
+
+/** Sessions of the real Claude Code over `/api/v1`. One server for all; each test has sessions of its own. */
+
+let server: ClaudeServer;
+beforeAll(async () => {
+  server = await claudeServer();
+});
+afterAll(() => server.close());
+
+const query = (body: Record<string, unknown>, headers?: Record<string, string>): Promise<readonly Frame[]> =>
+  all(server, "/api/v1/query", body, headers);
+const sessionOf = (frames: readonly Frame[]): string => only(frames, "init").data.session_id;
+const textOf = (frames: readonly Frame[]): unknown => only(frames, "result").data["result"];
+
+test("a query is init, messages with every block, result and done, and the ids are Claude Code's own", async () => {
+  const prompt = scripted("first-query", [
+    { thinking: "Hm.", text: "I look.", tools: [{ name: "Bash", input: { command: "echo blue-$((40+2))" } }] },
+    { text: "It says $LAST." },
+  ]);
+  const frames = await query({ prompt, allowed_tools: ["Bash"], user: "ada", metadata: { team: "yarn" }, tags: ["t"] });
+  for (const frame of frames) StreamEvent.parse(frame);
+  expect(names(frames)).toEqual(["init", "message", "message", "message", "message", "result", "done"]);
+  const id = sessionOf(frames);
+  const init = only(frames, "init").data;
+  expect(init).toMatchObject({ model: "claude-sonnet-5-5", mcp_servers: [], permission_mode: "default" });
+  expect(init["tools"]).toContain("Bash");
+  for (const list of ["tools", "plugins", "commands"])
+    expect((init[list] as unknown[]).every((name) => typeof name === "string")).toBe(true);
+  expect(frames[2]?.data).toMatchObject({
+    type: "assistant",
+    model: "claude-sonnet-5-5",
+    content: [
+      { type: "thinking", thinking: "Hm." },
+      { type: "text", text: "I look." },
+      { type: "tool_use", name: "Bash" },
+    ],
+  });
+  expect(frames[3]?.data).toMatchObject({
+    type: "user",
+    content: [{ type: "tool_result", content: "blue-42", is_error: false }],
+  });
+  expect(textOf(frames)).toBe("It says blue-42.");
+  const result = only(frames, "result").data;
+  expect(result).toMatchObject({
+    session_id: id,
+    is_error: false,
+    is_complete: true,
+    stop_reason: "completed",
+    num_turns: 2,
+  });
+  expect(result["total_cost_usd"]).toBeGreaterThan(0);
+  expect(result["session_total_cost_usd"]).toBe(result["total_cost_usd"]);
+  expect(Object.keys(result["model_usage"] as object)).toEqual(["claude-sonnet-5-5"]);
+  expect(only(frames, "done").data).toEqual({ reason: "completed" });
+  const [call] = server.simulator.ledger.calls({ label: "first-query" });
+  expect(call?.headers["x-claude-code-session-id"]).toBe(id);
+  const { body } = await server.call("GET", `/api/v1/sessions/${id}`);
+  expect(body).toMatchObject({
+    id,
+    status: "completed",
+    model: "claude-sonnet-5-5",
+    total_turns: 1,
+    total_cost_usd: result["total_cost_usd"],
+    user: "ada",
+    metadata: { team: "yarn" },
+    tags: ["t"],
+  });
+  expect((await server.call("GET", "/api/v1/sessions?user=ada&metadata=team:yarn")).body).toMatchObject({ total: 1 });
+  expect((await server.call("GET", "/api/v1/sessions?user=bob")).body).toMatchObject({ total: 0 });
+});
+
+test("a resume goes on with all that was said, by its own route and by session_id, and turns and cost add up", async () => {
+  const id = sessionOf(await query({ prompt: scripted("resume-1", [{ text: "My name is Ariadne." }]) }));
+  const second = await all(server, `/api/v1/sessions/${id}/resume`, {
+    prompt: scripted("resume-2", [{ text: "Two." }]),
+  });
+  const third = await query({ prompt: scripted("resume-3", [{ text: "Three." }]), session_id: id });
+  expect([sessionOf(second), sessionOf(third)]).toEqual([id, id]);
+  const [sent] = server.requests("resume-3");
+  expect(JSON.stringify(sent?.messages)).toMatch(/My name is Ariadne\..*Two\./s);
+  const { body } = await server.call("GET", `/api/v1/sessions/${id}`);
+  const costs = [second, third].map((frames) => only(frames, "result").data);
+  expect(body).toMatchObject({
+    total_turns: 3,
+    status: "completed",
+    total_cost_usd: costs[1]?.["session_total_cost_usd"],
+  });
+  expect(costs[1]?.["session_total_cost_usd"]).toBeGreaterThan(costs[0]?.["session_total_cost_usd"] as number);
+  expect(costs[1]?.["total_cost_usd"]).toBeLessThan(costs[1]?.["session_total_cost_usd"] as number);
+});
+
+test("a fork goes on in a copy, at its end or at a message, and its parent stays as it was", async () => {
+  const first = await query({ prompt: scripted("fork-1", [{ text: "The yarn is red." }]), max_turns: 7 });
+  const id = sessionOf(first);
+  await all(server, `/api/v1/sessions/${id}/resume`, { prompt: scripted("fork-2", [{ text: "The needle is long." }]) });
+  const before = (await server.call("GET", `/api/v1/sessions/${id}/messages`)).body;
+  const whole = await all(server, `/api/v1/sessions/${id}/fork`, { prompt: scripted("fork-3", [{ text: "A." }]) });
+  const at = first.find(({ data }) => data.type === "assistant")?.data["uuid"];
+  const early = await all(server, `/api/v1/sessions/${id}/fork`, {
+    prompt: scripted("fork-4", [{ text: "B." }]),
+    message_id: at,
+  });
+  const byQuery = await query({ prompt: scripted("fork-5", [{ text: "C." }]), session_id: id, fork_session: true });
+  const ids = [whole, early, byQuery].map(sessionOf);
+  expect(new Set([id, ...ids]).size).toBe(4);
+  const sent = (label: string): string => JSON.stringify(server.requests(label)[0]?.messages);
+  expect(sent("fork-3")).toMatch(/The yarn is red\..*The needle is long\./s);
+  expect(sent("fork-4")).toContain("The yarn is red.");
+  expect(sent("fork-4")).not.toContain("The needle is long.");
+  expect(sent("fork-5")).toContain("The needle is long.");
+  for (const fork of ids)
+    expect((await server.call("GET", `/api/v1/sessions/${fork}`)).body).toMatchObject({
+      parent_session_id: id,
+      total_turns: 1,
+    });
+  expect((await server.call("GET", `/api/v1/sessions/${id}/messages`)).body).toEqual(before);
+  // Each goes on by itself.
+  await all(server, `/api/v1/sessions/${ids[1]}/resume`, { prompt: scripted("fork-6", [{ text: "D." }]) });
+  expect(sent("fork-6")).toMatch(/The yarn is red\..*B\./s);
+});
+
+test("continue_conversation takes the tenant's latest session of the folder", async () => {
+  await query({ prompt: scripted("continue-1", [{ text: "Older." }]) });
+  const id = sessionOf(await query({ prompt: scripted("continue-2", [{ text: "Latest." }]) }));
+  const frames = await query({ prompt: scripted("continue-3", [{ text: "On." }]), continue_conversation: true });
+  expect(sessionOf(frames)).toBe(id);
+  expect(JSON.stringify(server.requests("continue-3")[0]?.messages)).toContain("Latest.");
+});
+
+test("single is the whole run in one answer", async () => {
+  const prompt = scripted("single", [
+    { text: "Looking.", tools: [{ name: "Bash", input: { command: "echo one" } }] },
+    { text: "Found $LAST." },
+  ]);
+  const { body } = await server.call("POST", "/api/v1/query/single", { prompt, allowed_tools: ["Bash"] });
+  expect(body).toMatchObject({
+    model: "claude-sonnet-5-5",
+    content: [
+      { type: "text", text: "Looking." },
+      { type: "tool_use", name: "Bash" },
+      { type: "text", text: "Found one." },
+    ],
+    is_error: false,
+    is_complete: true,
+    stop_reason: "completed",
+    num_turns: 2,
+    result: "Found one.",
+    questions: [],
+  });
+});
+
+test("the end of the turns is said, and an error of the model too", async () => {
+  const turn = { text: "On.", tools: [{ name: "Bash", input: { command: "echo x" } }] };
+  const limited = await query({ prompt: scripted("turns", [turn, turn, turn]), allowed_tools: ["Bash"], max_turns: 1 });
+  expect(only(limited, "result").data).toMatchObject({
+    is_error: true,
+    is_complete: false,
+    stop_reason: "max_turns_reached",
+  });
+  expect(only(limited, "done").data).toEqual({ reason: "error" });
+  const id = sessionOf(limited);
+  expect((await server.call("GET", `/api/v1/sessions/${id}`)).body).toMatchObject({ status: "error" });
+  const broken = await query({
+    prompt: scripted("broken", [{ error: { status: 400, type: "invalid_request_error", message: "No." } }]),
+  });
+  expect(only(broken, "error").data).toMatchObject({ code: "AGENT_ERROR" });
+  expect(only(broken, "done").data).toEqual({ reason: "error" });
+  // An error is the end of a run, not of the session.
+  const again = await all(server, `/api/v1/sessions/${sessionOf(broken)}/resume`, {
+    prompt: scripted("mended", [{ text: "Fine." }]),
+  });
+  expect(textOf(again)).toBe("Fine.");
+});
+
+test("structured output is in the result, and what does not fit is 422", async () => {
+  const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
+  const good = { tools: [{ name: "StructuredOutput", input: { colour: "blue" } }] };
+  const body = {
+    prompt: scripted("structured", [good, { text: "Done." }]),
+    output_format: { type: "json_schema", schema },
+  };
+  const answer = await server.call("POST", "/api/v1/query/single", body);
+  expect(answer.body).toMatchObject({ structured_output: { colour: "blue" }, is_error: false });
+  const bad = { tools: [{ name: "StructuredOutput", input: { colour: 7 } }] };
+  const refused = await server.call("POST", "/api/v1/query/single", {
+    ...body,
+    prompt: scripted("unstructured", [bad, bad, bad, bad, bad, bad, bad]),
+  });
+  expect([refused.status, refused.body.error.code]).toEqual([422, "STRUCTURED_OUTPUT_VALIDATION_ERROR"]);
+});
+
+test("pieces of a message come after everything that was before it, and before the message itself", async () => {
+  const turn = (n: number) => ({ text: `Part ${n}.`, tools: [{ name: "Bash", input: { command: `echo ${n}` } }] });
+  const frames = await query({
+    prompt: scripted("pieces", [turn(1), turn(2), { text: "End." }]),
+    allowed_tools: ["Bash"],
+    include_partial_messages: true,
+  });
+  const order = frames.flatMap(({ event, data }) =>
+    event === "partial"
+      ? [`piece ${String(data["uuid"])}`]
+      : event === "message"
+        ? [`${data.type} ${String(data["uuid"])}`]
+        : [],
+  );
+  const said = [...new Set(order)].map((name) => name.split(" "));
+  const kinds = said.map(([kind]) => kind);
+  expect(kinds).toEqual(["user", "piece", "assistant", "user", "piece", "assistant", "user", "piece", "assistant"]);
+  for (const [index, [kind, uuid]] of said.entries())
+    if (kind === "piece") expect(said[index + 1]).toEqual(["assistant", uuid]);
+});
+
+test("a key for the request begins one session, however often it is sent", async () => {
+  const body = { prompt: scripted("once", [{ text: "Once." }]) };
+  const key = { "idempotency-key": "query-once" };
+  const first = await query(body, key);
+  expect(await query(body, key)).toEqual(first);
+  expect(server.requests("once")).toHaveLength(1);
+  await expect(query({ prompt: "Another." }, key)).rejects.toMatchObject({ status: 422, code: "key_reused" });
+});
+
+test("a broken stream of a query is taken up with its Last-Event-ID", async () => {
+  const body = {
+    prompt: scripted("taken-up", [
+      { text: "A.", tools: [{ name: "Bash", input: { command: "echo b" } }] },
+      { text: "C." },
+    ]),
+    allowed_tools: ["Bash"],
+  };
+  const broken = await open(server, "/api/v1/query", body);
+  const { id = "" } = await broken.until(({ data }) => data.type === "assistant");
+  broken.leave();
+  const rest = await query(body, { "last-event-id": id });
+  expect(names(rest)).toEqual(["message", "message", "result", "done"]);
+  const [sessionId] = id.split(":");
+  expect((await server.call("GET", `/api/v1/sessions/${sessionId}`)).body).toMatchObject({ total_turns: 1 });
+});
+
+test("what was said is kept as user, assistant, system and result, and tells the stream again", async () => {
+  const frames = await query({
+    prompt: scripted("kept", [
+      { text: "Kept.", tools: [{ name: "Bash", input: { command: "echo k" } }] },
+      { text: "End." },
+    ]),
+    allowed_tools: ["Bash"],
+  });
+  const { body } = await server.call("GET", `/api/v1/sessions/${sessionOf(frames)}/messages`);
+  const rows = body["messages"] as { message_type: string; content: Record<string, unknown> }[];
+  expect(rows.map(({ message_type }) => message_type)).toEqual([
+    "system",
+    "user",
+    "assistant",
+    "user",
+    "assistant",
+    "result",
+  ]);
+  const told = rows.map(({ message_type, content: { subtype, ...content } }) =>
+    message_type === "system" ? content : { ...content, ...(subtype !== undefined && { subtype }) },
+  );
+  expect(told).toEqual(frames.slice(0, -1).map(({ data }) => data));
+});
+
+test("a deleted session is gone, its stream too", async () => {
+  const running = await open(server, "/api/v1/query", { prompt: scripted("deleted", [{ hang: true }]) });
+  const { data } = await running.until(({ event }) => event === "init");
+  const path = `/api/v1/sessions/${data.session_id}`;
+  expect((await server.call("DELETE", path)).status).toBe(204);
+  const frames = await running.end();
+  expect(only(frames, "error").data).toMatchObject({ code: "SESSION_NOT_FOUND" });
+  expect((await server.call("GET", path)).status).toBe(404);
+  await expect(all(server, `${path}/resume`, { prompt: "x" })).rejects.toMatchObject({ status: 404 });
+});
+
+test("the model's session over /v1 is the same session", async () => {
+  const id = sessionOf(await query({ prompt: scripted("faces", [{ text: "Seen." }]) }));
+  const { body } = await server.call("GET", `/v1/sessions/${id}`);
+  expect(body).toMatchObject({ id, status: "completed", model: "claude-sonnet-5-5" });
+  const agent = await server.call("GET", `/v1/agents/${String(body["agent_id"])}`);
+  expect(agent.body).toMatchObject({ name: "Claude Code", config: { runtime: "claude-code" } });
+  const said = await server.call("POST", `/v1/sessions/${id}/messages`, {
+    role: "user",
+    content: { text: scripted("faces-2", [{ text: "Again." }]) },
+  });
+  expect(said.status).toBe(202);
+  expect(textOf(await all(server, `/api/v1/sessions/${id}/stream`))).toBe("Again.");
+});
+
+test("health says how each dependency is, to those with a key", async () => {
+  const { body } = await server.call("GET", "/api/v1/health");
+  expect(body).toMatchObject({
+    status: "ok",
+    dependencies: { store: { status: "ok" }, claude_code: { status: "ok" } },
+  });
+  const open = (await (await fetch(`${server.url}/api/v1/health`)).json()) as object;
+  expect(open).toEqual({ status: "ok", version: body["version"], dependencies: {} });
+});

@@ -1,0 +1,40 @@
+import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
+import { expect, test } from "vitest";
+import { readConfig } from "../../../../skein/src/config.ts";
+import { openedByBoth, serveSettings } from "../../../../skein/src/serve/settings.ts";
+
+/** What an operator opens for Claude Code by the environment. */
+
+const opened = (env: Record<string, string>) => serveSettings({}, readConfig(env)).claudeOpened;
+
+test("nothing is open by itself", () => {
+  expect(opened({})).toEqual(ClaudeSettings.parse({}));
+});
+
+test("folders, variables and flags are opened by the environment, and more by the config file", () => {
+  const settings = opened({
+    SKEIN_CLAUDE_ROOTS: "/srv/work, /srv/more",
+    SKEIN_CLAUDE_ENV: "MY_TOKEN",
+    SKEIN_CLAUDE_EXTRA_ARGS: "debug-to-stderr",
+    SKEIN_CLAUDE_BYPASS_PERMISSIONS: "on",
+    SKEIN_CLAUDE_NESTED_AGENTS: "off",
+  });
+  const file = ClaudeSettings.parse({ roots: ["/srv/third"], plugins: { lint: "/srv/lint" } });
+  expect(openedByBoth(settings, file)).toMatchObject({
+    roots: ["/srv/work", "/srv/more", "/srv/third"],
+    env: ["MY_TOKEN"],
+    extraArgs: ["debug-to-stderr"],
+    plugins: { lint: "/srv/lint" },
+    bypassPermissions: true,
+    nestedAgents: false,
+  });
+});
+
+test.each([
+  [{ SKEIN_CLAUDE_ROOTS: "work" }, 'SKEIN_CLAUDE_ROOTS has "work". Expected an absolute path.'],
+  [{ SKEIN_CLAUDE_ENV: "A,LD_PRELOAD" }, 'SKEIN_CLAUDE_ENV has "LD_PRELOAD"'],
+  [{ SKEIN_CLAUDE_EXTRA_ARGS: "--verbose" }, 'SKEIN_CLAUDE_EXTRA_ARGS has "--verbose"'],
+  [{ SKEIN_CLAUDE_BYPASS_PERMISSIONS: "yes" }, 'SKEIN_CLAUDE_BYPASS_PERMISSIONS is "yes"'],
+])("%j is a sentence", (env, sentence) => {
+  expect(() => opened(env as unknown as Record<string, string>)).toThrow(sentence);
+});

@@ -1,0 +1,307 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
+import { testServer } from "./world.ts";
+
+/**
+ * Statements that want out, against a server as people start it: one process, the same from the first to the last.
+ * What they may not reach is really there: a file, a folder, a port, a variable.
+ */
+const bin = fileURLToPath(new URL("../../cli/bin/skein.js", import.meta.url));
+const data = mkdtempSync(join(tmpdir(), "skein-hostile-"));
+const SECRET = "the-secret-of-the-host";
+const secretFile = join(data, "secret.txt");
+const target = join(data, "written");
+
+let server: ChildProcess;
+const started: ChildProcess[] = [];
+let url = "";
+let key = "";
+/** Connections to a port of this machine that no statement may reach. */
+let visits = 0;
+const port = createServer((socket) => {
+  visits += 1;
+  socket.end();
+});
+let portNumber = 0;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly ms: number;
+}
+
+async function ask(sql: string, of = { url, key }): Promise<Answer> {
+  const began = performance.now();
+  const response = await fetch(`${of.url}/v1/sql`, {
+    method: "POST",
+    headers: { "x-api-key": of.key, "content-type": "application/json" },
+    body: JSON.stringify({ sql }),
+  });
+  return { status: response.status, text: await response.text(), ms: performance.now() - began };
+}
+
+/** The statements that run now, as many as may at once. */
+const running = new Set<Promise<Answer>>();
+
+/** Asks as soon as another statement may run. */
+async function askInTurn(sql: string): Promise<Answer> {
+  while (running.size >= 2) await Promise.race(running);
+  const answer = ask(sql);
+  running.add(answer);
+  return answer.finally(() => running.delete(answer));
+}
+
+/** Asks what can be answered, again if the machine is too busy for the limit of time. */
+async function answered(sql: string): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await ask(sql);
+    if (attempt === 5 || (answer.status === 200 && !answer.text.slice(-200).includes("over_limit"))) return answer;
+  }
+}
+
+async function start(): Promise<void> {
+  server = spawn(process.execPath, [bin, "serve", "--port", "0", "--data", data], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "", CANARY: SECRET },
+    cwd: data,
+  });
+  started.push(server);
+  let text = "";
+  for await (const chunk of server.stdout ?? []) {
+    text += String(chunk);
+    if (text.includes("Ctrl-C")) break;
+  }
+  url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? "";
+  key = readFileSync(join(data, "admin-key"), "utf8").trim();
+}
+
+beforeAll(async () => {
+  if (!hasBubblewrap) return;
+  writeFileSync(secretFile, SECRET);
+  port.listen(0, "127.0.0.1");
+  await once(port, "listening");
+  portNumber = (port.address() as { port: number }).port;
+  await start();
+}, 60_000);
+
+afterAll(async () => {
+  port.close();
+  for (const each of started.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+    each.kill("SIGKILL");
+    await once(each, "exit");
+  }
+  rmSync(data, { recursive: true, force: true });
+});
+
+/** Processes of this machine that have the server's folder in their arguments, the servers themselves left out. */
+function processesLeft(): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && ![process, ...started].some(({ pid }) => pid === Number(name)))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      } catch {
+        return "";
+      }
+    })
+    .filter((line) => line.includes(data));
+}
+
+describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () => {
+  test.concurrent.each([
+    // S-50: files of the host.
+    `SELECT * FROM read_text('${secretFile}')`,
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/etc/passwd')",
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_text('/proc/self/environ')",
+    "SELECT * FROM read_text('/skein/sql/package.json')",
+    "SELECT * FROM glob('/**')",
+    "SELECT * FROM sniff_csv('/etc/passwd')",
+    "SELECT * FROM parquet_metadata('/etc/passwd')",
+    `FROM '${secretFile}'`,
+    "FROM '/etc/passwd'",
+    // S-51: writing.
+    `COPY (SELECT 1) TO '${target}'`,
+    "COPY (SELECT 1) TO '/data/x'",
+    `EXPORT DATABASE '${target}'`,
+    `ATTACH '${target}'`,
+    "ATTACH ':memory:' AS more",
+    // S-52: the network and code.
+    "SELECT * FROM read_csv('http://127.0.0.1:PORT/')",
+    "SELECT * FROM read_text('https://127.0.0.1:PORT/')",
+    "ATTACH 'http://127.0.0.1:PORT/x.db'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '/x.duckdb_extension'",
+    // S-53: settings.
+    "SET lock_configuration = false",
+    "RESET lock_configuration",
+    "SET enable_external_access = true",
+    "SET memory_limit = '100GB'",
+    "SET threads = 64",
+    "PRAGMA threads = 64",
+    "PRAGMA enable_external_access = true",
+    // S-56: changes.
+    "DROP TABLE platform.events",
+    "DELETE FROM platform.events",
+    "INSERT INTO platform.agents (id) VALUES ('x')",
+    "UPDATE platform.agents SET name = 'x'",
+    "CREATE TABLE t AS SELECT 1",
+    "CREATE TEMP TABLE t AS SELECT 1",
+    "CREATE MACRO f() AS 1",
+    "CREATE OR REPLACE VIEW all_sessions AS SELECT 1",
+    "CHECKPOINT",
+    "BEGIN",
+    // S-54, S-58, S-60: calls, profiles, more than one statement.
+    "CALL enable_logging(storage = 'file', storage_config = {'path': '/data/log'})",
+    "PRAGMA enable_profiling",
+    "SELECT 1; SELECT 2",
+    "SELECT 1; COPY (SELECT 1) TO '/data/x'",
+    "SELECT 1 /* ; */; DROP TABLE platform.events --",
+    "PREPARE p AS SELECT 1",
+    "EXECUTE p",
+    "EXPLAIN ANALYZE DROP TABLE platform.events",
+    `FROM query('SELECT * FROM read_text(''${secretFile}'')')`,
+    "FROM query_table('/etc/passwd')",
+    "SELECT getenv('CANARY')",
+    "SELECT getvariable('x') FROM read_text(getvariable('x'))",
+    "-- nothing",
+    ";",
+  ])("%s is refused, and nothing of the host is in the answer", async (statement) => {
+    const { status, text } = await askInTurn(statement.replace("PORT", String(portNumber)));
+    // A machine that is busy enough may take 5 s to say no.
+    expect([status, text]).toEqual([422, expect.stringMatching(/statement_failed|over_limit/)]);
+    expect(text).not.toMatch(new RegExp(`${SECRET}|root:`));
+  });
+
+  test("what says nothing about the host may be asked: no folder of it", async () => {
+    for (const table of ["settings", "databases", "variables"]) {
+      const { text } = await answered(`FROM duckdb_${table}()`);
+      expect(text).not.toContain(data);
+      expect(text).not.toMatch(/"\/(?:home|root|etc|tmp)/);
+    }
+  });
+
+  // S-54: it is a SELECT for the parser, and takes a locked instance with it.
+  test("a log to a file ends its own process at most", async () => {
+    await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
+    expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
+  });
+
+  // S-55, two at a time, as many as run at once.
+  test.each([
+    ["SELECT repeat('a', 2000000000)", "SELECT string_agg(repeat('a', 1000000), '') FROM range(100000)"],
+    [
+      "WITH RECURSIVE t AS (SELECT 'a' AS x UNION ALL SELECT x || x FROM t) SELECT max(length(x)) FROM t",
+      "SELECT list(range) FROM range(1000000000)",
+    ],
+  ])("%s takes no more than it may", async (first, second) => {
+    for (const { status, text, ms } of await Promise.all([ask(first), ask(second)])) {
+      expect([status, text]).toEqual([422, expect.stringMatching(/over_limit|statement_failed/)]);
+      // 5 s is the limit. A busy machine may need longer to say so, never as long as the statement.
+      expect(ms).toBeLessThan(60_000);
+    }
+  });
+
+  test("what takes long and little memory is ended by the clock, which a server may set", async () => {
+    const impatient = await testServer({ limits: { statementMs: 1000 } });
+    for (const pair of [
+      [
+        "SELECT count(*) FROM range(100000000000) a, range(1000) b",
+        "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t",
+      ],
+      [
+        "SELECT sum(n) FROM generate_series(1, 1000000000000) t(n)",
+        "SELECT count(DISTINCT range) FROM range(10000000000)",
+      ],
+    ])
+      for (const { status, text, ms } of await Promise.all(pair.map((sql) => ask(sql, impatient)))) {
+        expect([status, text]).toEqual([422, expect.stringContaining("took longer than 1 s")]);
+        expect(ms).toBeLessThan(60_000);
+      }
+  });
+
+  test("no process in the sandbox may take more than 1.5 GB", async () => {
+    const asked = ask(
+      "SELECT max(length(x)) FROM (SELECT repeat('a', 100000000 + range::INTEGER) AS x FROM range(100))",
+    );
+    let most = 0;
+    for (;;) {
+      most = Math.max(most, ...sandboxedMemory());
+      if (await Promise.race([asked.then(() => true), delay(5, false)])) break;
+    }
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(1536 * 1024);
+  });
+
+  // S-57
+  test("10 million rows of 1 KB are cut at 10,000 rows, and rows of 10 KB at 10 MB", async () => {
+    const many = await answered("SELECT repeat('x', 900) AS x FROM range(10000000)");
+    expect(many.text.slice(-60)).toContain('{"end":{"rows":10000,"truncated":true}}');
+    const large = await answered("SELECT repeat('x', 10000) AS x FROM range(10000000)");
+    expect(large.text.slice(-60)).toMatch(/"truncated":true/);
+    expect(large.text.length).toBeLessThan(10.5 * 1024 * 1024);
+  });
+
+  // S-61
+  test("of 20 heavy statements at once two run and the others are told to come again; the API goes on answering", async () => {
+    const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));
+    const health = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/health`)));
+    expect(health.map(({ status }) => status)).toEqual(health.map(() => 200));
+    const statuses = (await Promise.all(heavy)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 422)).toHaveLength(2);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(18);
+  });
+
+  test("in the end the server is the same process, still answers, wrote nothing, called nobody, and leaves no process behind", async () => {
+    expect(server.exitCode).toBeNull();
+    expect(() => process.kill(server.pid ?? 0, 0)).not.toThrow();
+    expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
+    expect((await answered("SELECT count(*) AS n FROM platform.agents")).text).toContain('{"n":0}');
+    expect(existsSync(target)).toBe(false);
+    expect(visits).toBe(0);
+    // One that waits for the next question, and the one that writes its rows: no more.
+    expect(processesLeft().filter((line) => line.includes("bwrap")).length).toBeLessThanOrEqual(4);
+    server.kill("SIGTERM");
+    expect(await once(server, "exit")).toEqual([0, null]);
+    await expect.poll(processesLeft, { timeout: 10_000 }).toEqual([]);
+    expect(readdirSync(join(data, "sql"))).toEqual([]);
+  });
+
+  test("a server that is killed takes its statements with it, and the next one removes its copies", async () => {
+    await start();
+    expect(await answered("SELECT 1")).toMatchObject({ status: 200 });
+    void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});
+    await expect.poll(() => processesLeft().length, { timeout: 20_000 }).toBeGreaterThan(1);
+    server.kill("SIGKILL");
+    await once(server, "exit");
+    await expect.poll(processesLeft, { timeout: 20_000 }).toEqual([]);
+    expect(readdirSync(join(data, "sql"))).toEqual([String(server.pid)]);
+    await start();
+    await answered("SELECT 1");
+    expect(readdirSync(join(data, "sql"))).toEqual([String(server.pid)]);
+  });
+});
+
+/** What the processes inside the sandbox have in memory now, in KB. */
+function sandboxedMemory(): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("/skein/node")) return 0;
+        return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+      } catch {
+        return 0;
+      }
+    });
+}
