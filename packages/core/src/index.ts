@@ -35,8 +35,31 @@ export * from "./ports.ts";
 export * from "./projection.ts";
 export * from "./records.ts";
 export { brokeEnd, outOfMoney } from "./run/budget.ts";
-export { type Batch, type DriverLog, type DriverLogDeps, type Make, createDriverLog } from "./run/driver-log.ts";
-export * from "./run/facts/index.ts";
+export { type Batch, type DriverLog, type DriverLogDeps, type MakeFacts, createDriverLog } from "./run/driver-log.ts";
+export {
+  type FactOf,
+  awaitOpened,
+  awaitResolved,
+  checkpointCreated,
+  completedCall,
+  hookCalled,
+  messageCreated,
+  messageEntered,
+  observedStep,
+  rewindCompleted,
+  runCompleted,
+  runFailed,
+  runResumed,
+  runStarted,
+  runtimeNoticed,
+  runtimeStarted,
+  stepAbandoned,
+  stepRetried,
+  subagentMessaged,
+  toolClosed,
+  toolStarted,
+  transcriptAppended,
+} from "./run/facts/index.ts";
 export {
   type MissingResult,
   type RunEnd,
@@ -53,7 +76,7 @@ export {
   stopReasonOf,
 } from "./run/rules.ts";
 export * from "./runtime.ts";
-export * from "./session-facts.ts";
+export { promptAccepted, sessionCreated } from "./session-facts.ts";
 export * from "./session-list.ts";
 export * from "./sessions.ts";
 export * from "./state-cache.ts";
