@@ -1,48 +1,73 @@
-export * from "./sessions/agents.ts";
-export * from "./sessions/answers.ts";
-export * from "./log/append-rules.ts";
-export * from "./ports/bus.ts";
-export * from "./live/bus-live.ts";
-export * from "./live/bus-nudges.ts";
-export * from "./live/bus-shown.ts";
-export * from "./sessions/claude-agent.ts";
-export * from "./sessions/content-problem.ts";
-export * from "./log/counters.ts";
-export * from "./sessions/derived-id.ts";
-export * from "./log/display-text.ts";
-export * from "./log/estimate-tokens.ts";
-export * from "./log/fold.ts";
-export * from "./log/followers.ts";
-export type { ForkOptions } from "./sessions/fork.ts";
+/** `@skein/core`: what other packages use. A name that nobody else imports does not belong here. */
 
-export * from "./live/live.ts";
-export { followLive } from "./live/follow-live.ts";
-export * from "./loop/decide.ts";
-export type { Decision, Effect, View } from "./loop/decision.ts";
-export * from "./loop/drive.ts";
-export * from "./loop/perform.ts";
-export * from "./loop/request.ts";
-export * from "./memory-store/memory-records.ts";
-export * from "./memory-store/memory-store.ts";
-export * from "./memory-store/memory-tables.ts";
-export * from "./log/message-rows.ts";
-export * from "./ports/model.ts";
-export * from "./sessions/move-store.ts";
-export * from "./sessions/parsed.ts";
-export * from "./sessions/platform-status.ts";
-export * from "./ports/agent-memory.ts";
-export * from "./log/projection.ts";
-export * from "./log/row-changes.ts";
-export * from "./ports/records.ts";
-export { openAwaits } from "./run/open-awaits.ts";
-export { type RunWatch, type SeenRun, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
+// The ports: what others implement.
+export type { AgentMemory } from "./ports/agent-memory.ts";
+export type { Bus, Shown } from "./ports/bus.ts";
+export type { Engine, EngineFactory } from "./ports/engine.ts";
+export type { FileStore } from "./ports/file-store.ts";
+export { type Model, type ModelReply, ModelFailure } from "./ports/model.ts";
+export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
+export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
+export type {
+  Appended,
+  AppendOptions,
+  Claim,
+  ClaimOptions,
+  Lease,
+  Page,
+  PageOptions,
+  SessionFilter,
+  SessionQuery,
+  Snapshot,
+  Store,
+  UsageQuery,
+} from "./ports/store.ts";
+export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
+export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
+
+// The log: append rules, fold, projections.
+export {
+  checkAppend,
+  duplicateCheckpoint,
+  keyReused,
+  leaseLost,
+  logMoved,
+  placed,
+  sessionNotFound,
+} from "./log/append-rules.ts";
+export { type Counters, type RunCounters, COUNTERS } from "./log/counters.ts";
+export { displayText } from "./log/display-text.ts";
+export { estimateTokens } from "./log/estimate-tokens.ts";
+export { fold, foldAll, snapshotOf } from "./log/fold.ts";
+export { type Followers, type Stretch, type StretchLimit, createFollowers } from "./log/followers.ts";
+export { rowsOf } from "./log/message-rows.ts";
+export { project } from "./log/projection.ts";
+export type { Changes, FileRow } from "./log/row-changes.ts";
+export { type StateCache, createStateCache } from "./log/state-cache.ts";
+export {
+  type CallState,
+  type QueuedPrompt,
+  type RunState,
+  type SessionState,
+  contextOf,
+  emptyState,
+  statusOf,
+} from "./log/state.ts";
+
+// A run: its rules, its facts, its log, who watches it.
 export { brokeEnd, outOfMoney } from "./run/budget.ts";
-export { type Batch, type DriverLog, type DriverLogDeps, type Make, createDriverLog } from "./run/driver-log.ts";
-export * from "./run/facts/index.ts";
+export { type Batch, type DriverLog, type DriverLogDeps, type MakeFacts, createDriverLog } from "./run/driver-log.ts";
+export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
+export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";
+export { messageCreated, messageEntered, transcriptAppended } from "./run/facts/message-facts.ts";
+export type { FactOf } from "./run/facts/place.ts";
+export { runCompleted, runFailed, runResumed, runStarted } from "./run/facts/run-facts.ts";
+export { hookCalled, runtimeNoticed, runtimeStarted } from "./run/facts/runtime-facts.ts";
+export { observedStep, stepAbandoned, stepRetried, subagentMessaged } from "./run/facts/step-facts.ts";
+export { openAwaits } from "./run/open-awaits.ts";
 export {
   type MissingResult,
   type RunEnd,
-  LOST_RESULT,
   cancellation,
   costOf,
   endWith,
@@ -50,23 +75,49 @@ export {
   finalText,
   forcedEnd,
   isCancelled,
+  LOST_RESULT,
   nextPrompt,
   resultAtEnd,
   stopReasonOf,
 } from "./run/rules.ts";
-export * from "./ports/runtime.ts";
-export * from "./ports/engine.ts";
-export * from "./run/runtimes.ts";
-export * from "./ports/timers.ts";
-export * from "./ports/file-store.ts";
-export * from "./ports/subagents.ts";
-export * from "./sessions/session-facts.ts";
-export * from "./sessions/session-list.ts";
-export * from "./sessions/sessions.ts";
-export type { Accepted } from "./sessions/accepted-prompt.ts";
-export * from "./log/state-cache.ts";
-export * from "./log/state.ts";
-export * from "./ports/store.ts";
-export * from "./sessions/subagents.ts";
-export * from "./ports/tool.ts";
-export * from "./sessions/usage.ts";
+export { createRuntimes, openingOf } from "./run/runtimes.ts";
+export { type RunWatch, type SeenRun, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
+
+// The loop.
+export { type AgentCode, createLoop } from "./loop/drive.ts";
+export type { Validate } from "./loop/perform.ts";
+export { requestOf } from "./loop/request.ts";
+
+// Drafts while a step is generated.
+export { createBusLive } from "./live/bus-live.ts";
+export { nudgeOthers } from "./live/bus-nudges.ts";
+export { showSessions } from "./live/bus-shown.ts";
+export { followLive } from "./live/follow-live.ts";
+export { type Live, createMemoryLive, draftOf, textDelta } from "./live/live.ts";
+
+// What people do with sessions, and agents.
+export { type Agents, type Models, type SessionAgent, createAgents, createModels } from "./sessions/agents.ts";
+export type { Answered } from "./sessions/answers.ts";
+export { claudeAgent } from "./sessions/claude-agent.ts";
+export { derivedId } from "./sessions/derived-id.ts";
+export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sessions/move-store.ts";
+export { parsed } from "./sessions/parsed.ts";
+export { platformStatus } from "./sessions/platform-status.ts";
+export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
+export { countSessions, listSessions, metadataPairs, sortKey } from "./sessions/session-list.ts";
+export { type Sessions, createSessions } from "./sessions/sessions.ts";
+export { createSubagents } from "./sessions/subagents.ts";
+export { addedUsage } from "./sessions/usage.ts";
+
+// The store in memory, and what other stores share with it.
+export { checkVersion, listRecords, storedRecord } from "./memory-store/memory-records.ts";
+export { createMemoryStore } from "./memory-store/memory-store.ts";
+export {
+  type SessionTables,
+  applyChanges,
+  checkChanges,
+  costBreakdown,
+  newRun,
+  pageOfMessages,
+  pageOfRuns,
+} from "./memory-store/memory-tables.ts";

@@ -28,7 +28,7 @@ export interface Batch {
  * Says what to write, given the state. Answering with a time gives the lease back in the same append. It may be called again,
  * when somebody else's event came in between, and must change nothing itself.
  */
-export type Make = (batch: Batch) => { readonly dueAt: number | null } | null | void;
+export type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
 
 /** A session that is driven: the right to, and the state that it had when it was claimed. */
 export interface Driven {
@@ -46,7 +46,7 @@ export interface DriverLog {
   readonly released: boolean;
   /** Whether others may have appended something that the state does not have. */
   readonly isBehind: boolean;
-  write(make: Make): Promise<void>;
+  write(make: MakeFacts): Promise<void>;
   /** Takes in what others have appended. */
   catchUp(): Promise<void>;
   /** Calls back whenever the log falls behind, until it is told to stop. */
@@ -65,7 +65,7 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
   /** The last event that was heard of; infinity if only that there is one. */
   let heard = 0;
 
-  async function write(make: Make): Promise<void> {
+  async function write(make: MakeFacts): Promise<void> {
     for (;;) {
       const base = state.sequence;
       const batch = createBatch(state, deps);

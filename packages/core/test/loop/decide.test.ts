@@ -1,4 +1,6 @@
-import { type Decision, type SessionState, type View, decide, defineTool, emptyState, fold } from "@skein/core";
+import { decide } from "../../src/loop/decide.ts";
+import type { Decision, View } from "../../src/loop/decision.ts";
+import { type SessionState, defineTool, emptyState, fold } from "@skein/core";
 import { scriptedAgent } from "@skein/core/testing";
 import { type AgentConfig, type ContentBlock, type Event, type Fact, NO_USAGE } from "@skein/protocol";
 import { expect, test } from "vitest";

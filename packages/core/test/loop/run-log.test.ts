@@ -1,7 +1,7 @@
+import { requestAt } from "../../src/loop/request.ts";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { requestAt } from "@skein/core";
 import { ACTION_TYPES, type Event } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import pg from "pg";

@@ -50,3 +50,17 @@ test("gives an effect no say that was aborted after it had ended", async () => {
   running.match([]);
   expect(running.take()).toBeUndefined();
 });
+
+test("an effect that throws aborts all others, and whoever waits is told", async () => {
+  const crash = Promise.withResolvers<readonly Fact[]>();
+  let aborted = false;
+  const running = createRunning((effect, signal) => {
+    if (effect.key === "tool/a") return crash.promise;
+    signal.addEventListener("abort", () => (aborted = true));
+    return new Promise(() => {});
+  });
+  running.match([tool("a"), tool("b")]);
+  crash.reject(new Error("This should never happen."));
+  await expect(running.changed()).rejects.toThrow("This should never happen.");
+  expect([aborted, running.busy()]).toEqual([true, false]);
+});

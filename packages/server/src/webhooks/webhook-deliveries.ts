@@ -57,7 +57,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;
-  const lanes = createJobQueues({ width: AT_ONCE, job: (id) => attempt(id).catch(report) });
+  const queues = createJobQueues({ width: AT_ONCE, job: (id) => attempt(id).catch(report) });
 
   /** Keeps a delivery; false if somebody else changed it since. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
@@ -119,7 +119,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
     if (stopped || timers.has(id)) return;
     const timer = setTimeout(() => {
       timers.delete(id);
-      lanes.do(webhook_id, id);
+      queues.do(webhook_id, id);
     }, ms).unref();
     timers.set(id, timer);
   }
@@ -140,7 +140,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
         next_attempt_at: at,
         created_at: at,
       };
-      if (await save(delivery, 0)) lanes.do(webhook.id, delivery.id);
+      if (await save(delivery, 0)) queues.do(webhook.id, delivery.id);
     },
     async list(webhookId, page) {
       const field = { name: "webhook", value: webhookId };
@@ -170,7 +170,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
     stop() {
       stopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
-      lanes.clear();
+      queues.clear();
     },
   };
 }

@@ -12,7 +12,7 @@ import type {
   SpawnedProcess,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
-import type { Fact } from "@skein/protocol";
+import type { FactOf } from "@skein/core";
 import { writeBackups } from "./backups.ts";
 import type { ChildTerms, GuardedChild } from "./child/index.ts";
 import { createInbox } from "./inbox.ts";
@@ -26,7 +26,7 @@ export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<Gua
 export interface HookBridge {
   readonly runId: () => string | null;
   /** Writes down that a hook was called. Never fails: a hook of a session that nobody drives any more leaves no trace. */
-  readonly wrote: (fact: Extract<Fact, { event_type: "hook.called" }>) => Promise<void>;
+  readonly wrote: (fact: FactOf<"hook.called">) => Promise<void>;
 }
 
 /** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */

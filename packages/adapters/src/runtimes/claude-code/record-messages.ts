@@ -2,7 +2,6 @@ import {
   type Batch,
   LOST_RESULT,
   type RunState,
-  type SessionState,
   messageEntered,
   observedStep,
   runtimeNoticed,
@@ -60,22 +59,20 @@ export function recordLost(message: ClaudeMessage, { state, add }: Batch): void 
 function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }>, run: RunState, batch: Batch): void {
   // An answer that asks for more while calls are open means that nobody will answer those any more.
   closeCalls(batch, () => LOST_RESULT);
-  const { state } = batch;
+  const { sessionId, transcript, contextTokens } = batch.state;
   const place = nextStep(run);
-  const messageId = messageIdOf(state.sessionId, reply.apiMessageId);
-  batch.add(...observedStep(place, { ...observed(reply, state), attempt: Math.max(1, run.attempts + 1) }));
-  batch.add(messageEntered(state, messageId));
-  const calls = reply.content.filter(isToolUse);
-  batch.add(...calls.map(({ id, name, input }) => toolStarted(place, { toolUseId: id, name, input })));
-}
-
-function observed(
-  reply: Extract<ClaudeMessage, { kind: "reply" }>,
-  { sessionId, transcript, contextTokens }: SessionState,
-) {
   const messageId = messageIdOf(sessionId, reply.apiMessageId);
   const resultsMessageId = (): string => messageIdOf(sessionId, `${reply.apiMessageId}/results`);
-  return { reply: { ...reply, messageId, resultsMessageId }, messages: transcript.length, tokens: contextTokens };
+  const step = observedStep(place, {
+    reply: { ...reply, messageId, resultsMessageId },
+    attempt: Math.max(1, run.attempts + 1),
+    messages: transcript.length,
+    tokens: contextTokens,
+  });
+  batch.add(...step);
+  batch.add(messageEntered(batch.state, messageId));
+  const calls = reply.content.filter(isToolUse);
+  batch.add(...calls.map(({ id, name, input }) => toolStarted(place, { toolUseId: id, name, input })));
 }
 
 /** Claude Code says nothing about a call of the model before its answer is there: that answer is of the next step. */

@@ -2,7 +2,7 @@ import {
   type Batch,
   type CallState,
   LOST_RESULT,
-  type Make,
+  type MakeFacts,
   type RunState,
   type SessionState,
   forcedEnd,
@@ -115,7 +115,7 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
 }
 
 /** What was asked has its answers: the run goes on there. */
-function pairUp(transcript: Transcript, fence: number): Make {
+function pairUp(transcript: Transcript, fence: number): MakeFacts {
   return (batch) => {
     if (!batch.state.run) return;
     batch.add(runResumed(batch.state.run, fence));
@@ -124,7 +124,7 @@ function pairUp(transcript: Transcript, fence: number): Make {
 }
 
 /** The child is gone in the middle of a turn: what had begun gets the result that nobody knows, or the one that was written down. */
-function close(transcript: Transcript, fence: number): Make {
+function close(transcript: Transcript, fence: number): MakeFacts {
   return (batch) => {
     const { state } = batch;
     const { run } = state;

@@ -1,11 +1,5 @@
-import {
-  type CallCost,
-  type Content,
-  type ContentBlock,
-  type JsonObject,
-  type Usage,
-  priceCall,
-} from "@skein/protocol";
+import { costOf } from "@skein/core";
+import type { CallCost, Content, ContentBlock, JsonObject, Usage } from "@skein/protocol";
 
 /** One answer of a model, put together from the lines that Claude Code wrote of it: one per block, each with the same usage. */
 export interface Answer {
@@ -34,7 +28,7 @@ export function answerOf(entries: readonly JsonObject[]): Answer {
     content: messages.flatMap(({ content }) => blocksIn(content)),
     stopReason: stops.at(-1) ?? null,
     usage,
-    cost: priceCall(model ?? "", usage) ?? null,
+    cost: costOf(model ?? "", usage),
   };
 }
 

@@ -1,5 +1,5 @@
-import { hookCalled } from "@skein/core";
-import type { Fact, HookEvent, HookWebhook, HooksConfig, JsonObject } from "@skein/protocol";
+import { type FactOf, hookCalled } from "@skein/core";
+import type { HookEvent, HookWebhook, HooksConfig, JsonObject } from "@skein/protocol";
 import type { HookCallback, HookInput, Options } from "@anthropic-ai/claude-agent-sdk";
 import { compileMatcher } from "../policy/rules.ts";
 import { GATES, type HookAnswer, outputOf } from "./answer.ts";
@@ -10,7 +10,7 @@ export interface HookedSession {
   readonly sessionId: string;
   readonly hooks: HooksConfig | null | undefined;
   readonly runId: () => string | null;
-  readonly wrote: (fact: Extract<Fact, { event_type: "hook.called" }>) => Promise<void>;
+  readonly wrote: (fact: FactOf<"hook.called">) => Promise<void>;
 }
 
 export interface HooksDeps extends CallDeps {
