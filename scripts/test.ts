@@ -1,9 +1,10 @@
 /**
  * `npm test`: every test, on real parts, with a closing line `N passed, N failed` alone on its line.
  *
- * Arguments go to vitest, so `npm test -- packages/core` runs one package. In a run of everything, files that failed are
- * run once more, alone: on a machine that was busy with something else a time limit may pass for a failure. A test that
- * passes only then is named, because it has a weakness all the same.
+ * Arguments go to vitest, so `npm test -- packages/core` runs one package; `--quick` runs the tests that start no process
+ * and no server. In a run of everything, files that failed are run once more, alone: on a machine that was busy with
+ * something else a time limit may pass for a failure. A test that passes only then is named, because it has a weakness
+ * all the same.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -21,12 +22,15 @@ interface Report {
   }[];
 }
 
+/** Processes that tests start load the same sources again and again: what Node made of them is kept. */
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/skein-test-compile");
+
 /** More files than this do not fail by chance. */
 const MOST_AGAIN = 4;
 
 const folder = mkdtempSync(join(tmpdir(), "skein-test-"));
 try {
-  const wanted = process.argv.slice(2);
+  const wanted = process.argv.slice(2).map((arg) => (arg === "--quick" ? "--project=quick" : arg));
   const first = vitest(wanted);
   const broken = first.report.testResults.filter(({ status }) => status === "failed");
   const again =

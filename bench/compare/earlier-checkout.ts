@@ -60,18 +60,20 @@ function packagesOf(folder: string): readonly string[] {
 /** What the packages of a checkout need and `root` has not, or not in that version. */
 function missingIn(root: string, folder: string): readonly string[] {
   const ours = new Set(packagesOf(folder).map((path) => manifest(path).name));
-  const wanted = [folder, ...packagesOf(folder)].flatMap((path) => {
+  const missing = [folder, ...packagesOf(folder)].flatMap((path) => {
     const { dependencies = {}, devDependencies = {} } = manifest(path);
-    return Object.entries({ ...dependencies, ...devDependencies });
+    const wanted = Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) => !ours.has(name));
+    const places = [join(root, path.slice(folder.length), "node_modules"), join(root, "node_modules")];
+    return wanted.filter(([name, version]) => !isInstalled(name, version, places)).map(([name]) => name);
   });
-  const missing = wanted.filter(([name, version]) => {
-    const installed = join(root, "node_modules", name);
-    if (ours.has(name)) return false;
-    if (!existsSync(join(installed, "package.json"))) return true;
-    // Versions are exact almost everywhere; a range is taken as met.
-    return /^\d/u.test(version) && manifest(installed).version !== version;
-  });
-  return [...new Set(missing.map(([name]) => name))];
+  return [...new Set(missing)];
+}
+
+function isInstalled(name: string, version: string, places: readonly string[]): boolean {
+  const place = places.find((modules) => existsSync(join(modules, name, "package.json")));
+  if (place === undefined) return false;
+  // Versions are exact almost everywhere; a range is taken as met.
+  return !/^\d/u.test(version) || manifest(join(place, name)).version === version;
 }
 
 /** Links to what is installed in `root`, and to the checkout's own packages. */
@@ -85,5 +87,8 @@ function linkModules(root: string, folder: string): void {
     const link = join(folder, "node_modules", name);
     mkdirSync(join(link, ".."), { recursive: true });
     symlinkSync(path, link);
+    // What only this package has, in a version of its own.
+    const own = join(path.slice(folder.length), "node_modules");
+    if (existsSync(join(root, own))) symlinkSync(join(root, own), join(folder, own));
   }
 }

@@ -121,19 +121,23 @@ function sourcesIn(root: string, folder: string): readonly string[] {
 }
 
 function sourceFile(root: string, path: string): SourceFile {
-  const text = readFileSync(join(root, path), "utf8");
-  const starts = [0, ...[...text.matchAll(/\n/gu)].map(({ index }) => index + 1)];
+  // Everything when it is first asked for: most rules look at a part of the files.
+  let content: string | undefined;
+  let starts: readonly number[] | undefined;
   let parsed: ParseResult | undefined;
   let codeLines: ReadonlySet<number> | undefined;
+  const read = (): string => (content ??= readFileSync(join(root, path), "utf8"));
   const parse = (): ParseResult => {
-    parsed ??= parseSync(path, text);
+    parsed ??= parseSync(path, read());
     const [error] = parsed.errors;
     if (error) throw new Error(`${path} cannot be parsed: ${error.message}`);
     return parsed;
   };
   return {
     path,
-    text,
+    get text() {
+      return read();
+    },
     get program() {
       return parse().program;
     },
@@ -141,9 +145,10 @@ function sourceFile(root: string, path: string): SourceFile {
       return parse().module;
     },
     get codeLines() {
-      return (codeLines ??= linesWithCode(text, parse().comments));
+      return (codeLines ??= linesWithCode(read(), parse().comments));
     },
     lineAt(offset) {
+      starts ??= [0, ...[...read().matchAll(/\n/gu)].map(({ index }) => index + 1)];
       const after = starts.findIndex((start) => start > offset);
       return after === -1 ? starts.length : after;
     },

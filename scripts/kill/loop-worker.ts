@@ -1,7 +1,8 @@
 /** A process that drives sessions with real tools, until somebody kills it. Its task comes as JSON in its argument. */
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
-import { createLocalEngine, timers } from "@skein/adapters/engines/local";
+import { createLocalEngine } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
+import { timers } from "@skein/adapters/engines/timers";
 import { type Tool, createLoop, createMemoryLive, createSessions, createStateCache, defineTool } from "@skein/core";
 import { createIds } from "@skein/protocol";
 import { z } from "zod";

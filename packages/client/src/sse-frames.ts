@@ -14,13 +14,17 @@ export async function* sseFrames(body: ReadableStream<Uint8Array>): AsyncGenerat
     onEvent: ({ event = "message", id, data }) => complete.push({ event, id, data }),
   });
   const decoder = new TextDecoder();
+  let endsInCarriageReturn = false;
   const reader = body.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
-      parser.feed(decoder.decode(value, { stream: true }));
+      const text = done ? "" : decoder.decode(value, { stream: true });
+      // A carriage return ends a line, and the parser waits for the line feed that may follow it. At the end none does.
+      parser.feed(done && endsInCarriageReturn ? "\n" : text);
+      if (text !== "") endsInCarriageReturn = text.endsWith("\r");
       yield* complete.splice(0);
+      if (done) return;
     }
   } finally {
     await reader.cancel().catch(() => undefined);

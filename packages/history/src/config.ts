@@ -3,13 +3,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 export interface LibraryConfig {
-  /** Claude Code's data directory, or several of them. Found by itself if not given. */
+  /** Claude Code's data directory, or several of them. If not given, the usual places are searched. */
   readonly dataPath?: string | readonly string[];
   /** Only sessions of this project path. */
   readonly workspace?: string;
-  /** At most so many results; 50 if not given. `Infinity` means all. */
+  /** The largest number of results; 50 if not given. `Infinity` means all. */
   readonly limit?: number;
-  /** Skip so many results; 0 if not given. */
+  /** How many results to skip; 0 if not given. */
   readonly offset?: number;
   /** Lines of context around a match; 2 if not given. */
   readonly context?: number;
@@ -17,7 +17,7 @@ export interface LibraryConfig {
   readonly since?: Date;
   /** Only what happened before this time. */
   readonly until?: Date;
-  /** Skein's own folder for the index; `null` works without one. Never inside a data directory. */
+  /** Skein's own folder for the index; `null` means no index. It must not be inside a data directory. */
   readonly cacheFolder?: string | null;
   readonly signal?: AbortSignal;
 }
@@ -38,7 +38,7 @@ export function pageOf(config: LibraryConfig): Page {
   };
   for (const [name, value] of Object.entries(page)) {
     if (value >= 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY)) continue;
-    throw new RangeError(`${name} must be a whole number that is not negative, not ${value}`);
+    throw new RangeError(`${name} must be a whole number of 0 or more, not ${value}`);
   }
   return page;
 }

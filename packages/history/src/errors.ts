@@ -28,7 +28,7 @@ export class DataNotFoundError extends Error {
   }
 }
 
-/** A search text that cannot be understood, for example a pattern with a back-reference. */
+/** The search text is not valid, for example a pattern with a back-reference. */
 export class QueryError extends Error {
   override readonly name = "QueryError";
 }
@@ -40,7 +40,7 @@ export const isWorkspaceNotFoundError = (error: unknown): error is WorkspaceNotF
 export const isDataNotFoundError = (error: unknown): error is DataNotFoundError => hasName(error, "DataNotFoundError");
 export const isQueryError = (error: unknown): error is QueryError => hasName(error, "QueryError");
 
-/** By name, so that an error from a second copy of this package is known too. */
+/** Compares names, so that errors from a second copy of this package are recognised too. */
 function hasName(error: unknown, name: string): boolean {
   return error instanceof Error && error.name === name;
 }

@@ -71,7 +71,7 @@ export { searchInSession, searchSessions, type SearchMatch, type SearchOptions }
 export { doctor, type DoctorReport, type SeenType } from "./sources/claude-code/check/doctor.ts";
 export { getDefaultDataPath } from "./sources/claude-code/discover/data-paths.ts";
 export { discover, existingRoots } from "./sources/claude-code/discover/discover.ts";
-export { encodeProjectPath } from "./sources/claude-code/discover/slug.ts";
+export { encodeProjectPath } from "./sources/claude-code/discover/encode-project-path.ts";
 export {
   getFileHistory,
   type FileHistory,
@@ -82,7 +82,7 @@ export { listPlans, type PlanFile } from "./sources/claude-code/files/plans.ts";
 export { readHistory, type PromptHistory } from "./sources/claude-code/files/prompt-history.ts";
 export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts";
 export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
-export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches-of.ts";
+export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
 export { getUsage } from "./usage/get-usage.ts";
 export type { UsageOptions } from "./usage/usage-options.ts";
 export type { UsageReport, UsageTotals } from "./usage/usage-report.ts";

@@ -46,7 +46,7 @@ const pieces = (data: DataDirectory): readonly string[] => {
   return readdirSync(join(archiveFolder, root, "files", main)).sort();
 };
 
-test("what was archived is still listed, read, searched and counted after it was deleted", async () => {
+test("an archived session is listed, read, searched and counted after Claude Code deleted it", async () => {
   const data = prepared();
   const before = { session: await getSession(id, data.config), usage: await getUsage(data.config) };
   expect(await archive(optionsFor(data))).toMatchObject({ files: 1, changedFiles: 1, failed: [] });
@@ -59,7 +59,7 @@ test("what was archived is still listed, read, searched and counted after it was
   expect((await getUsage(both)).totals).toEqual(before.usage.totals);
 });
 
-test("a session that is in both places is read once, from where Claude Code has it", async () => {
+test("a session in the data directory and in the archive is read once, from the data directory", async () => {
   const data = prepared();
   await archive(optionsFor(data));
   const both = await withArchive(optionsFor(data));
@@ -67,7 +67,7 @@ test("a session that is in both places is read once, from where Claude Code has 
   expect((await listSessions(both)).data).toHaveLength(1);
 });
 
-test("only what is new is read and written, and what was seen stays when a file is rewritten", async () => {
+test("an archive run reads and writes only new bytes, and keeps the old bytes of a rewritten file", async () => {
   const data = prepared();
   const size = statSync(data.path(main)).size;
   await archive(optionsFor(data));
@@ -76,7 +76,7 @@ test("only what is new is read and written, and what was seen stays when a file 
   appendFileSync(data.path(main), more);
   expect(await archive(optionsFor(data))).toMatchObject({ changedFiles: 1, newBytes: more.length });
   expect(pieces(data)).toHaveLength(2);
-  // Longer than before, so that only its content tells that it is another file.
+  // The file is longer than before, so that only its content shows that it was rewritten.
   writeFileSync(data.path(main), jsonLines([{ type: "other", text: "x".repeat(size * 2) }]));
   await archive(optionsFor(data));
   expect(pieces(data).map((name) => name.slice(0, 5))).toEqual(["g0001", "g0001", "g0002"]);
@@ -85,7 +85,7 @@ test("only what is new is read and written, and what was seen stays when a file 
   expect(pieces(data)).toHaveLength(4);
 });
 
-test("many small pieces become one", async () => {
+test("many small pieces of an archived file are merged into one", async () => {
   const data = prepared();
   for (let run = 0; run < 20; run += 1) {
     appendFileSync(data.path(main), jsonLines([{ type: "mode", run }]));
@@ -98,7 +98,7 @@ test("many small pieces become one", async () => {
   expect(readFileSync(data.path(main), "utf8")).toBe(text);
 });
 
-test("restore brings a session back with everything of it, byte for byte, with a time that keeps it", async () => {
+test("restore brings back all files of a session, byte for byte, with the current time", async () => {
   const data = createDataDirectory();
   const [first = ""] = fill(data, 2);
   utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1000, 1000);
@@ -113,7 +113,7 @@ test("restore brings a session back with everything of it, byte for byte, with a
   expect(Date.now() - statSync(data.path("projects", "-work-app", `${first}.jsonl`)).mtimeMs).toBeLessThan(60_000);
 });
 
-test("restore overwrites nothing", async () => {
+test("restore does not overwrite files", async () => {
   const data = prepared();
   await archive(optionsFor(data));
   writeFileSync(data.path(main), "another one\n");
@@ -122,7 +122,7 @@ test("restore overwrites nothing", async () => {
   await expect(restoreSession("ffff", optionsFor(data))).rejects.toMatchObject({ name: "SessionNotFoundError" });
 });
 
-test("killed at any call, the archive is whole, and the next run completes it", async () => {
+test("an archive run that is killed at any call leaves the archive readable, and the next run completes it", async () => {
   const data = createDataDirectory();
   fill(data, 1);
   const { calls } = await withFault(0, "once", () => archive(optionsFor(data)));
@@ -140,7 +140,7 @@ test("killed at any call, the archive is whole, and the next run completes it", 
   expect(calls).toBeGreaterThan(20);
 });
 
-test("several processes archive at once", async () => {
+test("several processes can archive at the same time", async () => {
   const data = prepared();
   const code = `const { archive } = await import(${JSON.stringify(fileURLToPath(new URL("../src/index.ts", import.meta.url)))});
     await Promise.all([1, 2, 3].map(() => archive(${JSON.stringify(optionsFor(data))})));`;
@@ -158,7 +158,7 @@ test("several processes archive at once", async () => {
   expect(pieces(data)).toHaveLength(1);
 });
 
-test("a damaged piece is an error, not wrong text", async () => {
+test("reading a damaged piece of the archive is an error", async () => {
   const data = prepared();
   await archive(optionsFor(data));
   const { archiveFolder } = optionsFor(data);

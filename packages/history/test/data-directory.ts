@@ -1,4 +1,4 @@
-/** A small data directory in a temporary folder, written line by line, for tests to break in any way they like. */
+/** A small data directory in a temporary folder, written line by line, that tests can damage. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ export interface DataDirectory {
   path(...parts: readonly string[]): string;
   write(path: string, content: string | Uint8Array): string;
   append(path: string, content: string): void;
-  /** Writes a transcript and answers its path. */
+  /** Writes a transcript and returns its path. */
   session(id: string, lines: readonly Fields[], project?: string): string;
 }
 
@@ -54,7 +54,7 @@ export function sessionId(number: number): string {
   return `${String(number).padStart(8, "0")}-aaaa-4aaa-8aaa-aaaaaaaaaaaa`;
 }
 
-/** Lines of one conversation: each hangs on the one before, one second later, unless told otherwise. */
+/** Lines of one conversation. By default each has the previous line as its parent and is one second later. */
 export interface Conversation {
   user(content: unknown, extra?: Fields): Fields;
   answer(blocks: unknown, extra?: Fields & { readonly message?: Fields }): Fields;

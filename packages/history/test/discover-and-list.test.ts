@@ -22,7 +22,7 @@ const hello = (text = "hello", start?: string): readonly Fields[] => {
 };
 
 describe("discovery", () => {
-  test("finds sessions and subagents in all three layouts, and links the old one by its lines", async () => {
+  test("discovery finds sessions and subagents in all three layouts", async () => {
     const data = createDataDirectory();
     const id = sessionId(1);
     data.session(id, hello());
@@ -40,7 +40,7 @@ describe("discovery", () => {
     expect(sessions[0]?.agentIds.toSorted()).toEqual(["a0123456789abcdef", "abcd1234", "ffff"]);
   });
 
-  test("pipes, links and leftovers among the files are skipped with a reason, and nothing waits for a pipe", async () => {
+  test("discovery skips pipes, links and leftover files with a reason, and does not block on a pipe", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello());
     execFileSync("mkfifo", [data.path("projects/-work-app", `${sessionId(2)}.jsonl`)]);
@@ -52,13 +52,14 @@ describe("discovery", () => {
     expect((await listSessions(data.config)).pagination.total).toBe(1);
   });
 
-  test("what was found is current until a file or a folder changes, whichever it is", () => {
+  test("a discovery is current until a file or a folder changes", () => {
     const data = createDataDirectory();
     const id = sessionId(1);
     data.session(id, hello());
     data.session(sessionId(2), hello());
     mkdirSync(data.path("projects/-work-app", id));
-    // Folders that changed a moment ago are always read again; seen from later these are old. What comes next gets a later time.
+    // A discovery within two seconds of a change is never current, so it is dated a minute ahead. The loop waits until the
+    // next change gets a later time.
     const elsewhere = createDataDirectory();
     const look = () => {
       const found = { ...discover(data.config), atMs: Date.now() + 60_000 };
@@ -87,7 +88,7 @@ describe("discovery", () => {
     }
   });
 
-  test("a data directory that is not there is an error of its own, one without projects is empty", async () => {
+  test("a missing data directory is a DataNotFoundError, and one without projects is empty", async () => {
     const data = createDataDirectory();
     const missing = join(data.root, "missing");
     await expect(listSessions({ dataPath: missing, cacheFolder: null })).rejects.toSatisfy(isDataNotFoundError);
@@ -95,7 +96,7 @@ describe("discovery", () => {
     expect((await listSessions({ dataPath: join(data.root, "fresh"), cacheFolder: null })).data).toEqual([]);
   });
 
-  test("several data directories are read as one, and one that is named twice only once", async () => {
+  test("several data directories are read together, and one that is named twice is read once", async () => {
     const [one, two] = [createDataDirectory(), createDataDirectory()];
     one.session(sessionId(1), hello("one", "2026-11-01T10:00:00.000Z"));
     two.session(sessionId(2), hello("two", "2026-11-02T10:00:00.000Z"));
@@ -104,7 +105,7 @@ describe("discovery", () => {
     expect(data.map(({ summary }) => summary)).toEqual(["two", "one"]);
   });
 
-  test("a path becomes the folder name that Claude Code makes of it", () => {
+  test("a project path is encoded to the folder name that Claude Code uses", () => {
     expect(encodeProjectPath("/Users/a/my_proj.x")).toBe("-Users-a-my-proj-x");
     expect(encodeProjectPath("C:\\git\\cc-plus")).toBe("C--git-cc-plus");
     expect(encodeProjectPath("/a/😀")).toBe("-a---");
@@ -120,7 +121,7 @@ const [ask, reply, more, title] = ((talk = conversation()) => [
   { type: "ai-title", aiTitle: "Glued", sessionId: sessionId(1) },
 ])().map((line) => JSON.stringify(line)) as [string, string, string, string];
 
-/** Lines as a crash leaves them, and the same records as they should stand. */
+/** Lines as a crash leaves them, and the same records one per line. */
 const DAMAGED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   ["two in the first line", [`${ask}${reply}`, more], [ask, reply, more]],
   ["nothing but one line of three", [`${ask}${reply}${more}`], [ask, reply, more]],
@@ -135,7 +136,7 @@ const DAMAGED: readonly (readonly [string, readonly string[], readonly string[]]
 ];
 
 describe("the list", () => {
-  test("is ordered by the newest activity, pages, and counts all", async () => {
+  test("a list is ordered by newest activity, has pages, and counts all sessions", async () => {
     const data = createDataDirectory();
     for (let i = 1; i <= 7; i += 1) data.session(sessionId(i), hello(`p${i}`, `2026-11-0${i}T10:00:00.000Z`));
     const page = await listSessions({ ...data.config, limit: 3, offset: 2 });
@@ -159,13 +160,13 @@ describe("the list", () => {
     );
   });
 
-  test("compares Windows paths without regard to case and slashes", async () => {
+  test("a list finds a project by a Windows path with other case and slashes", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation(undefined, { cwd: "C:\\git\\App" }).user("x")], "C--git-App");
     expect((await listSessions({ ...data.config, workspace: "c:/git/app" })).data.length).toBe(1);
   });
 
-  test("follows a session that was moved to another folder", async () => {
+  test("a list shows the new project of a relocated session", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [...hello(), { type: "relocated", relocatedCwd: "/new/place" }]);
     expect((await listSessions(data.config)).data[0]).toMatchObject({
@@ -209,7 +210,7 @@ describe("the list", () => {
       "Old 1",
     ],
     ["the first prompt", [], "real question"],
-  ])("shows as the title %s", async (_, metadata, expected) => {
+  ])("a list shows as the title %s", async (_, metadata, expected) => {
     const data = createDataDirectory();
     const talk = conversation();
     const lines = [talk.user("<command-name>/init</command-name>"), talk.user("real question"), talk.answer("ok")];
@@ -217,7 +218,7 @@ describe("the list", () => {
     expect((await listSessions(data.config)).data[0]?.summary).toBe(expected);
   });
 
-  test("shows a summary that was written long after the message it belongs to", async () => {
+  test("a list shows a summary that was written long after its message", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const summary = { type: "summary", summary: "Late", leafUuid: leaf };
@@ -227,7 +228,7 @@ describe("the list", () => {
     }
   });
 
-  test("finds a title far from the end of the file, and one in the file beside it", async () => {
+  test("a list finds a title far from the end of the file, and one in custom-title.json", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [{ type: "custom-title", customTitle: "Far" }, talk.user("x".repeat(300_000))]);
@@ -237,7 +238,7 @@ describe("the list", () => {
     expect((await listSessions(data.config)).data[0]?.summary).toBe("Beside");
   });
 
-  test("counts an answer over several lines once and leaves side chains out", async () => {
+  test("a list counts an answer over several lines once and does not count side chains", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_same" };
@@ -257,7 +258,7 @@ describe("the list", () => {
     expect(summary?.gitBranch).toBe("main");
   });
 
-  test("reads a file that an editor has begun with a mark like any other", async () => {
+  test("a list reads a file with a byte order mark", async () => {
     const data = createDataDirectory();
     data.write(`projects/-work-app/${sessionId(1)}.jsonl`, `\u{FEFF}${jsonLines(hello("the first words"))}`);
     const [summary] = (await listSessions(data.config)).data;
@@ -265,7 +266,7 @@ describe("the list", () => {
   });
 
   test.each(DAMAGED)(
-    "counts what is whole in damaged lines, and takes titles from it: %s",
+    "a list counts the whole records in damaged lines, and takes titles from them: %s",
     async (_, damaged, mended) => {
       const [broken, whole] = [createDataDirectory(), createDataDirectory()];
       broken.write(`projects/-work-app/${sessionId(1)}.jsonl`, damaged.join("\n"));
@@ -284,7 +285,7 @@ describe("the list", () => {
     },
   );
 
-  test("gives the same answer with and without an index, also after lines were added", async () => {
+  test("a list is the same with and without an index, also after lines were added", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.user("one"), talk.answer("two")]);

@@ -4,7 +4,7 @@ import { exportSessionToHtml, exportSessionToMarkdown } from "../src/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type DataDirectory } from "./data-directory.ts";
 import { parsePage } from "./html-page.ts";
 
-/** What has run in somebody's viewer of transcripts, one kind each. */
+/** One example of each kind of text that has run as a script in a viewer of transcripts. */
 const attacks: readonly string[] = [
   "<img src=x onerror=alert(1)>",
   '<img srcset="https://evil.example/a.png 1x">',
@@ -79,21 +79,24 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const withoutAttributes = ["head", "title", "style", "body", "main", "h1", "h3", "table", "tr", "th", "td", "summary"];
 
 describe("a page of a hostile session", () => {
-  test.each(attacks)("has only the elements and attributes that we write: %j", async (attack) => {
-    const html = await exportSessionToHtml(0, { ...attacked(attack).config, includeAgents: true });
-    const { elements, text } = parsePage(html);
-    for (const { name, attributes } of elements) {
-      expect([...Object.keys(allowed), ...withoutAttributes]).toContain(name);
-      for (const attribute of Object.keys(attributes)) expect(allowed[name] ?? []).toContain(attribute);
-    }
-    expect(elements.filter(({ name }) => name === "style").length).toBe(1);
-    // It is all there to read, with what cannot be seen made visible.
-    const visible = attack.replaceAll("\0", "\\u0000");
-    expect(text.split(visible).length).toBeGreaterThan(8);
-    expect(elements.find(({ name }) => name === "title")?.text).toBe(visible);
-  });
+  test.each(attacks)(
+    "HTML of a hostile session has only the elements and attributes that the export writes: %j",
+    async (attack) => {
+      const html = await exportSessionToHtml(0, { ...attacked(attack).config, includeAgents: true });
+      const { elements, text } = parsePage(html);
+      for (const { name, attributes } of elements) {
+        expect([...Object.keys(allowed), ...withoutAttributes]).toContain(name);
+        for (const attribute of Object.keys(attributes)) expect(allowed[name] ?? []).toContain(attribute);
+      }
+      expect(elements.filter(({ name }) => name === "style").length).toBe(1);
+      // All of the text can be read, and invisible characters are shown as escapes.
+      const visible = attack.replaceAll("\0", "\\u0000");
+      expect(text.split(visible).length).toBeGreaterThan(8);
+      expect(elements.find(({ name }) => name === "title")?.text).toBe(visible);
+    },
+  );
 
-  test("may run nothing, load nothing, send nothing, and has the only style that may act", async () => {
+  test("HTML of a hostile session has a policy that allows nothing but the export's own style sheet", async () => {
     const { elements } = parsePage(await exportSessionToHtml(0, attacked("x").config));
     const style = elements.find(({ name }) => name === "style")?.text ?? "";
     const rules = elements.filter(({ attributes }) => attributes["http-equiv"] === "Content-Security-Policy");
@@ -101,14 +104,14 @@ describe("a page of a hostile session", () => {
     expect(rules.map(({ attributes }) => attributes["content"])).toEqual([
       `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`,
     ]);
-    // A rule only holds for what comes after it.
+    // The policy holds only for what comes after it.
     const before = elements.slice(0, elements.indexOf(rules[0] ?? { name: "", attributes: {}, path: [], text: "" }));
     expect(before.map(({ name }) => name)).toEqual(["!doctype", "html", "head", "meta"]);
     expect(style).not.toMatch(/url\(|@import|expression/i);
   });
 });
 
-test.each(attacks)("Markdown of a hostile session has no live markup, picture or running link: %j", async (attack) => {
+test.each(attacks)("Markdown of a hostile session has no HTML, image or script link: %j", async (attack) => {
   const markdown = await exportSessionToMarkdown(0, { ...attacked(attack).config, includeAgents: true });
   const outside = markdown.replaceAll(/^(`{3,})[a-z]*\n[\s\S]*?^\1$/gm, "");
   expect(outside.replaceAll(/<\/?(?:details|summary)>/g, "")).not.toMatch(/<[A-Za-z/!?]/);

@@ -37,7 +37,7 @@ function hostile(): DataDirectory {
 }
 
 describe("HTML", () => {
-  test("is one file that runs nothing, loads nothing, and shows text of the session only as text", async () => {
+  test("exported HTML is one file without scripts and without anything to load, and escapes the session's text", async () => {
     const html = await exportSessionToHtml(0, hostile().config);
     expect(html).toContain("default-src 'none'");
     const tags = new Set([...html.matchAll(/<([a-z!/][a-z0-9]*)/gi)].map(([, name]) => name?.toLowerCase()));
@@ -52,7 +52,7 @@ describe("HTML", () => {
 });
 
 describe("Markdown", () => {
-  test("has a heading per message and folds tools and thinking away", async () => {
+  test("exported Markdown has a heading per message, and tools and thinking in details", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -69,7 +69,7 @@ describe("Markdown", () => {
     expect(markdown).toContain("**answer**");
   });
 
-  test("lets nothing out of its fences and neutralises raw HTML and remote pictures", async () => {
+  test("exported Markdown escapes raw HTML and images, and text cannot end its fence", async () => {
     const markdown = await exportSessionToMarkdown(0, hostile().config);
     const outside = markdown.replaceAll(/^(`{3,})[a-z]*\n[\s\S]*?^\1$/gm, "");
     expect(outside).not.toMatch(/<(img|svg|script|iframe|style)/i);
@@ -79,7 +79,7 @@ describe("Markdown", () => {
 });
 
 describe("JSON", () => {
-  test("has every line in full", async () => {
+  test("exported JSON has every line in full", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const lines = [talk.user("q"), talk.answer("a"), { type: "from-the-future", x: [1] }];
@@ -88,7 +88,7 @@ describe("JSON", () => {
     expect(parsed.messages.map(({ raw }) => raw)).toEqual(lines);
   });
 
-  test("of all sessions is one array", async () => {
+  test("exported JSON of all sessions is one array", async () => {
     const data = createDataDirectory();
     for (let i = 1; i <= 3; i += 1)
       data.session(sessionId(i), [conversation(`2026-11-0${i}T10:00:00.000Z`).user(`p${i}`)]);
@@ -97,7 +97,7 @@ describe("JSON", () => {
   });
 });
 
-test("secrets can be taken out of every text before it is written", async () => {
+test("redact is applied to every text of an export", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   data.session(sessionId(1), [
@@ -114,7 +114,7 @@ test("secrets can be taken out of every text before it is written", async () => 
   }
 });
 
-test("names of exported files are safe whatever a session is called, and subagents come along on request", async () => {
+test("names of exported files are safe for any session id, and subagents are included on request", async () => {
   const data = createDataDirectory();
   data.session("CON", [conversation("2026-11-01T10:00:00.000Z").user("x")]);
   data.session("..%2fevil", [conversation("2026-11-02T10:00:00.000Z").user("y")]);

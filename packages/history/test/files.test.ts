@@ -17,7 +17,7 @@ describe("file history", () => {
     snapshot: { messageId, timestamp: "2026-11-01T10:00:00.000Z", trackedFileBackups: files },
   });
 
-  test("has the versions of each file and its text at each message", async () => {
+  test("the file history has the versions of each file and its text at each message", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -67,7 +67,7 @@ describe("file history", () => {
     ).toBe(expected);
   });
 
-  test("a difference turns one text into the other, whatever they are", () => {
+  test("a difference turns one random text into the other", () => {
     let seed = 1;
     const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
     for (let round = 0; round < 200; round += 1) {
@@ -86,7 +86,7 @@ describe("file history", () => {
   });
 });
 
-test("plans have their structure, wherever the settings put them", async () => {
+test("plans are listed with their structure, also from the folder in plansDirectory", async () => {
   const data = createDataDirectory();
   data.write("plans/keen-juggling-origami.md", "# Do it\n## Notes\nx\n### Phase 1\n- [x] a\n");
   expect(await listPlans(data.config)).toMatchObject([
@@ -101,7 +101,7 @@ test("plans have their structure, wherever the settings put them", async () => {
   expect((await listPlans(data.config)).map(({ title }) => title)).toEqual(["Other"]);
 });
 
-test("todos of old and tasks of new are listed, broken ones with their problem", async () => {
+test("todo lists and task lists are listed, and unreadable ones with their problem", async () => {
   const data = createDataDirectory();
   data.write(`todos/${sessionId(1)}-agent-${sessionId(1)}.json`, JSON.stringify([{ content: "a", status: "pending" }]));
   data.write(`todos/${sessionId(2)}-agent-${sessionId(2)}.json`, "{broken");
@@ -121,7 +121,7 @@ test("todos of old and tasks of new are listed, broken ones with their problem",
   expect(tasks?.tasks.map(({ subject }) => subject)).toEqual(["s2", "s10"]);
 });
 
-test("the prompt history is read newest first, in pages, with its damage", async () => {
+test("the prompt history is read newest first, in pages, and damage is reported", async () => {
   const data = createDataDirectory();
   const entry = (n: number, project: string): Record<string, unknown> => ({
     display: `p${n}`,

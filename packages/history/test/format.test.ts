@@ -10,7 +10,7 @@ import { createDataDirectory, conversation, jsonLines } from "./data-directory.t
 const { AssistantLine, BackupFileName, BashInput, ContentBlock, HistoryEntry, Line, ShortAgentId, Slug } = schemas;
 const { StatsCache, TodoWriteInput, UserLine, Uuid } = schemas;
 
-/** Every good line and every damage of a file with this content. */
+/** All valid lines and all damage of a file with this content. */
 function read(content: string | Uint8Array): { values: unknown[]; lines: number[]; damage: Damage[] } {
   const path = createDataDirectory().write("file.jsonl", content);
   const values: unknown[] = [];
@@ -63,14 +63,14 @@ describe("reading lines", () => {
     }
   });
 
-  test("a damaged line in the middle is reported with its number and hides nothing", () => {
+  test("a damaged line is reported with its number, and the lines after it are read", () => {
     const { values, lines, damage } = read(`${JSON.stringify(a)}\n{"type":"user","mess\n${JSON.stringify(b)}\n`);
     expect(values).toEqual([a, b]);
     expect(lines).toEqual([1, 3]);
     expect(damage).toMatchObject([{ line: 2, kind: "not-json" }]);
   });
 
-  test("a byte order mark, carriage returns and blank lines are no damage", () => {
+  test("a byte order mark, carriage returns and blank lines are not damage", () => {
     const { values, damage } = read(`\u{FEFF}${JSON.stringify(a)}\r\n\r\n  \n${JSON.stringify(b)}\r\n`);
     expect(values).toEqual([a, b]);
     expect(damage).toEqual([]);
@@ -93,7 +93,7 @@ describe("reading lines", () => {
     ]);
   });
 
-  test("records that were glued into one line are found, also behind a piece that was cut", () => {
+  test("records that were glued into one line are found, also after a cut record", () => {
     const glued = `${JSON.stringify(a)}${JSON.stringify(b)}`;
     expect(read(`${glued}\n`)).toMatchObject({ values: [a, b], lines: [1, 1], damage: [{ line: 1, kind: "glued" }] });
     const cut = `${JSON.stringify(a).slice(0, 35)}${JSON.stringify(b)}`;
@@ -113,7 +113,7 @@ describe("reading lines", () => {
     expect(read('[1]\nnull\n7\n"x"\n').damage.map(({ kind }) => kind)).toEqual(Array(4).fill("not-an-object"));
   });
 
-  test("a line of twelve megabytes is read, and one over the limit is passed over", () => {
+  test("a line of twelve megabytes is read, and a line over the limit is skipped", () => {
     const long = { type: "user", uuid: "long", data: "x".repeat(12 * 1024 * 1024) };
     const { values, damage } = read(jsonLines([a, long, b]));
     expect(values.length).toBe(3);
@@ -130,16 +130,16 @@ describe("reading lines", () => {
     expect(found).toMatchObject([{ line: 2, kind: "too-long" }]);
   });
 
-  test("an empty file and a file of one line feed have nothing and no damage", () => {
+  test("an empty file and a file with one line feed have no lines and no damage", () => {
     expect(read("")).toEqual({ values: [], lines: [], damage: [] });
     expect(read("\n")).toEqual({ values: [], lines: [], damage: [] });
   });
 
-  test("the message of a damage never quotes the text of the line", () => {
+  test("the message of a damage does not quote the line", () => {
     expect(read('{"secret":"hunter2\n').damage[0]?.message).not.toContain("hunter2");
   });
 
-  test("what was read is written back byte for byte as Claude Code writes it", () => {
+  test("a line that is read and formatted again has the bytes that Claude Code wrote", () => {
     for (const value of [a, b]) expect(formatLine(value).toString()).toBe(`${JSON.stringify(value)}\n`);
   });
 });
@@ -157,17 +157,17 @@ describe("peeking into a line", () => {
     ["between two nested values", { message: { type: "m" }, type: "user", toolUseResult: { type: "text" } }],
     ["behind text that looks like a key", { message: '"type":"no",', x: { y: '\\"type":"no"' }, type: "user" }],
     ["behind numbers and flags", { x: [1], n: -1.5, ok: true, none: null, type: "user" }],
-  ])("the type is found when it stands %s", (_, line) => {
+  ])("peeking finds the type of a line when it is %s", (_, line) => {
     expect(peekType(line)).toBe("user");
   });
 
-  test("a line without a type of its own has none, whatever is inside of it", () => {
+  test("peeking finds no type in a line that has only a nested type", () => {
     expect(peekType({ message: { type: "message" }, uuid: "1" })).toBeUndefined();
   });
 });
 
 describe("schemas", () => {
-  test("take the lines of 2.0 and of today, and keep fields that they do not know", () => {
+  test("line schemas accept lines of 2.0 and of today, and keep unknown fields", () => {
     const talk = conversation();
     const answer = talk.answer(
       [
@@ -186,20 +186,20 @@ describe("schemas", () => {
     expect(Line.parse({ type: "from-the-future", anything: [1] })).toEqual({ type: "from-the-future", anything: [1] });
   });
 
-  test("cover every line type of the seed", () => {
+  test("line schemas cover every line type that the specification names", () => {
     for (const type of ["user", "assistant", "system", "file-history-snapshot", "queue-operation", "summary"]) {
       expect(Object.keys(lineSchemas)).toContain(type);
     }
   });
 
-  test("know the inputs of tools, the todo list as text and as items", () => {
+  test("tool input schemas accept a todo list as text and as items", () => {
     expect(TodoWriteInput.safeParse({ todos: "- [ ] a" }).success).toBe(true);
     expect(TodoWriteInput.safeParse({ todos: [{ content: "a", status: "pending" }] }).success).toBe(true);
     expect(BashInput.safeParse({ command: 5 }).success).toBe(false);
     expect(ContentBlock.safeParse({ type: "image", source: { type: "base64" } }).success).toBe(true);
   });
 
-  test("know history entries and statistics of both versions", () => {
+  test("file schemas accept history entries and statistics of both versions", () => {
     expect(
       HistoryEntry.safeParse({ display: "x", pastedContents: {}, timestamp: 1760110675230, project: "/a" }).success,
     ).toBe(true);
@@ -215,7 +215,7 @@ describe("schemas", () => {
     [ShortAgentId, "a64f14a", "zz"],
     [Slug, "keen-juggling-origami", "One"],
     [BackupFileName, "a1a38b086cb7d247@v2", "../x@v1"],
-  ])("pattern %# takes its example and refuses something else", (pattern, good, bad) => {
+  ])("value pattern %# accepts its example and rejects another value", (pattern, good, bad) => {
     expect(pattern.safeParse(good).success).toBe(true);
     expect(pattern.safeParse(bad).success).toBe(false);
   });
@@ -256,7 +256,7 @@ describe("what a person typed", () => {
       { type: "attachment", attachment: { type: "queued_command", prompt: "stop" } },
       "stop",
     ],
-    ["origin human", line("hi", { origin: { kind: "human" } }), "hi"],
+    ["a line with origin human", line("hi", { origin: { kind: "human" } }), "hi"],
   ])("%s is a prompt", (_, value, expected) => {
     expect(humanPrompt(value)).toBe(expected);
   });
@@ -270,9 +270,9 @@ describe("what a person typed", () => {
     ["output of a command", line("<local-command-stdout>ok</local-command-stdout>")],
     ["a notification", line("<task-notification><task-id>a</task-id></task-notification>")],
     ["an interruption", line("[Request interrupted by user for tool use]")],
-    ["another origin", line("x", { origin: { kind: "task-notification" } })],
+    ["a line with another origin", line("x", { origin: { kind: "task-notification" } })],
     ["an attachment of another kind", { type: "attachment", attachment: { type: "hook_success", content: "x" } }],
-  ])("%s is not", (_, value) => {
+  ])("%s is not a prompt", (_, value) => {
     expect(humanPrompt(value)).toBeUndefined();
   });
 });

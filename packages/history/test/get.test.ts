@@ -3,7 +3,7 @@ import { getAgentSession, getSession, getToolCalls, isSessionNotFoundError, list
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 describe("a session", () => {
-  test("is found by index, id and the beginning of its id, and by nothing else", async () => {
+  test("a session is found by index, id and the beginning of its id", async () => {
     const data = createDataDirectory();
     data.session(sessionId(11), [conversation("2026-11-01T10:00:00.000Z").user("older")]);
     data.session(sessionId(12), [conversation("2026-11-02T10:00:00.000Z").user("newer")]);
@@ -15,7 +15,7 @@ describe("a session", () => {
     }
   });
 
-  test("has every line: answers merged, unknown types and blocks as they are", async () => {
+  test("a session has every line, with merged answers and unchanged unknown types and blocks", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_1" };
@@ -47,7 +47,7 @@ describe("a session", () => {
     expect(session.messages.reduce((sum, { lineCount }) => sum + lineCount, 0)).toBe(6);
   });
 
-  test("keeps array results readable and complete", async () => {
+  test("a tool result that is an array is readable and complete", async () => {
     const data = createDataDirectory();
     const parts = [
       { type: "text", text: "one" },
@@ -62,7 +62,7 @@ describe("a session", () => {
     ]);
   });
 
-  test("reports damage with file and line and shows the rest", async () => {
+  test("a session with damage reports file and line, and has all other lines", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const path = data.session(sessionId(1), [talk.user("a")]);
@@ -75,7 +75,7 @@ describe("a session", () => {
 });
 
 describe("threads", () => {
-  test("a rewind is a branch, and only the last way is active", async () => {
+  test("a rewind is a branch, and only the last branch is active", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const first = talk.user("start");
@@ -92,7 +92,7 @@ describe("threads", () => {
     expect(session.messages.length).toBe(6);
   });
 
-  test("a rewind to the very first prompt is a branch, although there are two beginnings then", async () => {
+  test("a rewind to the first prompt is a branch", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const left = [talk.user("first try"), talk.answer("no")];
@@ -103,7 +103,7 @@ describe("threads", () => {
     expect(session.messages.map(({ isActive }) => isActive)).toEqual([false, false, true, true]);
   });
 
-  test("a hook, a compaction and lines of another session have beginnings of their own, which are no branches", async () => {
+  test("a hook, a compaction and lines of another session without a parent are not branches", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const root = { parentUuid: null };
@@ -120,7 +120,7 @@ describe("threads", () => {
     expect((await getSession(0, data.config)).branches).toEqual([]);
   });
 
-  test("parallel tool results, hooks, progress and replays are no branches", async () => {
+  test("parallel tool results, hooks, progress and replays are not branches", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_tools" };
@@ -142,7 +142,7 @@ describe("threads", () => {
     expect(session.messages.every(({ isActive }) => isActive)).toBe(true);
   });
 
-  test("cycles, parents that are not there and lines that are their own parent end nowhere", async () => {
+  test("cycles, missing parents and lines that are their own parent do not stop the reader", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -155,7 +155,7 @@ describe("threads", () => {
     expect((await getSession(0, data.config)).messages.length).toBe(5);
   });
 
-  test("a first line that hangs on what was left later does not make everything left", async () => {
+  test("a first line whose parent was rewound does not mark the whole session as rewound", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const lines = [
@@ -170,7 +170,7 @@ describe("threads", () => {
     expect(messages.map(({ uuid }) => uuid)).toEqual(["start", "answer", "right"]);
   });
 
-  test("text before a compaction is there, and not on the active thread", async () => {
+  test("text before a compaction is in the session but not on the active thread", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -193,7 +193,7 @@ describe("threads", () => {
 });
 
 describe("tools and subagents", () => {
-  test("every call comes with its result, and a call without one has none", async () => {
+  test("every tool call has its result, and a call without a result has null", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -218,7 +218,7 @@ describe("tools and subagents", () => {
     ]);
   });
 
-  test("a subagent is linked to the call that started it, by each kind of trace", async () => {
+  test("a subagent is linked to the call that started it by each kind of trace", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const call = (id: string, prompt: string): object => ({ type: "tool_use", id, name: "Agent", input: { prompt } });

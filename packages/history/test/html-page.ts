@@ -1,7 +1,7 @@
-/** A page as a browser's tokenizer would cut it: enough of it for pages without scripts, and strict about the rest. */
+/** Splits a page into tags and text like a browser, for pages without scripts. It rejects everything else. */
 export interface Page {
   readonly elements: readonly Element[];
-  /** The text that a reader sees, without that of the style sheet. */
+  /** The text that a reader sees, without the style sheet. */
   readonly text: string;
 }
 
@@ -14,10 +14,10 @@ interface Element {
 }
 
 const empty = new Set(["meta", "!doctype", "br"]);
-/** Their content is text up to their closing tag, whatever it looks like. */
+/** Elements whose content is text up to their closing tag. */
 const raw = new Set(["style", "title", "script", "textarea", "xmp", "iframe", "noscript", "plaintext"]);
 
-/** Throws where a browser would have to guess: a tag that is not closed, one that closes nothing, a stray bracket. */
+/** Throws where a browser would have to guess: a tag that is not closed, a closing tag without its tag, a stray bracket. */
 export function parsePage(html: string): Page {
   const elements: Element[] = [];
   const open: Element[] = [];

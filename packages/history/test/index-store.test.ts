@@ -25,7 +25,7 @@ function startBuilder(dataPath: string, cacheFolder: string): ReturnType<typeof 
 }
 
 describe("the index", () => {
-  test("reads only what is new: nothing the second time, one line after one line", async () => {
+  test("building the index reads nothing the second time, and one line after one line was added", async () => {
     const data = createDataDirectory();
     const { bytes } = writeCorpus({ folder: data.root, files: 8, bytes: 2_000_000 });
     data.session(sessionId(1), [conversation().user("x")]);
@@ -36,7 +36,7 @@ describe("the index", () => {
     expect((await buildIndex(data.indexed)).bytesRead).toBe(Buffer.byteLength(line));
   });
 
-  test("does not count a line that is half written, and counts it once when it is whole", async () => {
+  test("the index does not keep a half-written line, and counts it once when it is complete", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.answer("one")]);
@@ -52,7 +52,7 @@ describe("the index", () => {
     expect((await getUsage(data.indexed)).totals.calls).toBe(2);
   });
 
-  test("notices a file that was rewritten in place and is longer now", async () => {
+  test("the index notices a file that was rewritten in place and is longer now", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("alpha"), conversation().answer("one")]);
     await buildIndex(data.indexed);
@@ -67,7 +67,7 @@ describe("the index", () => {
     expect((await searchSessions("omega", data.indexed)).pagination.total).toBe(1);
   });
 
-  test("is private to its user, and lies outside of the data", async () => {
+  test("the index is readable only by its user, and is outside the data directory", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("x")]);
     await buildIndex(data.indexed);
@@ -76,7 +76,7 @@ describe("the index", () => {
       expect(statSync(join(data.cacheFolder, name)).mode & 0o077).toBe(0);
   });
 
-  test("that is broken or foreign is thrown away, and the answer is right", async () => {
+  test("a damaged or foreign index is deleted, and the result is right", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("x")]);
     const plain = await listSessions(data.config);
@@ -93,7 +93,7 @@ describe("the index", () => {
     ).toEqual(plain);
   });
 
-  test("forgets files that are gone", async () => {
+  test("the index forgets deleted files", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("findme")]);
     await buildIndex(data.indexed);
@@ -102,7 +102,7 @@ describe("the index", () => {
     expect((await searchSessions("findme", data.indexed)).pagination.total).toBe(0);
   });
 
-  test("survives being killed at any moment, and several processes at once", async () => {
+  test("the index survives killed processes and several processes at once", async () => {
     const data = createDataDirectory();
     writeCorpus({ folder: data.root, files: 10, bytes: 3_000_000, seed: 21 });
     const expected = await getUsage(data.config);

@@ -1,4 +1,4 @@
-/** Every kind of text that a JSON parser must accept, must reject, or may treat as it likes, as a line of a transcript. */
+/** Lines with every kind of JSON that a parser must accept, must reject, or may treat as it likes. */
 import { describe, expect, test } from "vitest";
 import type { Damage } from "../src/scan/parse-line.ts";
 import { getUsage, listSessions, readLines, searchSessions } from "../src/index.ts";
@@ -25,7 +25,7 @@ const accepted: readonly (readonly [string, Buffer, unknown])[] = [
   ["a text that looks like a line", text('{"a":"{\\"type\\":\\"user\\"}"}'), { a: '{"type":"user"}' }],
 ];
 
-/** Not JSON: damage, and nothing else is lost. */
+/** Not JSON: the line is damage, and no other line is lost. */
 const rejected: readonly (readonly [string, Buffer])[] = [
   ["a comma at the end of an object", text('{"a":1,}')],
   ["a comma at the end of a list", text('{"a":[1,]}')],
@@ -59,10 +59,10 @@ const rejected: readonly (readonly [string, Buffer])[] = [
   ["a hundred thousand brackets", text("[".repeat(100_000))],
 ];
 
-/** JSON of another kind: damage too, because a line is an object. */
+/** JSON that is not an object is damage too. */
 const notObjects = ["[]", "1", '"x"', "null", "true", "-0", '[{"type":"user"}]'].map(text);
 
-/** Left to the parser: what we do with it stays as it is. */
+/** The specification leaves these to the parser. The test keeps our answer the same. */
 const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Damage["kind"][]])[] = [
   ["a lone surrogate", text('{"a":"\\ud800"}'), { a: "\ud800" }, []],
   ["surrogates the wrong way round", text('{"a":"\\udc00\\ud800"}'), { a: "\udc00\ud800" }, []],
@@ -81,7 +81,7 @@ const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Dam
 const before = { type: "tag", sessionId: "s", tag: "before" };
 const after = { type: "tag", sessionId: "s", tag: "after" };
 
-/** A line between two good ones: what was read between them, and the damage, which must be in line 2. */
+/** Puts a line between two valid ones. Returns what was read between them, and the damage, which must be in line 2. */
 function between(line: Buffer): { values: unknown[]; damage: Damage["kind"][] } {
   const content = Buffer.concat([Buffer.from(jsonLines([before])), line, Buffer.from(`\n${jsonLines([after])}`)]);
   const path = createDataDirectory().write("file.jsonl", content);
@@ -100,24 +100,24 @@ function between(line: Buffer): { values: unknown[]; damage: Damage["kind"][] } 
 }
 
 describe("a line", () => {
-  test.each(accepted)("is read: %s", (_, line, value) => {
+  test.each(accepted)("a line with valid JSON is read: %s", (_, line, value) => {
     expect(between(line)).toEqual({ values: [value], damage: [] });
   });
 
-  test.each(rejected)("is damage and hides nothing: %s", (_, line) => {
+  test.each(rejected)("a line with invalid JSON is damage, and the next lines are read: %s", (_, line) => {
     expect(between(line)).toEqual({ values: [], damage: ["not-json"] });
   });
 
-  test.each(notObjects)("is damage if it is not an object: %s", (line) => {
+  test.each(notObjects)("a line with JSON that is not an object is damage: %s", (line) => {
     expect(between(line)).toEqual({ values: [], damage: ["not-an-object"] });
   });
 
-  test.each(undefinedBySpec)("is read as far as it goes: %s", (_, line, value, kinds) => {
+  test.each(undefinedBySpec)("a line that the JSON specification leaves open is read: %s", (_, line, value, kinds) => {
     expect(between(line)).toEqual({ values: [value], damage: kinds });
   });
 });
 
-test("lists, usage and searches go on behind every such line", async () => {
+test("lists, usage and searches read the lines after every such line", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   const lines = [...accepted.map(([, line]) => line), ...rejected.map(([, line]) => line), ...notObjects];

@@ -7,7 +7,7 @@ import { migrateSession, migrateWorkspace } from "../src/index.ts";
 import { createDataDirectory } from "./data-directory.ts";
 import { away, fill, home, snapshot } from "./migrate-world.ts";
 
-/** A small disk of its own, or undefined where that is not allowed. */
+/** A small separate disk, or undefined where mounting is not allowed. */
 function smallDisk(megabytes: number): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "skein-disk-"));
   try {
@@ -23,7 +23,7 @@ function smallDisk(megabytes: number): string | undefined {
   return folder;
 }
 
-test("a move to another disk checks the copy, and undo comes back over it", async ({ skip }) => {
+test("a move to another disk checks the copy, and undo moves the session back", async ({ skip }) => {
   const disk = smallDisk(8);
   if (disk === undefined) return skip("mounting needs root");
   const data = createDataDirectory();

@@ -10,7 +10,7 @@ import { createDataDirectory, type DataDirectory } from "./data-directory.ts";
 import { InjectedFault, withFault, withoutFault, type Fault } from "./migrate-faults.ts";
 import { away, fill, home, snapshot as exactSnapshot } from "./migrate-world.ts";
 
-/** The long form, `SKEIN_LONG=1`, takes every call. */
+/** With `SKEIN_LONG=1` every call is tested, otherwise every n-th. */
 const every = (step: number): number => (process.env["SKEIN_LONG"] ? 1 : step);
 const inPlace = { source: "/work/my.app", destination: "/work/my-app" };
 const elsewhere = { source: home, destination: away };
@@ -29,7 +29,7 @@ function migrate(data: DataDirectory, { places, mode }: Way): Promise<{ failedCo
   return migrateWorkspace({ ...places, mode }, options(data));
 }
 
-/** The data directory before and after an undisturbed run, and how many calls that takes. */
+/** The data directory before and after a run without faults, and how many calls the run makes. */
 async function undisturbed(way: Way): Promise<{ before: Snapshot; after: Snapshot; calls: number }> {
   const data = createDataDirectory();
   fill(data, 2, way.places.source);
@@ -39,7 +39,7 @@ async function undisturbed(way: Way): Promise<{ before: Snapshot; after: Snapsho
   return { before, after: snapshot(data.root), calls };
 }
 
-/** Prompts that were added after a crash may stand in another order; no prompt may be missing or there twice. */
+/** Prompts that were added after a crash may be in another order. No prompt may be missing or doubled. */
 function snapshot(root: string): Snapshot {
   const prompts = readFileSync(join(root, "history.jsonl"), "utf8").split("\n").sort().join("\n");
   return { ...exactSnapshot(root), "history.jsonl": prompts };
@@ -47,7 +47,7 @@ function snapshot(root: string): Snapshot {
 
 type Snapshot = Readonly<Record<string, string>>;
 
-/** Each session is whole in its old place, or whole in its new one. */
+/** Each session is complete in its old place or complete in its new place. */
 function expectWhole(now: Snapshot, before: Snapshot, after: Snapshot): void {
   for (const id of Object.keys(before).flatMap((path) => /([0-9a-f-]{36})\.jsonl$/.exec(path)?.[1] ?? [])) {
     const isThere = (all: Snapshot): boolean =>
@@ -66,7 +66,7 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
     fill(data, 2, way.places.source);
     const { error } = await withFault(at, fault, () => migrate(data, way));
     if (error !== undefined) expect(error).toBeInstanceOf(InjectedFault);
-    // Rewritten in place, a session is made of two kinds of files for a moment; the journal finishes it.
+    // While a session is rewritten in place, some of its files are old and some are new. The journal finishes it.
     if (way.places === elsewhere) expectWhole(snapshot(data.root), before, after);
     const { data: listed } = await listSessions(data.config);
     expect(listed.length).toBeGreaterThanOrEqual(2);
@@ -74,7 +74,7 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
     try {
       expect(await withoutFault(() => migrate(data, way))).toMatchObject({ failedCount: 0 });
     } catch (error_) {
-      // Everything had been moved before the fault: nothing is left to move.
+      // Everything was moved before the fault, so nothing is left to move.
       expect(error_).toMatchObject({ name: "WorkspaceNotFoundError" });
     }
     expect([at, snapshot(data.root)]).toEqual([at, after]);
@@ -83,12 +83,12 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
   return points;
 }
 
-test("a move that is killed at any call leaves each session whole, and running it again finishes", async () => {
+test("a move that is killed at any call leaves each session complete, and the next run finishes it", async () => {
   const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(5));
   expect(points).toBeGreaterThan(15);
 });
 
-test("a copy that is killed leaves each session whole, and running it again finishes", async () => {
+test("a copy that is killed at any call leaves each session complete, and the next run finishes it", async () => {
   expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(12))).toBeGreaterThan(10);
 });
 
@@ -96,40 +96,37 @@ test("a move that rewrites in place survives being killed", async () => {
   expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(12))).toBeGreaterThan(10);
 });
 
-test("a disk that is full from any call on leaves each session whole, and running it again with space finishes", async () => {
+test("a disk that is full from any call on leaves each session complete, and the next run with space finishes it", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(12))).toBeGreaterThan(15);
 });
 
-test("one call that fails is survived, wherever it is", async () => {
+test("a migration survives one failing system call at any point", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(10))).toBeGreaterThan(15);
 });
 
-test.each(["move", "copy"] as const)(
-  "an undo of a %s that is killed is finished by asking for it again",
-  async (mode) => {
-    const way = { places: elsewhere, mode };
-    const prepared = async (): Promise<DataDirectory> => {
-      const data = createDataDirectory();
-      fill(data, 2);
-      await withoutFault(() => migrate(data, way));
-      return data;
-    };
-    const first = createDataDirectory();
-    fill(first, 2);
-    const before = snapshot(first.root);
-    const { calls } = await withFault(0, "once", async () => undoMigration(undefined, options(await prepared())));
-    for (let at = 1; at <= calls; at += every(13)) {
-      const data = await prepared();
-      await withFault(at, "killed", () => undoMigration(undefined, options(data)));
-      await withoutFault(() => undoMigration(undefined, options(data))).catch((error: unknown) =>
-        expect(error).toMatchObject({ code: "unknown-migration" }),
-      );
-      expect([at, snapshot(data.root)]).toEqual([at, before]);
-    }
-  },
-);
+test.each(["move", "copy"] as const)("an undo of a %s that is killed is finished by the next undo", async (mode) => {
+  const way = { places: elsewhere, mode };
+  const prepared = async (): Promise<DataDirectory> => {
+    const data = createDataDirectory();
+    fill(data, 2);
+    await withoutFault(() => migrate(data, way));
+    return data;
+  };
+  const first = createDataDirectory();
+  fill(first, 2);
+  const before = snapshot(first.root);
+  const { calls } = await withFault(0, "once", async () => undoMigration(undefined, options(await prepared())));
+  for (let at = 1; at <= calls; at += every(13)) {
+    const data = await prepared();
+    await withFault(at, "killed", () => undoMigration(undefined, options(data)));
+    await withoutFault(() => undoMigration(undefined, options(data))).catch((error: unknown) =>
+      expect(error).toMatchObject({ code: "unknown-migration" }),
+    );
+    expect([at, snapshot(data.root)]).toEqual([at, before]);
+  }
+});
 
-test("a process that is really killed gives its lock back, and the next one finishes", async () => {
+test("a killed process releases its lock, and the next process finishes the migration", async () => {
   const { after } = await undisturbed({ places: elsewhere, mode: "move" });
   for (const at of [3, 20, 40, 60]) {
     const data = createDataDirectory();

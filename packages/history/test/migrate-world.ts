@@ -1,4 +1,4 @@
-/** A data directory with a session that has everything that can belong to one, and looks at it as a whole. */
+/** A data directory whose sessions have every kind of file that can belong to a session, and snapshots of it. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -44,7 +44,7 @@ export function text(all: readonly (Fields | string)[]): string {
   return all.map((line) => (typeof line === "string" ? `${line}\n` : jsonLines([line]))).join("");
 }
 
-/** Fills a data directory with `count` sessions of one project and all that belongs to them. */
+/** Writes `count` sessions of one project with all files that belong to them. */
 export function fill(data: DataDirectory, count = 1, cwd = home): readonly string[] {
   const slug = cwd.replaceAll(/[^A-Za-z0-9]/g, "-");
   const ids = Array.from({ length: count }, (_, at) => sessionId(at + 1));
@@ -76,7 +76,7 @@ export function fill(data: DataDirectory, count = 1, cwd = home): readonly strin
   return ids;
 }
 
-/** Every file below a folder with a hash of what is in it. */
+/** Every file below a folder, with a hash of its content. */
 export function snapshot(folder: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   const walk = (at: string): void => {

@@ -39,7 +39,7 @@ test.each([
   ["a neighbour with a dash", "/a/b-c/x", undefined],
   ["the same name elsewhere", "/x/a/b", undefined],
   ["a relative path", "a/b", undefined],
-])("a path is mapped at its boundaries: %s", (_, path, expected) => {
+])("a path is mapped only at name boundaries: %s", (_, path, expected) => {
   expect(mapPath(path, [{ from: "/a/b", to: "/c" }])?.path).toBe(expected);
 });
 
@@ -48,15 +48,15 @@ test.each([
   ["C:\\git\\app\\src\\a.ts", "D:\\new\\src\\a.ts"],
   ["c:/git/APP/src", "D:\\new/src"],
   ["C:\\git\\app2\\a.ts", undefined],
-])("a path of Windows is mapped whatever its case and separators: %s", (path, expected) => {
+])("a Windows path is mapped with any case and separators: %s", (path, expected) => {
   expect(mapPath(path, [{ from: "C:\\git\\app", to: "D:\\new" }])?.path).toBe(expected);
 });
 
-test("from Windows to another system the separators turn", () => {
+test("a mapping from Windows to another system changes the separators", () => {
   expect(mapPath("C:\\git\\app\\src\\a.ts", [{ from: "C:\\git\\app", to: "/new" }])?.path).toBe("/new/src/a.ts");
 });
 
-test("only fields that are paths change, and every other byte stays", () => {
+test("only path fields change, and every other byte stays", () => {
   const before = text(lines());
   const after = before
     .split("\n")
@@ -92,7 +92,7 @@ test("a copy leaves the source as it is, and the session is found in both places
   expect(readFileSync(data.path("history.jsonl"), "utf8")).toContain(`"project":"${away}"`);
 });
 
-test("a move takes subagents, results and old agent files along and leaves nothing behind", async () => {
+test("a move includes subagents, results and old agent files, and leaves nothing behind", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const old = statSync(data.path("projects", "-work-app", `${id}.jsonl`)).mtimeMs;
@@ -145,7 +145,7 @@ test("undo of a copy removes the copy, its prompts and its settings, and nothing
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("undo refuses a session that went on in its new place", async () => {
+test("undo refuses a session that was continued in its new place", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
@@ -158,7 +158,7 @@ test("undo refuses a session that went on in its new place", async () => {
   expect(snapshot(data.root)).toEqual(after);
 });
 
-test("to another data directory everything that is kept by session goes along", async () => {
+test("a migration to another data directory includes the files that are stored per session", async () => {
   const data = createDataDirectory();
   const other = createDataDirectory();
   const [id = ""] = fill(data);
@@ -179,7 +179,7 @@ test("to another data directory everything that is kept by session goes along", 
   expect(readFileSync(data.path("history.jsonl"), "utf8").trim().split("\n")).toHaveLength(2);
 });
 
-test("a dry run says what would be done and writes nothing at all", async () => {
+test("a dry run reports what would be done and writes nothing", async () => {
   const data = createDataDirectory();
   fill(data, 2);
   const before = snapshot(data.root);
@@ -196,8 +196,8 @@ test("a dry run says what would be done and writes nothing at all", async () => 
 test.each([
   ["the same path", home, "same-place"],
   ["the same path with a slash", `${home}/`, "same-place"],
-  ["a path inside of the source", `${home}/sub`, "inside-source"],
-])("%s is refused", async (_, destination, code) => {
+  ["a path inside the source", `${home}/sub`, "inside-source"],
+])("a migration to %s is refused", async (_, destination, code) => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await expect(migrateWorkspace({ source: home, destination }, optionsFor(data))).rejects.toMatchObject({ code });
@@ -207,7 +207,7 @@ test.each([
   });
 });
 
-test("a session that Claude Code has open is refused, one whose process is gone is not", async () => {
+test("a session that Claude Code has open is refused, and one whose process has ended is not", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const before = snapshot(data.root);
@@ -243,7 +243,9 @@ test("a session that grows while it is moved stays where it is", async () => {
   });
   appendFileSync(path, '{"type":"mode"}\n');
   const before = snapshot(data.root);
-  expect(() => transferSession(plan, "move", openJournal(data.cacheFolder, "x"))).toThrow("changed in the meantime");
+  expect(() => transferSession(plan, "move", openJournal(data.cacheFolder, "x"))).toThrow(
+    "changed during the migration",
+  );
   expect(snapshot(data.root)).toEqual(before);
 });
 
@@ -265,7 +267,7 @@ test.each([
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("the same session that is there already is no collision, and undo leaves it there", async () => {
+test("a session that is at the destination already with the same content is no conflict, and undo leaves it there", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away }, optionsFor(data));
@@ -277,7 +279,7 @@ test("the same session that is there already is no collision, and undo leaves it
   expect(existsSync(data.path("projects", "-work-app", `${id}.jsonl`))).toBe(false);
 });
 
-test("two paths that share a folder: a move rewrites in place, a copy is refused, undo restores", async () => {
+test("if two paths share a folder, a move rewrites in place, a copy is refused, and undo restores", async () => {
   const data = createDataDirectory();
   fill(data, 1, "/work/my.app");
   const before = snapshot(data.root);
@@ -293,7 +295,7 @@ test("two paths that share a folder: a move rewrites in place, a copy is refused
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("sessions of Windows are moved with their paths", async () => {
+test("sessions of Windows are moved, and their paths are rewritten", async () => {
   const data = createDataDirectory();
   const said = {
     type: "user",
@@ -317,7 +319,7 @@ test("sessions of Windows are moved with their paths", async () => {
   expect(moved).toContain(String.raw`"content":"in C:\\git\\app"`);
 });
 
-test("links among a session's files stay links, and a project folder that is a link is not written through", async () => {
+test("links among a session's files stay links, and a project folder that is a link is refused", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   symlinkSync("/etc/hostname", data.path("projects", "-work-app", id, "link"));
@@ -331,7 +333,7 @@ test("links among a session's files stay links, and a project folder that is a l
   expect(readdirSync(data.path("elsewhere"))).toEqual([]);
 });
 
-test("an unknown session is an error of its own, and the others go on", async () => {
+test("an unknown session is reported as an error, and the other sessions are migrated", async () => {
   const data = createDataDirectory();
   const [first = ""] = fill(data, 2);
   utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1, 1);

@@ -1,4 +1,4 @@
-/** What happens without permission. Root may read everything, so the calls are made as another user. */
+/** Files without read permission. Root may read everything, so the calls are made as another user. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { conversation, createDataDirectory, sessionId, type DataDirectory } from
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** Runs the body of an async function with `library` and `config` as a user without rights; answers what it returned. */
+/** Runs the body of an async function with `library` and `config` as another user, and returns its result. */
 function asNobody(data: DataDirectory, body: string, cacheFolder: string | null = null): unknown {
   const library = JSON.stringify(join(import.meta.dirname, "../src/index.ts"));
   const script = `
@@ -16,7 +16,7 @@ function asNobody(data: DataDirectory, body: string, cacheFolder: string | null 
     const config = ${JSON.stringify({ dataPath: data.root, cacheFolder })};
     const attempt = (call) => call.then(() => "worked", (error) => error.code ?? error.name);
     console.log(JSON.stringify(await (async () => { ${body} })()));`;
-  // The folder of the test itself is only for us.
+  // The other user needs access to the test's own folder.
   chmodSync(dirname(data.root), 0o755);
   const flags = [
     "--conditions=@skein/source",
@@ -49,7 +49,7 @@ function library(): DataDirectory {
 }
 
 describe.skipIf(process.platform === "win32")("without permission", () => {
-  test("for one transcript: the others are there, and it is named wherever it is missing", () => {
+  test("a transcript without read permission is reported, and the others are read", () => {
     const data = library();
     const path = data.path("projects/-work-app", `${sessionId(2)}.jsonl`);
     chmodSync(path, 0);
@@ -74,7 +74,7 @@ describe.skipIf(process.platform === "win32")("without permission", () => {
     });
   });
 
-  test("for the folder of a project: the others are there, and the folder is named", () => {
+  test("a project folder without read permission is reported, and the others are read", () => {
     const data = library();
     chmodSync(data.path("projects/-work-app"), 0);
     const found = asNobody(
@@ -89,17 +89,20 @@ describe.skipIf(process.platform === "win32")("without permission", () => {
     expect(found).toEqual({ listed: [sessionId(3)], skipped });
   });
 
-  test.each(["projects", "."])("for all of it (%s): an error, because no sessions would be a lie", (folder) => {
-    const data = library();
-    chmodSync(data.path(folder), 0);
-    const calls = ["listSessions(config)", "getUsage(config)", "searchSessions('x', config)", "verify(config)"];
-    const attempts = calls.map((call) => `await attempt(library.${call})`);
-    const found = asNobody(data, `return [${attempts.join()}];`);
-    chmodSync(data.path(folder), 0o755);
-    expect(found).toEqual(calls.map(() => "EACCES"));
-  });
+  test.each(["projects", "."])(
+    "a data directory without read permission (%s) is an error, not an empty list",
+    (folder) => {
+      const data = library();
+      chmodSync(data.path(folder), 0);
+      const calls = ["listSessions(config)", "getUsage(config)", "searchSessions('x', config)", "verify(config)"];
+      const attempts = calls.map((call) => `await attempt(library.${call})`);
+      const found = asNobody(data, `return [${attempts.join()}];`);
+      chmodSync(data.path(folder), 0o755);
+      expect(found).toEqual(calls.map(() => "EACCES"));
+    },
+  );
 
-  test("for the index: everything works without one", () => {
+  test("an index folder without write permission means working without an index", () => {
     const data = library();
     mkdirSync(data.cacheFolder, { mode: 0o500 });
     const body = `return [(await library.listSessions(config)).data.length, (await library.getUsage(config)).totals.calls];`;

@@ -4,14 +4,14 @@ import { createRedactor } from "../src/index.ts";
 const redact = createRedactor({ home: "/srv/homes/ada", userName: "ada", words: ["Initech"] });
 
 test.each([
-  ["a key of Anthropic", "sk-ant-api03-abcdefghijklmnopqrstuvwxyz012345"],
-  ["a token of GitHub", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"],
-  ["a key of AWS", "AKIAABCDEFGHIJKLMNOP"],
+  ["an Anthropic key", "sk-ant-api03-abcdefghijklmnopqrstuvwxyz012345"],
+  ["a GitHub token", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"],
+  ["an AWS key", "AKIAABCDEFGHIJKLMNOP"],
   ["a JSON web token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"],
   ["a private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----"],
-  ["a token of Slack", "xoxb-123456789012-abcdefghijkl"],
-  ["an address", "someone@example.org"],
-])("%s is hidden wherever it stands", (_, secret) => {
+  ["a Slack token", "xoxb-123456789012-abcdefghijkl"],
+  ["an e-mail address", "someone@example.org"],
+])("%s is hidden anywhere in a text", (_, secret) => {
   const text = redact(`before ${secret} after, and "${secret}"`);
   expect(text).not.toContain(secret.slice(8, 20));
   expect(text).toMatch(/^before \[.+\] after, and "\[.+\]"$/s);
@@ -23,7 +23,7 @@ test.each([
   [String.raw`{\"client_secret\":\"abc123def456\"}`, "abc123"],
   ["Authorization: Bearer abcdefghijklmnop.qrst", "abcdefgh"],
   ["postgres://ada:s3cretpass@db.example/x", "s3cretpass"],
-])("a secret that has a name is hidden: %s", (text, secret) => {
+])("a secret after a name such as password is hidden: %s", (text, secret) => {
   expect(redact(text)).not.toContain(secret);
 });
 
@@ -33,24 +33,24 @@ test.each([
   ["max_tokens: 4096", "max_tokens: 4096"],
   ["apiKey: <your key here>", "<your key here>"],
   ["git commit abcdef0123456789abcdef0123456789abcdef01", "abcdef0123456789abcdef0123456789abcdef01"],
-])("what only looks like one stays: %s", (text, kept) => {
+])("text that only looks like a secret stays: %s", (text, kept) => {
   expect(redact(text)).toContain(kept);
 });
 
-test("the same secret gets the same mark, and another one another", () => {
+test("the same secret gets the same mark, and another secret gets another mark", () => {
   const hide = createRedactor();
   const text = hide("sk-ant-aaaaaaaaaaaaaaaaaaaaaaaa sk-ant-bbbbbbbbbbbbbbbbbbbbbbbb sk-ant-aaaaaaaaaaaaaaaaaaaaaaaa");
   expect(text).toBe("[token 1] [token 2] [token 1]");
 });
 
-test("homes become ~, also of other machines, and names are hidden", () => {
+test("home directories become ~, also those of other machines, and names are hidden", () => {
   expect(redact("/srv/homes/ada/src/x.ts and /srv/homes/adam/x")).toBe("~/src/x.ts and /srv/homes/adam/x");
   expect(redact("/home/bob/app /Users/eve/app C:\\Users\\Eve\\app C:/Users/eve/app")).toBe("~/app ~/app ~\\app ~/app");
   expect(redact("-Users-eve-app")).toBe("-~-app");
   expect(redact("Ada works for initech, not for adamant")).toBe("[name] works for [name], not for adamant");
 });
 
-test("long text without secrets takes no time", () => {
+test("redacting a long text without secrets is fast", () => {
   const text = `${"a".repeat(200_000)} ${"token".repeat(20_000)} ${"-----BEGIN ".repeat(5000)} ${"x:y://".repeat(20_000)} ${"a@b.".repeat(20_000)}`;
   const started = performance.now();
   redact(text);

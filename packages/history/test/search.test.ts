@@ -37,7 +37,7 @@ const found = async (data: DataDirectory, query: string, options: SearchOptions 
 };
 
 describe("queries", () => {
-  test("words are found in either case, inside of words too, and what people said comes first", async () => {
+  test("words are found in either case and inside other words, and prompts come first", async () => {
     expect(await found(library(), "parser")).toEqual([
       "prompt:Parser",
       "text:parser",
@@ -54,7 +54,7 @@ describe("queries", () => {
     expect(await found(library(), "lexer please")).toEqual([]);
   });
 
-  test("a phrase must stand as it is, over line ends too", async () => {
+  test("a phrase must occur as it is, also over line ends", async () => {
     expect(await found(library(), '"fix the parser"')).toEqual(["prompt:fix the Parser"]);
     expect(await found(library(), '"parser. It fails"')).toEqual(["prompt:Parser.\nIt fails"]);
     expect(await found(library(), '"the fix parser"')).toEqual([]);
@@ -72,7 +72,7 @@ describe("queries", () => {
     expect(await found(data, "<b>")).toEqual(["prompt:<b>"]);
   });
 
-  test("patterns work, and those that could run away are refused", async () => {
+  test("patterns are found, and patterns with back-references are rejected", async () => {
     expect(await found(library(), "/pars(er|ing)state/")).toEqual(["text:parserState"]);
     expect(await found(library(), "/^line t/")).toEqual(["text:line t", "text:line t"]);
     for (const bad of ["/(a)\\1/", "/(?=x)y/", "/[/", `/${"a".repeat(1001)}/`, "/a/g", "/a{1,2000}/"]) {
@@ -80,7 +80,7 @@ describe("queries", () => {
     }
   });
 
-  test("a capital letter in a pattern is one, unless the flag says that case does not matter", async () => {
+  test("a pattern with a capital letter is case-sensitive unless it has the flag i", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("ENOENT: no such file\nsays the experiment")]);
     expect(await found(data, "/E[A-Z]{4,}/")).toEqual(["prompt:ENOENT"]);
@@ -89,7 +89,7 @@ describe("queries", () => {
     expect(await found(data, String.raw`/\Bnoent\S/`)).toEqual(["prompt:NOENT:"]);
   });
 
-  test("a pattern made to explode ends at once", async () => {
+  test("a pattern that is exponential in other engines ends at once", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user(`${"a".repeat(50_000)}!`)]);
     const started = performance.now();
@@ -106,7 +106,7 @@ describe("queries", () => {
     ["[abc]+x", undefined],
     ["\\bword\\b", "word"],
     ["(inside)", undefined],
-  ])("of the pattern %s the text %s must occur", (pattern, literal) => {
+  ])("every match of the pattern %s contains the text %s", (pattern, literal) => {
     expect(requiredLiteral(pattern)).toBe(literal);
   });
 
@@ -116,7 +116,7 @@ describe("queries", () => {
 });
 
 describe("filters and pages", () => {
-  test("by role, tool, project, date and subagents", async () => {
+  test("a search is filtered by role, tool, project, date and subagents", async () => {
     const data = library();
     expect(await found(data, "parser", { role: "human" })).toEqual(["prompt:Parser"]);
     expect((await found(data, "parser", { role: "assistant" })).length).toBe(4);
@@ -141,7 +141,7 @@ describe("filters and pages", () => {
     });
   });
 
-  test("pages cut the same order", async () => {
+  test("pages of a search continue the same order", async () => {
     const data = library();
     const all = (await searchSessions("parser", data.config)).data;
     const page = await searchSessions("parser", { ...data.config, limit: 2, offset: 3 });
@@ -149,7 +149,7 @@ describe("filters and pages", () => {
     expect(page.pagination).toEqual({ total: 7, limit: 2, offset: 3, hasMore: true });
   });
 
-  test("in one session all matches come in the order of the file", async () => {
+  test("a search in one session returns all matches in the order of the file", async () => {
     const data = library();
     const matches = await searchInSession(sessionId(1), "parser", data.config);
     expect(matches.map(({ fileLine }) => fileLine)).toEqual([1, 2, 3, 4, 5, 1]);
@@ -158,7 +158,7 @@ describe("filters and pages", () => {
   });
 });
 
-test("with an index the answers are the same, also for lines that the index has not seen", async () => {
+test("a search with an index finds the same, also in lines that are not in the index yet", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 20, bytes: 8_000_000, seed: 9 });
   await buildIndex(data.indexed);
@@ -191,7 +191,7 @@ describe("a word that is everywhere", () => {
     ["the value", {}],
     ["error", { limit: 7, offset: 300 }],
     ["in", { role: "assistant" as const }],
-  ])("gives the page that reading everything gives: %s %j", async (query, options) => {
+  ])("a search for a frequent word returns the same page as reading everything: %s %j", async (query, options) => {
     const data = createDataDirectory();
     writeCorpus({ folder: data.root, files: 40, bytes: 12_000_000, seed: 12 });
     const everything = await searchSessions(query, { ...data.config, ...options, offset: 0, limit: Infinity });

@@ -22,7 +22,7 @@ const opening = [{ ...user, uuid: "u", timestamp: time(0) }];
 
 const ofOpening = { firstTime: time(0), lastTime: time(0), cwds: [one], sessionId: "s1", firstPrompt: "hello" };
 
-/** Lines after the first prompt, and what the list then says of the session beyond what the first prompt says. */
+/** Lines after the first prompt, and the facts that differ from those of a session with only the first prompt. */
 const cases: readonly (readonly [string, readonly (object | string)[], Partial<SessionFacts>])[] = [
   [
     "an answer over several lines",
@@ -174,7 +174,7 @@ const cases: readonly (readonly [string, readonly (object | string)[], Partial<S
 ];
 
 describe("the facts of a session", () => {
-  test.each(cases)("are right with %s", (_, lines, expected) => {
+  test.each(cases)("the facts of a session are right with %s", (_, lines, expected) => {
     expect(folded(textOf([...opening, ...lines]))).toMatchObject({
       ...ofOpening,
       lines: lines.length + 1,
@@ -182,7 +182,7 @@ describe("the facts of a session", () => {
     });
   });
 
-  test("are those of the whole lines wherever the file is torn", () => {
+  test("the facts of a torn file are those of its whole lines", () => {
     const bytes = Buffer.from(
       textOf([...opening, { ...answer, timestamp: time(3) }, { type: "ai-title", aiTitle: "é" }]),
     );
@@ -198,7 +198,7 @@ describe("the facts of a session", () => {
     }
   });
 
-  test("count 20,000 answers", () => {
+  test("the facts of a session with 20,000 answers count all of them", () => {
     const lines = Array.from({ length: 20_000 }, (_, i) => ({
       ...answer,
       message: message(`m${i}`),

@@ -14,7 +14,7 @@ const usage = (input: number, output: number, more: Fields = {}): Fields => ({
 });
 
 describe("counting", () => {
-  test("an answer over several lines counts once, with the largest of each counter", async () => {
+  test("usage counts an answer over several lines once, with the largest value of each counter", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const line = (counts: Fields): Fields => talk.answer("x", { requestId: "r", message: { id: "m", usage: counts } });
@@ -22,7 +22,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals).toMatchObject({ inputTokens: 100, outputTokens: 500, calls: 1 });
   });
 
-  test("copies in other files and directories do not count again, and belong to the earliest", async () => {
+  test("usage counts copies in other files and directories once, for the earliest file", async () => {
     const [one, two] = [createDataDirectory(), createDataDirectory()];
     const talk = conversation();
     const lines = [talk.user("q"), talk.answer("a")];
@@ -37,7 +37,7 @@ describe("counting", () => {
     ]);
   });
 
-  test("belongs to the project that a list shows: moved sessions, worktrees, a first line elsewhere", async () => {
+  test("usage belongs to the project that a list shows, also for relocated sessions and worktrees", async () => {
     const data = createDataDirectory();
     const talk = (start: string): readonly Fields[] => {
       const { user, answer } = conversation(start, { cwd: "/work/tree" });
@@ -67,11 +67,15 @@ describe("counting", () => {
   test.each<[string, readonly Fields[], number]>([
     ["the same id with another request is another call", [{ requestId: "r1" }, { requestId: "r2" }], 2],
     [
-      "an endpoint that gives no request id is counted by the id",
+      "a call without a request id is counted by its message id",
       [{ requestId: undefined }, { requestId: undefined }],
       1,
     ],
-    ["a copy in a side chain has another request id", [{ requestId: "r1" }, { requestId: "r2", isSidechain: true }], 1],
+    [
+      "a copy in a side chain with another request id is the same call",
+      [{ requestId: "r1" }, { requestId: "r2", isSidechain: true }],
+      1,
+    ],
   ])("%s", async (_, extras, expected) => {
     const data = createDataDirectory();
     const talk = conversation();
@@ -82,7 +86,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(expected);
   });
 
-  test("subagents of every layout and inline progress lines count, results that repeat them do not", async () => {
+  test("usage includes subagents of every layout and progress lines, and not the results that repeat them", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const inline = {
@@ -112,7 +116,7 @@ describe("counting", () => {
     expect(report.bySession.length).toBe(1);
   });
 
-  test("synthetic answers do not count, and a model without a price is named, never free", async () => {
+  test("synthetic answers do not count, and calls of a model without a price are reported as unpriced", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -147,7 +151,7 @@ describe("counting", () => {
     });
   });
 
-  test("an input of a tool that looks like counters is not counted where the answer has none of its own", async () => {
+  test("counters in the input of a tool are not counted if the answer has no counters", async () => {
     const data = createDataDirectory();
     const input = { usage: { input_tokens: 5, output_tokens: 5 } };
     const message = { usage: undefined };
@@ -155,7 +159,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(0);
   });
 
-  test("subagents of a session whose own file is empty have the project that their lines name", async () => {
+  test("subagents of a session with an empty file belong to the project that their lines name", async () => {
     const data = createDataDirectory();
     data.write(`projects/-work-app/${sessionId(1)}.jsonl`, "");
     const side = conversation(undefined, { sessionId: sessionId(1), isSidechain: true });
@@ -166,7 +170,7 @@ describe("counting", () => {
     expect(bySession).toMatchObject([{ sessionId: sessionId(1), projectPath: "/work/app", calls: 2 }]);
   });
 
-  test("a session's own total stands beside ours", async () => {
+  test("the report has Claude Code's own total of a session beside ours", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [
       conversation().answer("x"),
@@ -176,7 +180,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).bySession[0]?.costStateUsd).toBe(2.5);
   });
 
-  test("records glued into one line count, and a torn last line counts nothing", async () => {
+  test("records glued into one line count, and a torn last line does not", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const [one, two, three] = [talk.answer("1"), talk.answer("2"), talk.answer("3")];
@@ -194,7 +198,7 @@ describe("broken lines", () => {
   const searched = JSON.stringify(talk.user("results", { toolUseResult: { searchCount: 3 } }));
   const state = JSON.stringify({ type: "cost-state", sessionId: sessionId(1), totalCostUSD: 7 });
   const moved = JSON.stringify({ type: "relocated", sessionId: sessionId(1), relocatedCwd: "/work/moved" });
-  // Up to its content: what it cost is not in it.
+  // Cut in its content, so that its usage is missing.
   const piece = one?.slice(0, one.indexOf('"content"'));
 
   test.each([
@@ -203,7 +207,7 @@ describe("broken lines", () => {
     ["a new place behind an answer", [one, `${two}${moved}`], [one, two, moved]],
     ["an answer behind a piece of one that is known", [one, `${piece}${three}`], [one, three]],
     ["an answer behind bytes that were never written", [`\0\0${one}`], [one]],
-  ])("are counted like the records in them: %s", async (_, damaged, mended) => {
+  ])("a broken line counts like the records in it: %s", async (_, damaged, mended) => {
     const report = async (lines: readonly (string | undefined)[]): Promise<object> => {
       const data = createDataDirectory();
       data.write(`projects/-work-app/${sessionId(1)}.jsonl`, `${lines.join("\n")}\n`);
@@ -243,7 +247,7 @@ describe("grouping", () => {
     expect((await getUsage({ ...zone.config, timeZone: "Asia/Kathmandu" })).byDay[0]?.date).toBe("2026-11-02");
   });
 
-  test("a week begins on its Monday, and a month has the days that the time zone gives it", async () => {
+  test("weeks begin on Monday, and months follow the time zone", async () => {
     const data = createDataDirectory();
     const times = ["2026-10-31T22:30", "2026-11-01T23:30", "2026-11-02T10:00", "2026-11-08T10:00", "2027-01-01T10:00"];
     data.session(
@@ -261,7 +265,7 @@ describe("grouping", () => {
     }
   });
 
-  test("five-hour blocks start at the full hour, are split by gaps, and say that they are an estimate", async () => {
+  test("five-hour blocks start at the full hour, are split by gaps, and are marked as an estimate", async () => {
     const data = createDataDirectory();
     const at = (time: string): Fields => conversation(time).answer("x");
     data.session(sessionId(1), [
@@ -280,7 +284,7 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
-  test("filters by time and workspace", async () => {
+  test("usage is filtered by time and workspace", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [
       conversation("2026-11-01T10:00:00.000Z").answer("x"),
@@ -293,7 +297,7 @@ describe("grouping", () => {
   });
 });
 
-/** The rule once more, written as plainly as possible: parse everything, keep the largest, add up. */
+/** The counting rule in its simplest form: parse everything, keep the largest counters, add up. */
 function plainCount(root: string): { tokens: number; costMicros: number; calls: number } {
   const calls = new Map<string, Record<string, number> & { model?: never }>();
   const models = new Map<string, string>();
@@ -345,7 +349,7 @@ function plainCount(root: string): { tokens: number; costMicros: number; calls: 
   return { tokens, costMicros, calls: calls.size };
 }
 
-test("a second, independent count agrees to the token and to the micro-dollar", async () => {
+test("a second, independent count gives the same tokens and micro-dollars", async () => {
   const data = createDataDirectory();
   writeCorpus({ folder: data.root, files: 30, bytes: 6_000_000, seed: 11 });
   const { totals } = await getUsage(data.config);
@@ -354,7 +358,7 @@ test("a second, independent count agrees to the token and to the micro-dollar", 
   expect({ tokens, costMicros: totals.costMicros, calls: totals.calls }).toEqual(plainCount(data.root));
 });
 
-test("with an index the answer is the same, at first, again, and after lines were added", async () => {
+test("usage is the same with an index, the first time, again, and after lines were added", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 10, bytes: 1_000_000, seed: 5 });
   const [name] = readdirSync(data.path("projects"), { recursive: true, encoding: "utf8" }).filter((found) =>

@@ -28,7 +28,7 @@ async function collect(
 }
 
 describe("watching", () => {
-  test("tells of lines when they are whole, within 200 ms, and not of those from before", async () => {
+  test("watch reports new lines when they are complete, within 200 ms, and no older lines", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.user("old")]);
@@ -55,7 +55,7 @@ describe("watching", () => {
     expect(heard - wrote).toBeLessThan(200);
   });
 
-  test("tells of new sessions in new projects, of subagents, of rewritten and of removed files", async () => {
+  test("watch reports new sessions, subagents, rewritten files and removed files", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("here before, and long enough to be cut")]);
     const events = await collect(
@@ -87,7 +87,7 @@ describe("watching", () => {
 });
 
 describe("checking", () => {
-  test("verify lists all damage with file and line, and what was skipped", async () => {
+  test("verify lists all damage with file and line, and the skipped files", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const good = data.session(sessionId(1), [talk.user("fine")]);
@@ -106,7 +106,7 @@ describe("checking", () => {
     expect(report.damage.some(({ path }) => path === good)).toBe(false);
   });
 
-  test("the doctor counts and shows what is newer than this version", async () => {
+  test("doctor counts and shows types that this version does not know", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const path = data.session(sessionId(1), [
@@ -133,7 +133,7 @@ describe("checking", () => {
   });
 });
 
-test("nothing is written under the data directory: every function works on a read-only mount", async () => {
+test("every reading function works on a read-only data directory", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   data.session(sessionId(1), [talk.user("hello"), talk.answer("hi")]);
@@ -151,7 +151,7 @@ test("nothing is written under the data directory: every function works on a rea
     console.log("done");
   `;
   const mount = `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$0" --conditions=@skein/source --disable-warning=ExperimentalWarning --input-type=module -e "$3" "$1" "$2"`;
-  // Root may mount in a namespace of its own; others become root in one first.
+  // Root mounts in a new namespace. Other users become root in a user namespace first.
   const isRoot = process.getuid?.() === 0;
   const args = [isRoot ? "-m" : "-rm", "sh", "-c", mount, process.execPath, data.root, data.cacheFolder, script];
   const run = spawnSync("unshare", args, { encoding: "utf8" });

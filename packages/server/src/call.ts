@@ -90,7 +90,7 @@ export function createViews({
     const known = views.get(tenant);
     if (known) return known;
     const view = {
-      sessions: createSessions({ store, tenant, now, ids, ...(reserve && { reserve }) }),
+      sessions: createSessions({ store, tenant, now, ids, reserve }),
       agents: createAgents({ records, tenant, now, ids }),
       models: createModels({ records, tenant, now, ids }),
     };

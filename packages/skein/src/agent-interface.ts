@@ -1,4 +1,4 @@
-import type { Answered, FileStore, Format, MemoryStore, Sessions, Store, Tool, Validate } from "@skein/core";
+import type { Answered, FileStore, Format, AgentMemory, Sessions, Store, Tool, Validate } from "@skein/core";
 import type { Content, Draft, Event, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./result.ts";
@@ -10,7 +10,7 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig
   /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
   readonly validate?: Validate;
   /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
-  readonly memory?: MemoryStore;
+  readonly memory?: AgentMemory;
   /** Where files that code execution makes are kept: an open store, or a folder. */
   readonly files?: FileStore | string;
   /** Where sessions live: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store. */

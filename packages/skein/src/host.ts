@@ -1,4 +1,4 @@
-import { timers } from "@skein/adapters/engines/local";
+import { timers } from "@skein/adapters/engines/timers";
 import {
   type AgentCode,
   type Bus,
@@ -6,7 +6,7 @@ import {
   type EngineFactory,
   type FileStore,
   type Live,
-  type MemoryStore,
+  type AgentMemory,
   type Model,
   type Runtime,
   type SessionAgent,
@@ -35,7 +35,7 @@ export interface RegisteredAgent {
   readonly agent: SessionAgent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate?: Validate | undefined;
-  readonly memory?: MemoryStore | undefined;
+  readonly memory?: AgentMemory | undefined;
 }
 
 export interface HostOptions {
@@ -46,7 +46,7 @@ export interface HostOptions {
   readonly tools?: ReadonlyMap<string, Tool>;
   readonly files?: FileStore | undefined;
   /** The memory of an agent that brings none of its own: by the name that its data has for it. */
-  readonly memoryNamed?: ((type: string) => MemoryStore | undefined) | undefined;
+  readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
   readonly tenant?: string;
   readonly concurrency?: number;
   readonly leaseMs?: number;

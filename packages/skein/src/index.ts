@@ -13,7 +13,7 @@ export {
   type Answered,
   type FileStore,
   type Format,
-  type MemoryStore,
+  type AgentMemory,
   type SessionState,
   type Sessions,
   type Store,

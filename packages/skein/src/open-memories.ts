@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { FullTextMemory } from "@skein/adapters/memories/full-text";
-import type { MemoryStore } from "@skein/core";
+import type { AgentMemory } from "@skein/core";
 import type { RegisteredAgent } from "./host.ts";
 import { placeOf } from "./open-store.ts";
 import { loadPart } from "./optional-parts.ts";
 
 /** The memories that agents of this process name in their data. */
 export interface OpenMemories {
-  readonly named: (type: string) => MemoryStore | undefined;
+  readonly named: (type: string) => AgentMemory | undefined;
   close(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export async function openMemories(agents: readonly RegisteredAgent[], storeUrl:
 }
 
 export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: string): Promise<OpenMemories> {
-  const open = new Map<string, MemoryStore>();
+  const open = new Map<string, AgentMemory>();
   let close = async (): Promise<void> => {};
   if (wanted.has("placeholder")) {
     const { createPlaceholderMemory } = await import("@skein/adapters/memories/placeholder");

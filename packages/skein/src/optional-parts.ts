@@ -32,7 +32,7 @@ export const loadPart = {
   mcp: () => optionalPart("mcp", () => import("@skein/adapters/mcp")),
   server: () => optionalPart("server", () => import("@skein/server")),
   sql: () => optionalPart("sql", () => import("@skein/sql/sandbox")),
-  adoption: () => optionalPart("history", () => import("./adopt/adoption.ts")),
+  adoption: () => optionalPart("history", () => import("./adoption.ts")),
 };
 
 /** Loads a part. If its package is not installed, the error is a `not_installed` that says what to install. */

@@ -12,7 +12,7 @@ import { createMemoryLimit } from "./database/memory-limit.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { createPreparer } from "./plan/prepare-statement.ts";
 import { isLoadOfAgentData } from "./plan/read-calls.ts";
-import { statementsOf } from "./plan/statements.ts";
+import { statementsOf } from "./plan/split-statements.ts";
 import { createTableLoader } from "./sources/load-tables.ts";
 import { type Table, listTables } from "./tables/list-tables.ts";
 import { START } from "./tables/schema.ts";

@@ -1,8 +1,8 @@
-/** Questions that are worth asking: one file each in `examples/`, with the question in its first line. */
+/** The example questions: one file each in `examples/`, with the question in its first line. */
 import { readFileSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 
-export interface Example {
+interface Example {
   readonly name: string;
   readonly question: string;
   readonly sql: string;

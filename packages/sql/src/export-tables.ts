@@ -4,8 +4,8 @@ import type { Sql } from "./create-sql.ts";
 import { literal } from "./database/quote.ts";
 
 /**
- * Writes every table: as one Parquet file each into a folder, or all into one database where the target ends in
- * `.duckdb`. Answers what was written. A file that exists is never written over, and what fails leaves nothing.
+ * Writes every table: one Parquet file each into a folder, or all into one database if the target ends in `.duckdb`. Returns
+ * the paths that were written. An existing file is never overwritten, and a failed export leaves no file behind.
  */
 export async function exportTables(sql: Sql, target: string): Promise<readonly string[]> {
   const tables = (await sql.tables()).map(({ name }) => name);
@@ -13,7 +13,7 @@ export async function exportTables(sql: Sql, target: string): Promise<readonly s
 }
 
 async function exportDatabase(sql: Sql, target: string, tables: readonly string[]): Promise<readonly string[]> {
-  if (existsSync(target)) throw new Error(`${target} exists. Name a file that does not.`);
+  if (existsSync(target)) throw new Error(`${target} exists. Choose a file that does not exist.`);
   const schemas = ["claude", "platform", "agent", "api"].map((schema) => `CREATE SCHEMA exported.${schema}`);
   try {
     await sql.run(`ATTACH ${literal(target)} AS exported; ${schemas.join("; ")}`);
@@ -24,7 +24,7 @@ async function exportDatabase(sql: Sql, target: string, tables: readonly string[
     await sql.run("DETACH exported");
     return [target];
   } catch (error) {
-    // It may not have come so far.
+    // The database may not be attached yet.
     await sql.run("DETACH exported").catch(() => undefined);
     for (const path of [target, `${target}.wal`]) rmSync(path, { force: true });
     throw error;
@@ -35,7 +35,7 @@ async function exportParquet(sql: Sql, target: string, tables: readonly string[]
   const made = mkdirSync(target, { recursive: true });
   const paths = tables.map((table) => ({ table, path: join(target, `${table}.parquet`) }));
   const known = paths.find(({ path }) => existsSync(path));
-  if (known) throw new Error(`${known.path} exists. Name a folder without it.`);
+  if (known) throw new Error(`${known.path} exists. Choose another folder.`);
   try {
     for (const { table, path } of paths)
       await sql.run(`COPY (SELECT * FROM ${table}) TO ${literal(path)} (FORMAT parquet)`);

@@ -5,7 +5,7 @@ export { type Sql, createSql } from "./create-sql.ts";
 export { examples } from "./examples.ts";
 export { exportTables } from "./export-tables.ts";
 export { initSql } from "./init/init-sql.ts";
-export { splitStatements, statementsOf } from "./plan/statements.ts";
+export { splitStatements, statementsOf } from "./plan/split-statements.ts";
 export { SqlError } from "./sql-error.ts";
 export type { SqlStream } from "./answer/stream-statement.ts";
 export type { Column, Row, Value } from "./answer/values.ts";

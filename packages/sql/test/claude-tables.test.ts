@@ -18,13 +18,13 @@ const answer = (uuid: string, message: object, more: object = {}): object => ({
 });
 
 describe("usage", () => {
-  test("sums of responses are what the history library counts, on the generated corpus", async () => {
+  test("claude.responses has the sums that the history library counts, on a generated corpus", async () => {
     const root = folder();
     writeCorpus({ folder: root, files: 30, bytes: 3_000_000 });
     await expectSameUsage(root);
   });
 
-  test("copies, placeholders, side chains, missing requests, searches and unknown models count as in the library", async () => {
+  test("claude.responses counts copies, placeholders, side chains, missing request ids, searches and unknown models as the history library does", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 300, speed: "fast" };
     const whole = {
@@ -67,7 +67,7 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
-  test("projects are the same for lines with spaces, and for subagents of a session whose own file is empty", async () => {
+  test("claude.responses has the projects of the history library for JSON with spaces, and for subagents of a session whose file is empty", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 5 };
     const spaced = JSON.stringify(answer("a1", { id: "msg_1", usage })).replaceAll(/":(?=["{])/g, '": ');
@@ -112,7 +112,7 @@ describe("usage", () => {
   }
 });
 
-test("the first question about usage misses no answer in a damaged line, nor one with values of odd forms", async () => {
+test("the first question about usage includes answers in damaged lines and answers with values of unexpected types", async () => {
   const root = folder();
   const usage = { input_tokens: 10, output_tokens: 5 };
   const line = (value: object): string => JSON.stringify(value);
@@ -165,7 +165,7 @@ describe("damage", () => {
     lines.flatMap((line, index) => [Buffer.from(index === 0 ? "" : "\n"), Buffer.from(line as string)]),
   );
 
-  test("fails no query and hides no good row", { timeout: 120_000 }, async () => {
+  test("damaged lines fail no question and hide no good row", { timeout: 120_000 }, async () => {
     const root = folder("skein [odd] *?-");
     write(root, "projects/p/damaged.jsonl", file);
     write(root, "projects/p/empty.jsonl", "");
@@ -211,7 +211,7 @@ describe("damage", () => {
   });
 
   test(
-    "a line that is too long is read with its texts cut, is damage, and hides no other",
+    "a line that is too long is read with its texts cut, is in claude.damage, and hides no other line",
     { timeout: 120_000 },
     async () => {
       const root = folder();
@@ -239,7 +239,7 @@ describe("damage", () => {
     },
   );
 
-  test.each([5, 15_000])("an answer in pieces has every good row of a damaged file, of %i rows too", async (count) => {
+  test.each([5, 15_000])("a streamed answer has every good row of a damaged file with %i rows", async (count) => {
     const root = folder();
     const lines = Array.from({ length: count }, (_, number) => good(`t${number}`));
     write(root, "projects/p/a.jsonl", [...lines, `${good("left")}${good("right")}`, "no JSON", ""].join("\n"));
@@ -251,7 +251,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("a file that grows, or that is left over, is seen at the next question, with its lines numbered right", async () => {
+  test("the next question sees a file that has grown, with the right line numbers, and a file that is skipped", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);
@@ -273,7 +273,7 @@ describe("damage", () => {
   });
 });
 
-test("every line has the number that it has in its file", async () => {
+test("claude_conversations has the right line number for every line", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 12, bytes: 2_000_000 });
   const sql = await open(root);
@@ -296,7 +296,7 @@ test("every line has the number that it has in its file", async () => {
   expect(checked).toBe(rows.length);
 });
 
-test("a call has its result, its error and its time; a subagent its call; a prompt its branch; a file its versions", async () => {
+test("the claude tables join tool calls with results, subagents with calls, prompts with branches and files with versions", async () => {
   const root = folder();
   const user = (uuid: string, parentUuid: string | null, content: unknown, more: object = {}): object => ({
     type: "user",
@@ -373,7 +373,7 @@ test("a call has its result, its error and its time; a subagent its call; a prom
   ]);
 });
 
-test("a question about messages holds nothing that it does not ask for", async () => {
+test("a question about messages does not compute columns that it does not select", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 2, bytes: 20_000 });
   const sql = await open(root);
@@ -384,7 +384,7 @@ test("a question about messages holds nothing that it does not ask for", async (
   expect(await plan("count(*), min(role), sum(tool_calls), count(model)")).not.toMatch(held);
 });
 
-test("the seed's small tables have what the files have", async () => {
+test("the tables of plans, todos, history, stats and tasks have the rows of their files", async () => {
   const root = folder();
   write(root, "plans/keen-juggling-origami.md", "# Plan");
   write(root, `todos/${SESSION}-agent-${SESSION}.json`, '[{"content":"c","status":"pending","activeForm":"doing c"}]');
@@ -431,7 +431,7 @@ test("the seed's small tables have what the files have", async () => {
   ]);
 });
 
-test("a directory that does not exist is an error, an empty one has empty tables", async () => {
+test("a data directory that does not exist is an error, and an empty one gives empty tables", async () => {
   const root = folder();
   const sql = await open(root);
   expect(await ask(sql, "SELECT count(*) AS n FROM claude_conversations")).toEqual([{ n: 0 }]);

@@ -38,7 +38,7 @@ async function open(root: string, cacheFolder: string | null): Promise<Sql> {
   return sql;
 }
 
-/** A file that has just been written is left out of the copy: it may change within the same tick of its clock. */
+/** Makes files older: a build leaves out files that were written in the last second. */
 function age(root: string): void {
   const old = new Date(Date.now() - 60_000);
   for (const { path, mtimeMs } of discover({ dataPath: root }).files)
@@ -66,7 +66,7 @@ async function expectSameRows(root: string, cacheFolder: string, when: string): 
   return copy;
 }
 
-/** What the generated corpus lacks: damage, copies of calls, branches, searches, file versions, an old stats cache. */
+/** Writes what the generated corpus lacks: damage, copies of calls, branches, searches and file versions. */
 function writeOddities(root: string): string {
   const at = (second: number): string => `2026-10-01T10:00:${`${second}`.padStart(2, "0")}.000Z`;
   const user = (uuid: string, parentUuid: string | null, content: unknown, more: object = {}): object => ({
@@ -128,51 +128,57 @@ function writeOddities(root: string): string {
   return write(root, `projects/p/${SESSION}.jsonl`, [...lines, ...damaged].join("\n"));
 }
 
-test("the copy and the files give the same rows, whatever happens to the files", { timeout: 120_000 }, async () => {
-  const root = folder();
-  const cache = folder();
-  writeCorpus({ folder: root, files: 12, bytes: 600_000 });
-  const odd = writeOddities(root);
-  // Its copy in a fork has the same calls.
-  writeFileSync(join(root, "projects/p/11111111-8d87-49a7-9100-7f0e83f29a10.jsonl"), readFileSync(odd));
-  const [first, second, third, fourth] = discover({ dataPath: root }).files.filter(({ path }) => !path.includes("/p/"));
-  expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 15 });
-  const copy = await expectSameRows(root, cache, "when all is in the copy");
-  expect(copy.scannedBytes()).toBe(0);
-  expect(await build(root, cache)).toMatchObject({ outcome: "current" });
+test(
+  "the copy and the files give the same rows after files have grown, shrunk, been deleted and been rewritten",
+  { timeout: 120_000 },
+  async () => {
+    const root = folder();
+    const cache = folder();
+    writeCorpus({ folder: root, files: 12, bytes: 600_000 });
+    const odd = writeOddities(root);
+    // A fork of the session, with the same calls.
+    writeFileSync(join(root, "projects/p/11111111-8d87-49a7-9100-7f0e83f29a10.jsonl"), readFileSync(odd));
+    const [first, second, third, fourth] = discover({ dataPath: root }).files.filter(
+      ({ path }) => !path.includes("/p/"),
+    );
+    expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 15 });
+    const copy = await expectSameRows(root, cache, "when all files are in the copy");
+    expect(copy.scannedBytes()).toBe(0);
+    expect(await build(root, cache)).toMatchObject({ outcome: "current" });
 
-  appendFileSync(first?.path ?? "", '{"type":"user","uuid":"new","message":{"content":"more"}}\n{"type":"torn');
-  truncateSync(second?.path ?? "", 5000);
-  rmSync(third?.path ?? "");
-  // The same size at the same time: another file all the same.
-  const { size, mtimeMs } = statSync(fourth?.path ?? "");
-  const line = '{"type":"user","uuid":"rewritten"}\n';
-  // The old one stays elsewhere, so that the new one cannot get its inode.
-  renameSync(fourth?.path ?? "", join(root, "old.jsonl"));
-  write(root, "projects/p/between.jsonl", line);
-  writeFileSync(fourth?.path ?? "", line.padStart(size, " "));
-  utimesSync(fourth?.path ?? "", mtimeMs / 1000, mtimeMs / 1000);
-  const mixed = await expectSameRows(root, cache, "when files have changed");
-  expect(mixed.scannedBytes()).toBeGreaterThan(0);
+    appendFileSync(first?.path ?? "", '{"type":"user","uuid":"new","message":{"content":"more"}}\n{"type":"torn');
+    truncateSync(second?.path ?? "", 5000);
+    rmSync(third?.path ?? "");
+    // Another file with the same size and time.
+    const { size, mtimeMs } = statSync(fourth?.path ?? "");
+    const line = '{"type":"user","uuid":"rewritten"}\n';
+    // The old file is kept, so that the new one gets another inode.
+    renameSync(fourth?.path ?? "", join(root, "old.jsonl"));
+    write(root, "projects/p/between.jsonl", line);
+    writeFileSync(fourth?.path ?? "", line.padStart(size, " "));
+    utimesSync(fourth?.path ?? "", mtimeMs / 1000, mtimeMs / 1000);
+    const mixed = await expectSameRows(root, cache, "when files have changed");
+    expect(mixed.scannedBytes()).toBeGreaterThan(0);
 
-  expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 4, removed: 4 });
-  const after = await expectSameRows(root, cache, "when the copy has followed");
-  expect(after.scannedBytes()).toBe(0);
-  // One that was opened before sees the new copy at its next question.
-  await mixed.run("SELECT 1");
-  expect(mixed.scannedBytes()).toBe(0);
+    expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 4, removed: 4 });
+    const after = await expectSameRows(root, cache, "when the copy is up to date again");
+    expect(after.scannedBytes()).toBe(0);
+    // A connection that was opened before the build uses the new copy at its next question.
+    await mixed.run("SELECT 1");
+    expect(mixed.scannedBytes()).toBe(0);
 
-  // A question that is asked again and again sees what was written a moment ago.
-  const rows = async (): Promise<number> =>
-    Number((await rowsOf(after, "(SELECT count(line) FROM claude_conversations)"))[0]?.[0]);
-  const before = await rows();
-  expect(await rows()).toBe(before);
-  appendFileSync(odd, '\n{"type":"user","uuid":"last"}\n');
-  expect(await rows()).toBe(before + 1);
-});
+    // A repeated question sees a line that was written a moment ago.
+    const rows = async (): Promise<number> =>
+      Number((await rowsOf(after, "(SELECT count(line) FROM claude_conversations)"))[0]?.[0]);
+    const before = await rows();
+    expect(await rows()).toBe(before);
+    appendFileSync(odd, '\n{"type":"user","uuid":"last"}\n');
+    expect(await rows()).toBe(before + 1);
+  },
+);
 
 test(
-  "a copy is for its owner alone, and one that is broken, or of other directories, is not used",
+  "a copy is readable by its owner alone, and a broken copy or one of other directories is not used",
   { timeout: 120_000 },
   async () => {
     const root = folder();
@@ -198,20 +204,24 @@ test(
   },
 );
 
-test("several builders and readers at once: one builds, and nobody sees half of it", { timeout: 120_000 }, async () => {
-  const root = folder();
-  const cache = folder();
-  writeCorpus({ folder: root, files: 8, bytes: 400_000 });
-  await build(root, cache);
-  const sql = await open(root, cache);
-  const [expected] = await sql.run("SELECT count(*), sum(output_tokens) FROM claude.responses");
-  const outcomes = Promise.all([1, 2, 3].map(() => buildCopy({ roots: [root], cacheFolder: cache, afresh: true })));
-  const done = Symbol("done");
-  const finished = outcomes.then(() => done);
-  for (let seen: unknown; seen !== done;) {
-    const [found] = await sql.run("SELECT count(*), sum(output_tokens) FROM claude.responses");
-    expect(found?.rows).toEqual(expected?.rows);
-    seen = await Promise.race([finished, Promise.resolve()]);
-  }
-  expect((await outcomes).map(({ outcome }) => outcome).filter((outcome) => outcome !== "busy")).toContain("built");
-});
+test(
+  "with several builds and readers at once, one builds and every reader sees complete rows",
+  { timeout: 120_000 },
+  async () => {
+    const root = folder();
+    const cache = folder();
+    writeCorpus({ folder: root, files: 8, bytes: 400_000 });
+    await build(root, cache);
+    const sql = await open(root, cache);
+    const [expected] = await sql.run("SELECT count(*), sum(output_tokens) FROM claude.responses");
+    const outcomes = Promise.all([1, 2, 3].map(() => buildCopy({ roots: [root], cacheFolder: cache, afresh: true })));
+    const done = Symbol("done");
+    const finished = outcomes.then(() => done);
+    for (let seen: unknown; seen !== done;) {
+      const [found] = await sql.run("SELECT count(*), sum(output_tokens) FROM claude.responses");
+      expect(found?.rows).toEqual(expected?.rows);
+      seen = await Promise.race([finished, Promise.resolve()]);
+    }
+    expect((await outcomes).map(({ outcome }) => outcome).filter((outcome) => outcome !== "busy")).toContain("built");
+  },
+);

@@ -5,7 +5,7 @@ import { ask, folder, open, write } from "./sql.ts";
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const MODEL = "claude-sonnet-4-5-20250929";
 
-/** What each question has to find in the session below. */
+/** The answer to each example over the session below. */
 const ANSWERS: Readonly<Record<string, readonly Record<string, Value>[]>> = {
   "asked-about": [
     { timestamp: "2026-10-01 10:00:00", project_path: "/app", prompt: "Please mend the test of the parser." },
@@ -30,12 +30,12 @@ const ANSWERS: Readonly<Record<string, readonly Record<string, Value>[]>> = {
   "usage-by-day": [{ day: "2026-10-01", model: MODEL, input: 3010, output: 301, cache_read: 6000, usd: 0.02 }],
 };
 
-test.each(examples())("$question ($name)", async ({ name, sql: statement, question }) => {
+test.each(examples())("the example $name answers: $question", async ({ name, sql: statement, question }) => {
   expect(question).toMatch(/^[A-Z].*[?)]$/);
   expect(await ask(await open(worked()), statement)).toEqual(ANSWERS[name]);
 });
 
-/** Half an hour of work: a prompt, an edit that fails, one that succeeds, a subagent, and a line that was torn. */
+/** A session of half an hour: a prompt, an edit that fails, one that succeeds, a subagent, and a line that is cut off. */
 function worked(): string {
   const root = folder();
   const path = `projects/-app/${SESSION}`;

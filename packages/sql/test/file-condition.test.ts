@@ -7,10 +7,10 @@ import { createSql } from "@skein/sql";
 import { afterAll, expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
-/** The transcripts that a question reads, as the reader is told; those that it need not read stand there as an empty file. */
+/** The transcripts that a question reads. In the reader's list, an empty file replaces each of the others. */
 const READ = "list_filter(getvariable('skein_files'), lambda f: contains(f, '/projects/')) AS read";
 
-// Only read, so one does for all questions.
+// The files are only read, so all tests share them.
 const root = mkdtempSync(join(tmpdir(), "skein-sql-test-"));
 writeCorpus({ folder: root, files: 10, bytes: 200_000, subagentEvery: 0 });
 const [first] = discover({ dataPath: root }).files;
@@ -27,19 +27,23 @@ test.each([
   ["conversations of a session", "claude_conversations", "session_id = 'SESSION'"],
   ["calls of a session, and more conditions", "claude.tool_calls", "session_id = 'SESSION' AND name <> 'x'"],
   ["messages of a file", "claude.messages", "file = 'FILE'"],
-  ["messages of one of several sessions", "claude.messages", "session_id IN ('SESSION', 'nobody', 'none')"],
-  ["a project whose folder has a word", "claude_conversations", "project_path LIKE '%project-only%'"],
-  ["a project in other letters", "claude_conversations", "project_path ILIKE '%PROJECT-only'"],
-  ["a session of which the beginning is known", "claude.tool_calls", "starts_with(session_id, 'BEGINNING')"],
+  [
+    "messages of several sessions of which one exists",
+    "claude.messages",
+    "session_id IN ('SESSION', 'nobody', 'none')",
+  ],
+  ["a project that contains a word", "claude_conversations", "project_path LIKE '%project-only%'"],
+  ["a project in another letter case", "claude_conversations", "project_path ILIKE '%PROJECT-only'"],
+  ["a session by the beginning of its id", "claude.tool_calls", "starts_with(session_id, 'BEGINNING')"],
   ["a session and a project", "claude.messages", "session_id = 'SESSION' AND project_path = '/home/dev/project-only'"],
-])("%s are looked for in one file only", async (_, table, condition) => {
+])("a question for %s reads one file only", async (_, table, condition) => {
   const where = condition
     .replace("SESSION", sessionId)
     .replace("FILE", file)
     .replace("BEGINNING", sessionId.slice(0, 13));
   const [found] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
   expect(found?.["read"]).toEqual([file]);
-  // The same question in a form that is not understood.
+  // The same question in a form that is not recognized.
   const loose = where.replaceAll(/\b(session_id|project_path|file)\b/g, "concat($1, '')");
   const [expected] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
   expect({ n: found?.["n"], line: found?.["line"] }).toEqual(expected);
@@ -48,24 +52,27 @@ test.each([
 
 test.each([
   [
-    "another table is asked without the condition",
+    "another table has no such condition",
     "SELECT READ FROM claude_conversations c, claude.messages WHERE c.session_id = 'SESSION'",
   ],
-  ["one of two conditions is enough", "SELECT READ FROM claude_conversations WHERE session_id = 'SESSION' OR line = 1"],
-  ["calls are counted once over all files", "SELECT READ FROM claude.responses WHERE session_id = 'SESSION'"],
+  [
+    "either of two conditions is enough",
+    "SELECT READ FROM claude_conversations WHERE session_id = 'SESSION' OR line = 1",
+  ],
+  ["it compares calls over all files", "SELECT READ FROM claude.responses WHERE session_id = 'SESSION'"],
   ["a session is excluded", "SELECT READ FROM claude_conversations WHERE session_id <> 'SESSION'"],
   [
-    "a name in a list has quotes",
+    "a value in a list contains quotes",
     "SELECT READ FROM claude_conversations WHERE session_id IN ('SESSION', 'a'', ''b') OR session_id = 'SESSION'",
   ],
   ["the condition is about a time", "SELECT READ FROM claude_conversations WHERE timestamp > '2000-01-01'"],
-])("all files are read where %s", async (_, question) => {
+])("a question reads all files if %s", async (_, question) => {
   const statement = question.replace("SESSION", sessionId).replace("READ", READ);
   const [found] = await ask(corpus, `${statement} LIMIT 1`);
   expect(found?.["read"]).toHaveLength(10);
 });
 
-test("a session that does not exist has no rows, and a quote in a name does no harm", async () => {
+test("a session that does not exist has no rows, and a session or project with a quote in its name is found", async () => {
   const other = folder();
   write(other, "projects/p/it's.jsonl", [{ type: "user", uuid: "u1", cwd: "/it's" }]);
   const sql = await open(other);

@@ -6,7 +6,7 @@ import { folder, open, write } from "./sql.ts";
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
-/** A DuckDB that knows nothing of Skein, after the file was run in it. */
+/** A DuckDB without Skein, after running the file of `skein sql init`. */
 async function stock(root: string): Promise<DuckDBConnection> {
   const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
   const connection = await instance.connect();
@@ -76,7 +76,7 @@ const SAME = [
 ];
 
 test(
-  "the file of skein sql init makes the same tables in a DuckDB that knows nothing of Skein, as often as it is run",
+  "the file of skein sql init makes the same tables in a DuckDB without Skein, also when it runs again",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();
@@ -93,51 +93,62 @@ test(
   },
 );
 
-test("the original's functions are macros there", { timeout: 120_000 }, async () => {
-  const root = writeRoot();
-  const connection = await stock(root);
-  const path = root.replaceAll("'", "''");
-  const sql = await open(folder());
-  for (const question of [
-    `SELECT * EXCLUDE (project_path, message_content) FROM read_conversations('${path}') ORDER BY file_name, line_number`,
-    `SELECT * FROM read_plans(path := '${path}')`,
-    `SELECT * FROM read_todos('${path}')`,
-    `SELECT * FROM read_history('${path}', source := 'claude')`,
-    `SELECT * FROM read_stats('${path}')`,
-  ]) {
-    const [expected] = await sql.run(question);
-    const reader = await connection.runAndReadAll(question);
-    expect(reader.columnNames(), question).toEqual(expected?.columns.map(({ name }) => name));
-    expect(
-      reader.getRowsJson().map((row) => row.map(loose)),
-      question,
-    ).toEqual(expected?.rows.map((row) => row.map(loose)));
-  }
-});
+test(
+  "the file of skein sql init defines the read functions of agent_data as macros",
+  { timeout: 120_000 },
+  async () => {
+    const root = writeRoot();
+    const connection = await stock(root);
+    const path = root.replaceAll("'", "''");
+    const sql = await open(folder());
+    for (const question of [
+      `SELECT * EXCLUDE (project_path, message_content) FROM read_conversations('${path}') ORDER BY file_name, line_number`,
+      `SELECT * FROM read_plans(path := '${path}')`,
+      `SELECT * FROM read_todos('${path}')`,
+      `SELECT * FROM read_history('${path}', source := 'claude')`,
+      `SELECT * FROM read_stats('${path}')`,
+    ]) {
+      const [expected] = await sql.run(question);
+      const reader = await connection.runAndReadAll(question);
+      expect(reader.columnNames(), question).toEqual(expected?.columns.map(({ name }) => name));
+      expect(
+        reader.getRowsJson().map((row) => row.map(loose)),
+        question,
+      ).toEqual(expected?.rows.map((row) => row.map(loose)));
+    }
+  },
+);
 
-test("what is not UTF-8, no transcript or no entry does no harm there", { timeout: 120_000 }, async () => {
-  const root = writeRoot();
-  const bad = new Uint8Array([0xff, 0xfe]);
-  for (const name of ["plans/bad.md", "todos/a-agent-a.json", "tasks/list/2.json"]) write(root, name, bad);
-  write(root, `projects/p/${SESSION}/subagents/workflows/wf_1/journal.jsonl`, [{ type: "started" }]);
-  write(root, "history.jsonl", [{ display: 5 }, { display: "hello", pastedContents: {}, timestamp: 5, project: "/p" }]);
-  const connection = await stock(root);
-  const sql = await open(root);
-  for (const table of ["claude_conversations", "claude_plans", "claude_todos", "claude_history", "claude.sessions"]) {
-    const question = `SELECT count(*)::INTEGER AS n FROM ${table}`;
-    expect((await connection.runAndReadAll(question)).getRows(), table).toEqual((await sql.run(question))[0]?.rows);
-  }
-  const path = root.replaceAll("'", "''");
-  const read = `SELECT (SELECT count(*) FROM read_conversations('${path}') WHERE message_type = 'started') AS started,
+test(
+  "the file of skein sql init skips files that are not UTF-8, not transcripts or not entries",
+  { timeout: 120_000 },
+  async () => {
+    const root = writeRoot();
+    const bad = new Uint8Array([0xff, 0xfe]);
+    for (const name of ["plans/bad.md", "todos/a-agent-a.json", "tasks/list/2.json"]) write(root, name, bad);
+    write(root, `projects/p/${SESSION}/subagents/workflows/wf_1/journal.jsonl`, [{ type: "started" }]);
+    write(root, "history.jsonl", [
+      { display: 5 },
+      { display: "hello", pastedContents: {}, timestamp: 5, project: "/p" },
+    ]);
+    const connection = await stock(root);
+    const sql = await open(root);
+    for (const table of ["claude_conversations", "claude_plans", "claude_todos", "claude_history", "claude.sessions"]) {
+      const question = `SELECT count(*)::INTEGER AS n FROM ${table}`;
+      expect((await connection.runAndReadAll(question)).getRows(), table).toEqual((await sql.run(question))[0]?.rows);
+    }
+    const path = root.replaceAll("'", "''");
+    const read = `SELECT (SELECT count(*) FROM read_conversations('${path}') WHERE message_type = 'started') AS started,
     (SELECT count(*) FROM read_plans('${path}')) AS plans, (SELECT count(*) FROM read_todos('${path}')) AS todos`;
-  expect((await connection.runAndReadAll(read)).getRows()).toEqual([[0n, 2n, 1n]]);
-});
+    expect((await connection.runAndReadAll(read)).getRows()).toEqual([[0n, 2n, 1n]]);
+  },
+);
 
-test("a directory without transcripts is told so", async () => {
+test("skein sql init reports a directory without transcripts", async () => {
   await expect(stock(folder())).rejects.toThrow(/There is no transcript in .*skein sql init --root DIR/);
 });
 
-/** Numbers as text, JSON as its value: the plain API and ours write them differently. */
+/** Numbers as text, JSON as its value: DuckDB's plain API and Skein's write them differently. */
 function loose(value: Json | Value): Value {
   if (value === null) return null;
   if (typeof value !== "string") return JSON.stringify(value);

@@ -9,11 +9,11 @@ const STAYS = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl";
 const GOES = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a11.jsonl";
 const BEHIND = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a12.jsonl";
 
-/** How long after the question something happens to a file: at once, and in all of its steps. */
+/** How many ticks after the start of a question a file changes: at once, and during each of its steps. */
 const TICKS = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233];
 
 test(
-  "a file that goes away at any moment of a question takes nothing but its own rows with it, however it is asked",
+  "a file that is deleted at any moment of a question takes only its own rows with it, with run and with stream",
   { timeout: 120_000 },
   async () => {
     await Promise.all((["run", "stream"] as const).map(goesAway));
@@ -34,11 +34,15 @@ async function goesAway(how: "run" | "stream"): Promise<void> {
   }
 }
 
-test("lines keep their numbers when a file before theirs grows meanwhile", { timeout: 120_000 }, async () => {
-  const odd = TICKS.filter((_, at) => at % 2 === 1);
-  const even = TICKS.filter((_, at) => at % 2 === 0);
-  await Promise.all([odd, even].map(grows));
-});
+test(
+  "line numbers stay right when an earlier file grows at any moment of a question",
+  { timeout: 120_000 },
+  async () => {
+    const odd = TICKS.filter((_, at) => at % 2 === 1);
+    const even = TICKS.filter((_, at) => at % 2 === 0);
+    await Promise.all([odd, even].map(grows));
+  },
+);
 
 async function grows(moments: readonly number[]): Promise<void> {
   const root = folder();
@@ -66,7 +70,7 @@ async function answered(
 }
 
 test(
-  "a long answer stands when the file that was written last grows, and is refused when another one does",
+  "a long answer is valid if only the newest file has grown, and fails if another file has",
   { timeout: 120_000 },
   async () => {
     const root = folder();
@@ -88,7 +92,7 @@ test(
       let count = 0;
       for await (const { rows } of sql.stream("SELECT line, content FROM claude_conversations"))
         for await (const some of rows) {
-          // After the first rows: the question is under way.
+          // After the first rows, so the question is running.
           if (count === 0) appendFileSync(path, `${JSON.stringify(line)}\n`);
           count += some.length;
         }

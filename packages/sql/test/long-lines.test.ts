@@ -5,14 +5,14 @@ import { ask, folder, write } from "./sql.ts";
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const MEGABYTE = 1_000_000;
-/** Of a line that is too long, this much of a text is kept. */
+/** The bytes that are left of a text in a line that is too long. */
 const CUT = 2 ** 20;
 
 const SIZES = [MEGABYTE, MEGABYTE, 4 * MEGABYTE, 17 * MEGABYTE, 1000];
-/** Where the texts of 17 MB stand: three lines for each size. */
+/** The lines with texts of 17 MB: three lines for each size. */
 const LONG = [10, 11, 12];
 
-/** For each size a prompt, a call and its result, with a text of so many bytes. */
+/** For each size a prompt, a tool call and its result, each with a text of that many bytes. */
 function lines(): readonly object[] {
   return SIZES.flatMap((size, at) => {
     const text = "ten-bytes,".repeat(size / 10);
@@ -29,7 +29,7 @@ function lines(): readonly object[] {
   });
 }
 
-test("of a long line that is damaged the row is there, with its texts cut", async () => {
+test("a damaged long line has its row, with its texts cut", async () => {
   const root = folder();
   const text = `${"ten-bytes,".repeat(MEGABYTE / 10)}\\ud83d`;
   write(root, `projects/p/${SESSION}.jsonl`, `{"type":"user","uuid":"u1","message":{"content":"${text}"}}\n`);

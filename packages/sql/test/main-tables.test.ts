@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
-/** The seed's columns, in its order. */
+/** The columns of the SQL specification, in its order. The conformance list names these lines. */
 const COLUMNS = [
   "claude_conversations: session_id VARCHAR",
   "claude_conversations: project_path VARCHAR",
@@ -39,7 +39,7 @@ const COLUMNS = [
   "claude_stats: tool_call_count INTEGER",
 ];
 
-test("the seed's tables begin with the seed's columns, under their names and types", async () => {
+test("the tables without a schema begin with the columns of the SQL specification, with their names and types", async () => {
   const sql = await open(folder());
   const tables = new Map((await sql.tables()).map(({ name, columns }) => [name, columns]));
   const seen = new Map<string, number>();

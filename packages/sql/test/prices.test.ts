@@ -32,7 +32,7 @@ const USAGES = [
   },
 ];
 
-test("a call costs in SQL what it costs everywhere, under every name of every model", async () => {
+test("SQL and priceCall give the same cost for every name of every model", async () => {
   const root = folder();
   const calls = [...NAMES, "nobody-knows", "claude-", "claude-4-opus-20250514"].flatMap((model) =>
     USAGES.map((usage) => ({ model, usage })),

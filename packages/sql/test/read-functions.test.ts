@@ -9,7 +9,7 @@ test.each([
   ["path =", "FROM read_plans(path = '/a')", "/a", undefined],
   ["path := and source :=", "FROM READ_PLANS ( source := 'claude', path := '/it''s' )", "/it's", "claude"],
   ["no path", "FROM read_plans()", undefined, undefined],
-])("a call with %s is understood", (_, sql, path, source) => {
+])("a read function called with %s becomes a table", (_, sql, path, source) => {
   expect(withoutReadCalls(sql)).toEqual({
     sql: "FROM skein.read_call_1",
     calls: [{ name: "read_plans", path, source, table: "skein.read_call_1" }],
@@ -23,11 +23,11 @@ test.each([
   "FROM my_read_plans('/a')",
   "FROM read_plans(getvariable('x'))",
   "FROM read_plans(x)",
-])("%s stays as it is", (sql) => {
+])("withoutReadCalls leaves %s as it is", (sql) => {
   expect(withoutReadCalls(sql)).toEqual({ sql, calls: [] });
 });
 
-test("the original's queries run with its columns and its rows", async () => {
+test("queries for the agent_data extension run, with its columns and rows", async () => {
   const root = folder("it's a root ");
   write(root, `projects/-p/${SESSION}.jsonl`, [
     {
@@ -95,7 +95,7 @@ test("the original's queries run with its columns and its rows", async () => {
   expect(await ask(sql, "SELECT * FROM read_conversations('no/such/path')")).toEqual([]);
 });
 
-test("lines keep the session that they name, a role is that of their type, and rows stand as in the files", async () => {
+test("read functions use the session id of each line, take a missing role from the type, and keep the order of the files", async () => {
   const root = folder();
   const OTHER = "be74c085-8d87-49a7-9100-7f0e83f29a11";
   write(root, `projects/-p/${SESSION}.jsonl`, [
@@ -121,7 +121,7 @@ test("lines keep the session that they name, a role is that of their type, and r
   expect(await ask(sql, "SELECT content FROM read_todos()")).toEqual([{ content: "Parse error: not JSON" }]);
 });
 
-test("a script that loads the original first runs as it is", async () => {
+test("a script that installs and loads agent_data first runs unchanged", async () => {
   const root = folder();
   write(root, "plans/a.md", "a");
   const sql = await open(root);

@@ -25,7 +25,7 @@ test.each([
   ["escapes", '\\"', CUT / 2],
   ["escaped pairs", "\\ud83d\\ude00", Math.ceil(CUT / 12) * 2],
   ["escaped letters", "\\u00e9", Math.ceil(CUT / 6)],
-])("a long text of %s is cut between two of them, and what follows stays", (_, letter, length) => {
+])("a long text of %s is cut between two of them, and the rest of the line stays", (_, letter, length) => {
   const short = JSON.parse(shortened(`{"text":"${letter.repeat(2 ** 21)}","next":"a\\"b","last":[1]}`)) as {
     text: string;
   };
@@ -34,6 +34,6 @@ test.each([
   expect(short.text.isWellFormed()).toBe(true);
 });
 
-test("of a line that has no long text its beginning is left, which cannot be read", () => {
+test("a line that is too long and has no long text is cut to its first 1000 bytes", () => {
   expect(shortened(`{"numbers":[${"1,".repeat(2 ** 20)}1]}`)).toBe(`{"numbers":[${"1,".repeat(494)}`);
 });

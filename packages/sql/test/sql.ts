@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type Sql, type Value, createSql } from "@skein/sql";
 import { onTestFinished } from "vitest";
 
-/** A folder that is gone at the end of the test. */
+/** A folder that is removed at the end of the test. */
 export function folder(name = "skein-sql-test-"): string {
   const path = mkdtempSync(join(tmpdir(), name));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));

@@ -5,18 +5,19 @@ import { ask, folder, open, write } from "./sql.ts";
 
 const explained = (text: string): Explanation => ({ kind: "explained", json: JSON.stringify([{ name: text }]) });
 
+const KNOWN = { explanation: { kind: "unneeded" }, parts: 1, counted: false } as const;
+
 test.each([
-  ["a statement over the copy", { kind: "unneeded" }, 1, false, "uncounted"],
-  ["a statement that reads neither line numbers nor damage", explained("READ_NDJSON"), 1, false, "uncounted"],
-  ["a statement that reads line numbers", explained("skein_line"), 1, false, "numbered"],
-  ["a statement that joins the number of a file's first row", explained("first_row"), 1, false, "numbered"],
-  ["a statement that reads damage", explained("scan.damage"), 1, false, "counted"],
-  ["a statement that DuckDB does not explain", { kind: "unavailable" }, 1, false, "numbered"],
-  ["a PIVOT, of which the first part is not repeated", { kind: "unneeded" }, 2, false, "counted"],
-  ["a statement whose caller cannot ask again", { kind: "unneeded" }, 1, true, "counted"],
-] as const)("the plan of %s", (_, explanation, parts, counted, rows) => {
-  const plan = planStatement(readStatement("SELECT 1"), { explanation, parts, counted });
-  expect(plan.form.rows).toBe(rows);
+  ["a statement over the copy", "uncounted", KNOWN],
+  ["a statement that reads neither line numbers nor damage", "uncounted", { explanation: explained("READ_NDJSON") }],
+  ["a statement that reads line numbers", "numbered", { explanation: explained("skein_line") }],
+  ["a statement that reads where a file's rows begin", "numbered", { explanation: explained("first_row") }],
+  ["a statement that reads damage", "counted", { explanation: explained("scan.damage") }],
+  ["a statement that DuckDB does not explain", "numbered", { explanation: { kind: "unavailable" } }],
+  ["a PIVOT, whose first part is not repeated", "counted", { parts: 2 }],
+  ["a statement whose caller cannot ask again", "counted", { counted: true }],
+] as const)("%s runs over rows that are %s", (_, rows, known) => {
+  expect(planStatement(readStatement("SELECT 1"), { ...KNOWN, ...known }).form.rows).toBe(rows);
 });
 
 test.each([
@@ -26,6 +27,7 @@ test.each([
   ["FROM claude_plans, claude.tasks", ["main.claude_plans", "claude.tasks"]],
   ["FROM claude.agents", ["skein.agent_metas"]],
   ["FROM read_plans('/a')", ["read_plans"]],
+  ["FROM read_plans('/a'), claude_todos", ["read_plans", "main.claude_todos"]],
 ])("%s loads %j", (sql, expected) => {
   const loads = readStatement(sql).loads.map((load) => {
     switch (load.kind) {
@@ -37,7 +39,7 @@ test.each([
         return load.call.name;
     }
   });
-  expect(loads.filter((load) => !sql.includes("read_") || load === "read_plans")).toEqual(expected);
+  expect(loads).toEqual(expected);
 });
 
 test.each([
@@ -45,9 +47,12 @@ test.each([
   ["SELECT 1", explained("READ_NDJSON"), false],
   ["FROM claude_plans", { kind: "unneeded" }, false],
   ["FROM claude.branches", { kind: "unneeded" }, false],
-] as const)("a prepared %s with %j is used again: %s", (sql, explanation, expected) => {
-  expect(planStatement(readStatement(sql), { explanation, parts: 1, counted: false }).isReusable).toBe(expected);
-});
+] as const)(
+  "whether %s with the explanation %j may be used again once it is prepared: %s",
+  (sql, explanation, expected) => {
+    expect(planStatement(readStatement(sql), { ...KNOWN, explanation }).isReusable).toBe(expected);
+  },
+);
 
 test("the first question has both branches and line numbers", async () => {
   const root = folder();

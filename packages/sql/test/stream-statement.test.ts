@@ -14,13 +14,13 @@ async function count(sql: Sql, statement: string, most = Infinity): Promise<numb
 
 const LATE = "SELECT if(range = 250000, error('enough'), repeat('x', 100)) AS x FROM range(300000)";
 
-test("a stream that fails on its way fails, and does not end as if that were all", async () => {
+test("a stream that fails after its first rows throws the error", async () => {
   const sql = await open(folder());
   await expect(count(sql, LATE)).rejects.toThrow("enough");
   expect(await count(sql, "SELECT range FROM range(300000)")).toBe(300_000);
 });
 
-test("after an answer that was not read to its end, and inside a transaction of one's own, the next one is whole", async () => {
+test("an answer is complete after one that was not read to its end, and inside the caller's transaction", async () => {
   const sql = await open(folder());
   await count(sql, "SELECT range FROM range(300000)", 10);
   expect(await count(sql, "SELECT range FROM range(300000)")).toBe(300_000);
@@ -31,13 +31,13 @@ test("after an answer that was not read to its end, and inside a transaction of 
 });
 
 test(
-  "a statement that holds more than its limit gets more room, before the files were looked at too",
+  "a statement that needs more memory than the limit gets more, also before the files are counted",
   { timeout: 120_000 },
   async () => {
     const root = folder();
     write(root, "projects/p/s.jsonl", [{ type: "user", uuid: "u1" }]);
     const sql = await open(root);
-    // Such a list cannot be put aside.
+    // DuckDB cannot write such a list to disk.
     const statement =
       "SELECT len(list(repeat('x', 1000) || range)) AS n, (SELECT count(*) FROM claude_conversations) AS lines FROM range(250000)";
     expect(await ask(sql, statement)).toEqual([{ n: 250_000, lines: 1 }]);

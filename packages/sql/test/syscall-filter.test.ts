@@ -13,7 +13,7 @@ const KILLED = 0x80000000;
 const X64 = 0xc000003e;
 const ARM64 = 0xc00000b7;
 const NEW_USER = 0x10000000;
-/** What `clone` makes a thread with: it shares everything. */
+/** The flags with which `clone` makes a thread. */
 const THREAD = 0x003d0f00;
 
 test.each([
@@ -33,17 +33,17 @@ test.each([
   ["arm64", "mount", { audit: ARM64, number: 40, first: 0 }, EPERM],
   ["arm64", "clone with a user namespace", { audit: ARM64, number: 220, first: NEW_USER }, EPERM],
   ["arm64", "clone of a thread", { audit: ARM64, number: 220, first: THREAD }, ALLOWED],
-])("on %s, %s is answered as it should be", (arch, _, call, expected) => {
+])("the filter for %s gives the right answer to %s", (arch, _, call, expected) => {
   const filter = syscallFilter(arch) ?? new Uint8Array();
   expect(answerOf(filter, call)).toBe(expected);
 });
 
-test("a machine whose numbers are not known has no filter", () => {
+test("there is no filter for a processor whose call numbers are not known", () => {
   expect(syscallFilter("s390x")).toBeUndefined();
 });
 
 test.skipIf(!hasBubblewrap || !syscallFilter(process.arch))(
-  "under bubblewrap Node runs, and can make no socket, no process and no namespace",
+  "Node runs under bubblewrap with the filter, and cannot make a socket or a namespace",
   { timeout: 60_000 },
   async () => {
     const tries = `
@@ -64,7 +64,7 @@ test.skipIf(!hasBubblewrap || !syscallFilter(process.arch))(
   },
 );
 
-/** What the kernel would do, by the instructions that a filter is made of. */
+/** What the kernel would answer, by interpreting the instructions of the filter. */
 function answerOf(filter: Uint8Array, call: { audit: number; number: number; first: number }): number {
   const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
   let value = 0;

@@ -5,7 +5,7 @@ import { writeCorpus } from "@skein/history/testing";
 import { expect, test } from "vitest";
 import { ask, folder, open } from "./sql.ts";
 
-test("every table and column has its documentation, and no documentation is about nothing", async () => {
+test("every table and column is documented, and every documented table exists", async () => {
   const sql = await open(folder());
   const tables = await sql.tables();
   const found = await ask(
@@ -20,7 +20,7 @@ test("every table and column has its documentation, and no documentation is abou
   }
 });
 
-test("an export has the rows of every table, as Parquet and as a database, and writes over nothing", async () => {
+test("an export to Parquet and to a database has the rows of the tables and overwrites no file", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 4, bytes: 100_000 });
   const sql = await open(root);
@@ -40,7 +40,7 @@ test("an export has the rows of every table, as Parquet and as a database, and w
   other.close();
 });
 
-test("what DuckDB refuses comes with its words and the place", async () => {
+test("a statement that DuckDB rejects throws a SqlError with its message and the place", async () => {
   const sql = await open(folder());
   await expect(sql.run("SELECT mesage FROM claude.messages")).rejects.toMatchObject({
     name: "SqlError",

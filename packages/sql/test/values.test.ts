@@ -12,14 +12,14 @@ test.each([
   ["9007199254740991::HUGEINT", 9007199254740991],
   ["9007199254740993::HUGEINT", "9007199254740993"],
   ["9007199254740990.99::DECIMAL(18, 2)", "9007199254740990.99"],
-])("%s is %j", async (expression, expected) => {
+])("the value of %s is %j", async (expression, expected) => {
   const root = folder();
   write(root, "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl", [{ type: "user" }]);
   const sql = await open(root);
   expect(await ask(sql, `SELECT ${expression.replace(/(?= FROM |$)/, " AS value")}`)).toEqual([{ value: expected }]);
 });
 
-test("JSON columns are what they hold, read at once and row by row", async () => {
+test("JSON columns are parsed values, with run and with stream", async () => {
   const root = folder();
   const use = { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls" } };
   write(root, "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl", [

@@ -7,7 +7,6 @@ import {
   type LeaseClock,
   type Runtime,
   type Store,
-  type Timers,
   openingOf,
 } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
@@ -205,9 +204,3 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     },
   };
 }
-
-export const timers: Timers = {
-  async sleep(ms, signal) {
-    await delay(ms, undefined, { signal }).catch(() => undefined);
-  },
-};

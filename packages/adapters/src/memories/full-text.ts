@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { MemoryStore } from "@skein/core";
+import type { AgentMemory } from "@skein/core";
 import { type MemoryRow, type MemoryTable, memoryOn } from "./memory-on.ts";
 
 export interface FullTextMemoryOptions {
@@ -12,7 +12,7 @@ export interface FullTextMemoryOptions {
 }
 
 /** A memory on a table that can be moved as a whole. */
-export interface FullTextMemory extends MemoryStore, Pick<MemoryTable, "keep" | "all"> {
+export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | "all"> {
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import { type MemoryStore, type SessionState, finalResponse } from "@skein/core";
+import { type AgentMemory, type SessionState, finalResponse } from "@skein/core";
 import { type Content, type Message, blocksOf, textOf } from "@skein/protocol";
 import { searchWords } from "./search-words.ts";
 
@@ -35,7 +35,7 @@ const GIST = 1000;
  *
  * Memories belong to one agent of one tenant. Of its own session an agent is only reminded of what it no longer sees.
  */
-export function memoryOn(table: MemoryTable, limit: number): MemoryStore {
+export function memoryOn(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {
     const worth = rows.filter(({ text }) => text.trim() !== "");
     if (worth.length > 0) await table.keep(worth);

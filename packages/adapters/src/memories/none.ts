@@ -1,7 +1,7 @@
-import type { MemoryStore } from "@skein/core";
+import type { AgentMemory } from "@skein/core";
 
 /** No memory. An agent whose data says `none` has no driver at all; this one is for code that must hand one over. */
-export function createNoMemory(): MemoryStore {
+export function createNoMemory(): AgentMemory {
   return {
     type: "none",
     retrieve: async () => ({ found: 0, memories: [] }),

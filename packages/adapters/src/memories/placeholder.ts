@@ -1,7 +1,7 @@
-import type { MemoryStore } from "@skein/core";
+import type { AgentMemory } from "@skein/core";
 
 /** Remembers nothing and says so: every hook runs and leaves its row in the log, with counts of 0. */
-export function createPlaceholderMemory(): MemoryStore {
+export function createPlaceholderMemory(): AgentMemory {
   return {
     type: "placeholder",
     retrieve: async () => ({ found: 0, memories: [] }),

@@ -90,17 +90,6 @@ test("AskUserQuestion gets its answers, and its tool_use stays in the assistant'
   ]);
 }, 120_000);
 
-test("a cancel while a question is open ends the run, and the question with it", async () => {
-  const world = await createWorld();
-  const { sessionId, runId } = await begin(world, asksFor("touch never"));
-  await world.sessions.cancel(sessionId);
-  const events = await world.ended(sessionId, runId);
-  expect(only(events, "session.failed")[0]?.data.outcome).toBe("cancelled");
-  expect(only(events, "await.resolved")[0]?.data.resolution).toBe("cancelled");
-  expect(await world.store.awaits(sessionId)).toEqual([]);
-  expect(existsSync(join(world.cwd, "never"))).toBe(false);
-}, 120_000);
-
 /** Waits until nobody drives the session: a lease that is held could not be claimed. */
 async function givenBack(store: Store, sessionId: string): Promise<void> {
   await until(async () => {

@@ -101,8 +101,6 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
 
 describeRuntime("Claude Code", openClaudeCode, {
   frontend: "its tools are Claude Code's own, and a client has none among them",
-  spentBefore: "mended in core/run",
-  unpriced: "mended in core/run",
   subagentUsage: "it tells of a subagent's answers as they begin, when few of their output tokens are counted",
   everyFact: {
     reason: "each costs two child processes",

@@ -1,4 +1,5 @@
-import { adopt as adoptSession, readClaudeSession } from "skein/adopt";
+import { adopt as adoptSession, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
+import { getSession } from "@skein/history";
 import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { sessionCommand, withNewStore } from "../terminal/session-command.ts";
@@ -22,9 +23,10 @@ export const adopt = sessionCommand({
       const { values, screen, words } = call;
       const [word = ""] = words;
       const done = screen.progress("Reading the session");
-      const session = await readClaudeSession(/^\d{1,6}$/.test(word) ? Number(word) : word, {
+      const session = await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, {
         ...(values.root !== undefined && { dataPath: values.root }),
       })
+        .then(readClaudeSession)
         .catch((error: unknown) => {
           throw toCommandError(error);
         })

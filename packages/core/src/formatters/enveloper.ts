@@ -1,5 +1,5 @@
 import { type Content, type Event, type FactData, type Message, blocksOf, textOf } from "@skein/protocol";
-import type { LiveFrame } from "../live.ts";
+import type { LiveFrame } from "../live/live.ts";
 import type { Envelope } from "./envelope.ts";
 import { createMessageEnvelopes } from "./message-envelopes.ts";
 

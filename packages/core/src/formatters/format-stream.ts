@@ -1,5 +1,5 @@
 import type { AgentConfig, Event } from "@skein/protocol";
-import type { LiveFrame } from "../live.ts";
+import type { LiveFrame } from "../live/live.ts";
 import { type FormatOptions, createEnveloper } from "./enveloper.ts";
 import { jsonFrames } from "./json.ts";
 import { createRaw } from "./raw.ts";

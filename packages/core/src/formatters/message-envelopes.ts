@@ -1,5 +1,5 @@
 import type { ContentBlock, FactData, Failure, JsonObject } from "@skein/protocol";
-import type { LiveFrame } from "../live.ts";
+import type { LiveFrame } from "../live/live.ts";
 import type { Envelope } from "./envelope.ts";
 
 /** What was sent of one block so far. */

@@ -1,5 +1,5 @@
 import type { ContentBlock, Event, FactData, Failure, JsonObject } from "@skein/protocol";
-import type { LiveFrame } from "../live.ts";
+import type { LiveFrame } from "../live/live.ts";
 
 /**
  * The API's own events, as they came. A reader that missed them gets them made again from the fact.

@@ -5,14 +5,14 @@ import {
   type Failure,
   type Ids,
   isToolUse,
-  priceCall,
   textOf,
 } from "@skein/protocol";
-import type { Live } from "../live.ts";
-import { textDelta } from "../live.ts";
-import { type Model, ModelFailure, type ModelReply } from "../model.ts";
-import type { MemoryStore } from "../ports.ts";
-import type { RunState, SessionState } from "../state.ts";
+import type { Live } from "../live/live.ts";
+import { textDelta } from "../live/live.ts";
+import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
+import type { AgentMemory } from "../ports/agent-memory.ts";
+import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
+import type { RunState, SessionState } from "../log/state.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./doctor.ts";
 import { requestOf } from "./request.ts";
@@ -23,7 +23,7 @@ export interface CallDeps {
   readonly now: () => number;
   readonly ids: Ids;
   readonly random: () => number;
-  readonly memory: MemoryStore | undefined;
+  readonly memory: AgentMemory | undefined;
 }
 
 /** Makes the open model call and says what came of it: a reply, a retry later, or the end. */
@@ -82,24 +82,8 @@ function replied(
   { reply, messageId, durationMs }: { reply: ModelReply; messageId: string; durationMs: number },
   { ids }: CallDeps,
 ): Fact {
-  const content = [...reply.content] as ContentBlock[];
-  return {
-    event_type: "step.generated",
-    data: {
-      run_id: call.run_id,
-      step: call.step,
-      purpose: call.purpose,
-      message_id: messageId,
-      results_message_id: content.some(isToolUse) ? ids() : null,
-      content,
-      model: reply.model,
-      stop_reason: reply.stopReason,
-      usage: reply.usage,
-      cost: priceCall(reply.model, reply.usage) ?? null,
-      container_id: reply.containerId,
-      duration_ms: durationMs,
-    },
-  };
+  const place = { runId: call.run_id, step: call.step };
+  return stepGenerated(place, call.purpose, { ...reply, messageId, resultsMessageId: ids, durationMs });
 }
 
 function titled(text: string): readonly Fact[] {
@@ -109,7 +93,7 @@ function titled(text: string): readonly Fact[] {
     .replaceAll(/^[\s"'#*]+|[\s"'*.]+$/g, "")
     .slice(0, 255)
     .toWellFormed();
-  return title === "" ? [] : [{ event_type: "title.generated", data: { title } }];
+  return title === "" ? [] : [titleGenerated(title)];
 }
 
 /** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */
@@ -119,27 +103,25 @@ function failure(
   error: unknown,
   { random, durationMs }: { random: () => number; durationMs: number },
 ): Fact {
-  const inStep = { run_id: current.runId, step: current.step };
   const known = error instanceof ModelFailure ? error : undefined;
-  const said: Failure = known?.failure ?? {
+  const problem: Failure = known?.failure ?? {
     code: "internal",
     message: error instanceof Error ? error.message : String(error),
   };
-  const lost = known?.begun && { lost: lostAnswer(current.call as FactData<"step.started">, known.begun) };
+  const lost = known?.begun && lostAnswer(current.call as FactData<"step.started">, known.begun);
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
-  if (!known?.retryable || attempt > max_retries)
-    return { event_type: "step.error", data: { ...inStep, error: said, duration_ms: durationMs, ...lost } };
+  if (!known?.retryable || attempt > max_retries) return stepFailed(current, { error: problem, durationMs, lost });
   const backoff = base_delay * 2 ** (attempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
-  const delay = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
-  return { event_type: "step.retried", data: { ...inStep, attempt, error: said, delay_ms: delay, ...lost } };
+  const delayMs = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
+  return stepRetried(current, { attempt, error: problem, delayMs, lost });
 }
 
 /** What an answer cost that nobody has: as it was counted, and where it broke off at the most it can have gone on to. */
 function lostAnswer(
   { model, max_tokens }: FactData<"step.started">,
   { usage, whole }: NonNullable<ModelFailure["begun"]>,
-): NonNullable<FactData<"step.error">["lost"]> {
+) {
   const most = whole ? usage : { ...usage, output_tokens: Math.max(usage.output_tokens, max_tokens) };
-  return { model, usage: most, cost: priceCall(model, most) ?? null };
+  return { model, usage: most };
 }

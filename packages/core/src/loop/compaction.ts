@@ -1,7 +1,8 @@
 import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf } from "@skein/protocol";
-import { estimateTokens } from "../estimate-tokens.ts";
-import type { MemoryStore } from "../ports.ts";
-import { type RunState, type SessionState, contextOf } from "../state.ts";
+import { estimateTokens } from "../log/estimate-tokens.ts";
+import type { AgentMemory } from "../ports/agent-memory.ts";
+import { compactionChecked, memoryRestored, memorySaved } from "../run/facts/index.ts";
+import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { attempt } from "./ask-memory.ts";
 import { hasResults } from "./doctor.ts";
 
@@ -71,7 +72,7 @@ export function compactedBySummary(
 }
 
 interface HookDeps {
-  readonly memory: MemoryStore | undefined;
+  readonly memory: AgentMemory | undefined;
   readonly now: () => number;
 }
 
@@ -84,40 +85,21 @@ async function withHooks(
 ): Promise<readonly Fact[]> {
   const applied = compaction.event_type === "compaction.checked" && compaction.data.applied;
   if (!memory || !applied) return [compaction];
-  const hook = async (event_type: "memory.saved" | "memory.restored", call: typeof memory.beforeCompaction) => {
+  const ask = async (call: typeof memory.beforeCompaction) => {
     const started = now();
     const [details, failed] = await attempt({}, () => call(state));
-    const duration_ms = Math.max(0, now() - started);
-    const inStep = { run_id: current.runId, step: current.step };
-    const data = { ...inStep, memory_store_type: memory.type, duration_ms, details, ...failed };
-    return { event_type, data } satisfies Fact;
+    return { type: memory.type, durationMs: Math.max(0, now() - started), details, failed };
   };
-  const saved = await hook("memory.saved", (before) => memory.beforeCompaction(before));
-  return [saved, compaction, await hook("memory.restored", (after) => memory.afterCompaction(after))];
+  const saved = memorySaved(current, await ask((before) => memory.beforeCompaction(before)));
+  return [saved, compaction, memoryRestored(current, await ask((after) => memory.afterCompaction(after)))];
 }
 
 function checked(
   state: SessionState,
   { reason, messages, durationMs }: { reason: string; messages: readonly Turn[] | null; durationMs: number },
 ): Fact {
-  const agent = state.agent as AgentConfig;
-  return {
-    event_type: "compaction.checked",
-    data: {
-      run_id: state.run?.runId ?? "",
-      step: state.run?.step ?? 0,
-      messages_count: contextOf(state).length,
-      estimated_tokens: state.contextTokens,
-      duration_ms: durationMs,
-      applied: messages !== null,
-      reason,
-      compactor_type: agent.compactor_type,
-      current_tokens: state.contextTokens,
-      threshold: agent.compaction_threshold,
-      tokens_after: messages === null ? state.contextTokens : besidesMessages(state) + estimateTokens(messages),
-      messages: messages === null ? null : messages.map(({ role, content }) => ({ role, content })),
-    },
-  };
+  const tokensAfter = messages === null ? state.contextTokens : besidesMessages(state) + estimateTokens(messages);
+  return compactionChecked(state, { reason, messages, tokensAfter, durationMs });
 }
 
 /** What of the context is not in its messages: the system prompt, the tools, and what an estimate misses. */

@@ -1,13 +1,19 @@
-import type { Content, Fact, FactData } from "@skein/protocol";
-import { isApproval } from "../approval.ts";
-import { type Tool, resultContent } from "../tool.ts";
-import type { CallState, RunState, SessionState } from "../state.ts";
-import { type Decision, type Effect, type View, run, sleep, write } from "./decision.ts";
-import { abandoned, closed, entered } from "./facts.ts";
+import type { Content, Fact, FactData, StopReason } from "@skein/protocol";
+import { isApproval } from "../run/approval.ts";
+import {
+  type OpenedAwait,
+  awaitOpened,
+  awaitResolved,
+  messageEntered,
+  toolClosed,
+  toolStarted,
+} from "../run/facts/index.ts";
+import { CANCELLED_RESULT, LOST_RESULT, resultAtEnd } from "../run/rules.ts";
+import type { CallState, RunState, SessionState } from "../log/state.ts";
+import { type Tool, resultContent } from "../ports/tool.ts";
+import { abandonedCall } from "./abandoned-call.ts";
+import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
 
-const UNKNOWN =
-  "The outcome of this call is unknown: the process that ran it ended before the result was recorded. It may or may not have taken effect. Check before you try again.";
-const CANCELLED = "The run was cancelled before this call finished.";
 const NO_ANSWER = "No result returned for this tool call.";
 const CUT_OFF =
   "This call was not run: the answer reached max_tokens, so its input may not be whole. Ask again with a shorter one.";
@@ -17,13 +23,11 @@ const TOO_LATE = "This call was not run: the limit of steps was reached.";
 /** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
 export function orphans(state: SessionState, current: RunState): readonly Fact[] {
   const facts: Fact[] = [];
-  if (current.call && current.callUnder !== current.fence) facts.push(abandoned(state, current.call));
+  if (current.call && current.callUnder !== current.fence) facts.push(abandonedCall(state, current.call));
   for (const call of current.calls) {
     if (call.phase !== "started" || call.startedUnder === current.fence) continue;
     facts.push(
-      call.policy === "repeatable"
-        ? started(current, call, "repeatable")
-        : closed(current, call, { outcome: "unknown", content: UNKNOWN }),
+      call.policy === "repeatable" ? toolStarted(current, call, "repeatable") : toolClosed(current, call, LOST_RESULT),
     );
   }
   return facts;
@@ -32,33 +36,30 @@ export function orphans(state: SessionState, current: RunState): readonly Fact[]
 /** The tool calls of a step: answered, started, awaited, and at last handed to the model together. */
 export function decideCalls(state: SessionState, current: RunState, now: number, view: View): Decision {
   const refused = refusals(current);
-  if (refused.length > 0) return write(...refused);
+  if (refused.length > 0) return appendFacts(...refused);
   const late = current.calls.filter((call) => call.awaiting === "subagent" && isLate(call, now));
-  if (late.length > 0) return run(...late.map(({ toolUseId }) => cancelSubagent(toolUseId)));
+  if (late.length > 0) return runEffects(...late.map(({ toolUseId }) => cancelSubagent(toolUseId)));
   const settled = current.calls.flatMap((call) => settle(current, call, now));
-  if (settled.length > 0) return write(...settled);
+  if (settled.length > 0) return appendFacts(...settled);
   const opened = openings(state, current, now, view);
-  if (opened.length > 0) return write(...opened);
+  if (opened.length > 0) return appendFacts(...opened);
   if (current.calls.every(({ phase }) => phase === "done"))
-    return write(entered(state, current.resultsMessageId ?? ""));
+    return appendFacts(messageEntered(state, current.resultsMessageId ?? ""));
   const effects = current.calls.flatMap((call) => effectsOf(call, view.tools.get(call.name)));
-  if (effects.length > 0) return run(...effects);
+  if (effects.length > 0) return runEffects(...effects);
   const expiries = current.calls.flatMap(({ phase, expiresAt }) =>
     phase === "waiting" && expiresAt !== null ? [Date.parse(expiresAt)] : [],
   );
-  return sleep(expiries.length === 0 ? null : Math.min(...expiries));
+  return sleepUntil(expiries.length === 0 ? null : Math.min(...expiries));
 }
 
-/** Every call that is not done gets a result, and the results enter the transcript. */
-export function closeCalls(state: SessionState, current: RunState): readonly Fact[] {
+/** The run ends: every call that is not done gets a result, and the results enter the transcript. */
+export function closeCalls(state: SessionState, current: RunState, stopReason: StopReason): readonly Fact[] {
   const open = current.calls.filter(({ phase }) => phase !== "done");
-  if (open.length === 0) return [entered(state, current.resultsMessageId ?? "")];
+  if (open.length === 0) return [messageEntered(state, current.resultsMessageId ?? "")];
   return open.flatMap((call): Fact[] => [
-    ...(call.phase === "waiting" ? [resolved(current, call, "cancelled", 0)] : []),
-    closed(current, call, {
-      outcome: call.phase === "started" && call.policy === "once" ? "unknown" : "failed",
-      content: CANCELLED,
-    }),
+    ...(call.phase === "waiting" ? [unanswered(current, call)] : []),
+    toolClosed(current, call, resultAtEnd(call, stopReason)),
   ]);
 }
 
@@ -81,13 +82,20 @@ function isLate({ phase, answer, expiresAt }: CallState, now: number): boolean {
 /** The end of a call whose subagent was told to stop: its run ends before it, or its time is over. */
 export function cancelledCall(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (isLate(call, now)) return settle(current, call, now);
-  return [resolved(current, call, "cancelled", 0), closed(current, call, { outcome: "failed", content: CANCELLED })];
+  return [unanswered(current, call), toolClosed(current, call, CANCELLED_RESULT)];
+}
+
+/** Nobody waits for this answer any more. */
+function unanswered(current: RunState, { toolUseId }: CallState): Fact {
+  return awaitResolved(current, toolUseId, { resolution: "cancelled", waitedMs: 0 });
 }
 
 /** Calls that must not run: the last one of an answer that was cut off, those of a refusal, and of a summary, which has no tools. */
 function refusals(current: RunState): readonly Fact[] {
   const refuse = (calls: readonly CallState[], content: string): readonly Fact[] =>
-    calls.filter(({ phase }) => phase === "asked").map((call) => closed(current, call, { outcome: "failed", content }));
+    calls
+      .filter(({ phase }) => phase === "asked")
+      .map((call) => toolClosed(current, call, { outcome: "failed", content }));
   if (current.lastPurpose === "summary") return refuse(current.calls, TOO_LATE);
   if (current.stopReason === "refusal") return refuse(current.calls, REFUSED);
   return current.stopReason === "max_tokens" ? refuse(current.calls.slice(-1), CUT_OFF) : [];
@@ -96,26 +104,26 @@ function refusals(current: RunState): readonly Fact[] {
 /** What has come of a call that waits: an answer, or the end of the time it had. */
 function settle(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (call.phase !== "waiting") return [];
-  const waited = call.openedAt === null ? 0 : Math.max(0, now - Date.parse(call.openedAt));
-  if (call.answer) return answered(current, call, waited);
+  const waitedMs = call.openedAt === null ? 0 : Math.max(0, now - Date.parse(call.openedAt));
+  if (call.answer) return answered(current, call, waitedMs);
   if (!isLate(call, now)) return [];
   return [
-    resolved(current, call, "timed_out", waited),
-    closed(current, call, { outcome: "failed", content: NO_ANSWER }),
+    awaitResolved(current, call.toolUseId, { resolution: "timed_out", waitedMs }),
+    toolClosed(current, call, { outcome: "failed", content: NO_ANSWER }),
   ];
 }
 
-function answered(current: RunState, call: CallState, waited: number): readonly Fact[] {
+function answered(current: RunState, call: CallState, waitedMs: number): readonly Fact[] {
   const answer = call.answer as FactData<"await.answered">;
-  const resolution = resolved(current, call, "answered", waited);
+  const resolution = awaitResolved(current, call.toolUseId, { resolution: "answered", waitedMs });
   if (call.awaiting === "approval") {
     if (isApproval(answer)) return [resolution];
-    return [resolution, closed(current, call, { outcome: "failed", content: denial(answer.content) })];
+    return [resolution, toolClosed(current, call, { outcome: "failed", content: denial(answer.content) })];
   }
   const outcome = answer.is_error ? "failed" : "committed";
   // What somebody answers is held to the same as what a tool returns.
   const content = resultContent(answer.content);
-  return [resolution, closed(current, call, { outcome, content, isError: answer.is_error })];
+  return [resolution, toolClosed(current, call, { outcome, content, isError: answer.is_error })];
 }
 
 function denial(reason: Content): Content {
@@ -125,30 +133,29 @@ function denial(reason: Content): Content {
 /** Calls that nobody has begun: those of this process are started, the others are announced. */
 function openings(state: SessionState, current: RunState, now: number, view: View): readonly Fact[] {
   const facts: Fact[] = [];
-  const awaits: FactData<"await.opened">["awaits"] = [];
+  const awaits: OpenedAwait[] = [];
   const limit = state.agent?.max_parallel_tool_calls ?? 8;
   let running = current.calls.filter(({ phase }) => phase === "started").length;
   for (const call of current.calls) {
     if (call.phase !== "asked") continue;
     const tool = view.tools.get(call.name);
     if (!tool) {
-      facts.push(closed(current, call, { outcome: "failed", content: `There is no tool named "${call.name}".` }));
+      facts.push(toolClosed(current, call, { outcome: "failed", content: `There is no tool named "${call.name}".` }));
       continue;
     }
     const problem = misfit(tool, call);
     if (problem !== undefined) {
-      facts.push(closed(current, call, { outcome: "failed", content: problem }));
+      facts.push(toolClosed(current, call, { outcome: "failed", content: problem }));
       continue;
     }
     const kind = awaited(tool, call);
-    if (kind) awaits.push({ ...opening(call, tool, now), kind });
+    if (kind) awaits.push({ ...call, kind, expiresAt: tool.timeoutMs === null ? null : now + tool.timeoutMs });
     else if (tool.executor === "backend" && running < limit) {
       running += 1;
-      facts.push(started(current, call, tool.policy));
+      facts.push(toolStarted(current, call, tool.policy));
     }
   }
-  if (awaits.length > 0)
-    facts.push({ event_type: "await.opened", data: { run_id: current.runId, step: current.step, awaits } });
+  if (awaits.length > 0) facts.push(awaitOpened(current, awaits));
   return facts;
 }
 
@@ -162,17 +169,7 @@ function misfit(tool: Tool, call: CallState): string | undefined {
   }
 }
 
-function opening(call: CallState, tool: Tool, now: number) {
-  return {
-    tool_use_id: call.toolUseId,
-    name: call.name,
-    input: call.input,
-    expires_at: tool.timeoutMs === null ? null : new Date(now + tool.timeoutMs).toISOString(),
-    session_id: null,
-  };
-}
-
-function awaited(tool: Tool, call: CallState): FactData<"await.opened">["awaits"][number]["kind"] | undefined {
+function awaited(tool: Tool, call: CallState): OpenedAwait["kind"] | undefined {
   if (!call.approved && tool.needsApproval(call.input)) return "approval";
   if (tool.executor === "frontend") return "frontend_tool";
   return tool.executor === "question" ? "question" : undefined;
@@ -185,30 +182,4 @@ function effectsOf(call: CallState, tool: Tool | undefined): readonly Effect[] {
   if (call.phase === "asked" && tool?.executor === "subagent")
     return [{ kind: "start-subagent", key: `subagent/${toolUseId}`, toolUseId }];
   return [];
-}
-
-function started(current: RunState, call: CallState, policy: "once" | "repeatable"): Fact {
-  return {
-    event_type: "tool.started",
-    data: {
-      run_id: current.runId,
-      step: current.step,
-      tool_use_id: call.toolUseId,
-      name: call.name,
-      input: call.input,
-      policy,
-    },
-  };
-}
-
-function resolved(
-  current: RunState,
-  call: CallState,
-  resolution: FactData<"await.resolved">["resolution"],
-  waitedMs: number,
-): Fact {
-  return {
-    event_type: "await.resolved",
-    data: { run_id: current.runId, step: current.step, tool_use_id: call.toolUseId, resolution, waited_ms: waitedMs },
-  };
 }

@@ -1,5 +1,5 @@
 import type { Fact } from "@skein/protocol";
-import type { Tool } from "../tool.ts";
+import type { Tool } from "../ports/tool.ts";
 
 /** What a driver knows besides the log. */
 export interface View {
@@ -44,6 +44,17 @@ export interface Decision {
   readonly sleep: { readonly dueAt: number | null } | null;
 }
 
-export const write = (...facts: readonly Fact[]): Decision => ({ facts, effects: [], sleep: null });
-export const run = (...effects: readonly Effect[]): Decision => ({ facts: [], effects, sleep: null });
-export const sleep = (dueAt: number | null): Decision => ({ facts: [], effects: [], sleep: { dueAt } });
+/** Something has to be written down first; what follows from it is decided then. */
+export function appendFacts(...facts: readonly Fact[]): Decision {
+  return { facts, effects: [], sleep: null };
+}
+
+/** These should be going on, and nothing else. */
+export function runEffects(...effects: readonly Effect[]): Decision {
+  return { facts: [], effects, sleep: null };
+}
+
+/** Nothing can go on here until then, or until something arrives. */
+export function sleepUntil(dueAt: number | null): Decision {
+  return { facts: [], effects: [], sleep: { dueAt } };
+}

@@ -1,14 +1,19 @@
 import { type Fact, type Ids, textOf } from "@skein/protocol";
-import type { Live } from "../live.ts";
-import type { Model } from "../model.ts";
-import { type FileStore, LONGEST_SLEEP, type MemoryStore, type Subagents, type Timers } from "../ports.ts";
-import type { RunState, SessionState } from "../state.ts";
-import type { Tool } from "../tool.ts";
+import type { Live } from "../live/live.ts";
+import type { Model } from "../ports/model.ts";
+import type { AgentMemory } from "../ports/agent-memory.ts";
+import type { FileStore } from "../ports/file-store.ts";
+import type { Subagents } from "../ports/subagents.ts";
+import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
+import { answerValidated, memoryRetrieved, memoryUpdated, parentInformed } from "../run/facts/index.ts";
+import { finalResponse } from "../run/rules.ts";
+import { promptAccepted } from "../sessions/session-facts.ts";
+import type { RunState, SessionState } from "../log/state.ts";
+import type { Tool } from "../ports/tool.ts";
 import { attempt } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
-import { finalResponse } from "./decide.ts";
 import { callModel } from "./call-model.ts";
 import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
@@ -30,7 +35,7 @@ export interface PerformDeps {
   readonly model: Model;
   readonly live: Live;
   readonly files: FileStore | undefined;
-  readonly memory: MemoryStore | undefined;
+  readonly memory: AgentMemory | undefined;
   readonly subagents: Subagents | undefined;
   readonly validate: Validate | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
@@ -52,9 +57,9 @@ export async function perform(
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   const current = state.run as RunState;
-  const inStep = { run_id: current.runId, step: current.step };
   const started = deps.now();
   const took = (): number => Math.max(0, deps.now() - started);
+  const memoryType = deps.memory?.type ?? "none";
   switch (effect.kind) {
     case "call-model":
       return callModel(state, current, deps, signal);
@@ -77,7 +82,7 @@ export async function perform(
           costMicros: current.costMicros + current.delegatedMicros,
         },
       );
-      return [{ event_type: "parent.informed", data: { ...inStep, session_id, tool_use_id } }];
+      return [parentInformed(current, { session_id, tool_use_id })];
     }
     case "store-file":
       return storeFile(state, effect.fileId, deps, signal);
@@ -85,47 +90,18 @@ export async function perform(
       const query = textOf(current.prompt.content);
       const nothing: Remembered = { found: 0, memories: [] };
       const [found, failed] = await attempt(nothing, () => deps.memory?.retrieve({ state, query }));
-      return [
-        {
-          event_type: "memory.retrieved",
-          data: {
-            ...inStep,
-            messages_count: state.transcript.length,
-            estimated_tokens: state.contextTokens,
-            duration_ms: took(),
-            memories_found: found.found,
-            memories_injected: found.memories.length,
-            memory_store_type: deps.memory?.type ?? "none",
-            injected: [...found.memories],
-            ...failed,
-          },
-        },
-      ];
+      return [memoryRetrieved(current, state, { ...found, type: memoryType, durationMs: took(), failed })];
     }
     case "update-memory": {
       const answer = finalResponse(state);
       const [written, failed] = await attempt(0, () => deps.memory?.update({ state, answer }));
-      return [
-        {
-          event_type: "memory.updated",
-          data: {
-            ...inStep,
-            memories_written: written,
-            memory_store_type: deps.memory?.type ?? "none",
-            duration_ms: took(),
-            ...failed,
-          },
-        },
-      ];
+      return [memoryUpdated(current, { written, type: memoryType, durationMs: took(), failed })];
     }
     case "compact":
       return compact(state, current, deps);
     case "validate": {
       const problem = await problemWith(finalResponse(state), state, deps.validate);
-      const validated: Fact = {
-        event_type: "answer.validated",
-        data: { ...inStep, passed: problem === undefined, reason: problem ?? null },
-      };
+      const validated = answerValidated(current, problem);
       return problem === undefined ? [validated] : [validated, correction(problem, deps.ids)];
     }
     case "wait":
@@ -134,7 +110,7 @@ export async function perform(
   }
 }
 
-type Remembered = Awaited<ReturnType<MemoryStore["retrieve"]>>;
+type Remembered = Awaited<ReturnType<AgentMemory["retrieve"]>>;
 
 /** A check that cannot be made does not pass: nobody has seen that the answer is right. */
 async function problemWith(
@@ -163,8 +139,5 @@ function problemIn(verdict: unknown): string | undefined {
 
 /** What is wrong with an answer goes back to the model as the user's word. */
 function correction(problem: string, ids: Ids): Fact {
-  return {
-    event_type: "prompt.accepted",
-    data: { message_id: ids(), run_id: ids(), mode: "steer", content: problem, model: null, max_cost_micros: null },
-  };
+  return promptAccepted({ message_id: ids(), run_id: ids(), mode: "steer", content: problem });
 }

@@ -7,10 +7,10 @@ import {
   blocksOf,
   textOf,
 } from "@skein/protocol";
-import { isBlank } from "../content-problem.ts";
-import { foldAll } from "../fold.ts";
-import type { ModelRequest } from "../model.ts";
-import { type SessionState, contextOf } from "../state.ts";
+import { isBlank } from "../sessions/content-problem.ts";
+import { foldAll } from "../log/fold.ts";
+import type { ModelRequest } from "../ports/model.ts";
+import { type SessionState, contextOf } from "../log/state.ts";
 import { brokenPairs, repaired } from "./doctor.ts";
 import { encodedRequest } from "./encoded-request.ts";
 import { flatSchema } from "./flat-schema.ts";

@@ -1,9 +1,10 @@
 import type { Content, Fact } from "@skein/protocol";
-import { LONGEST_SLEEP, type Subagents, type Timers } from "../ports.ts";
-import type { RunState, SessionState } from "../state.ts";
-import { type Tool, resultContent } from "../tool.ts";
-import { leftToSpend } from "./decide-step.ts";
-import { toolCompleted } from "./facts.ts";
+import type { Subagents } from "../ports/subagents.ts";
+import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
+import { leftToSpend } from "../run/budget.ts";
+import { awaitOpened, toolClosed, toolCompleted } from "../run/facts/index.ts";
+import type { RunState, SessionState } from "../log/state.ts";
+import { type Tool, resultContent } from "../ports/tool.ts";
 
 export interface ToolDeps {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -28,22 +29,9 @@ export async function startSubagent(
     input: call.input,
     maxCostMicros: shareOf(state, current, deps.tools),
   });
-  if ("problem" in begun)
-    return [toolCompleted(current, call, { outcome: "failed", content: begun.problem, isError: true, durationMs: 0 })];
-  const expiresAt = tool.timeoutMs === null ? null : new Date(deps.now() + tool.timeoutMs).toISOString();
-  const opened = {
-    tool_use_id: toolUseId,
-    kind: "subagent" as const,
-    name: call.name,
-    input: call.input,
-    expires_at: expiresAt,
-  };
-  return [
-    {
-      event_type: "await.opened",
-      data: { run_id: current.runId, step: current.step, awaits: [{ ...opened, session_id: begun.sessionId }] },
-    },
-  ];
+  if ("problem" in begun) return [toolClosed(current, call, { outcome: "failed", content: begun.problem })];
+  const expiresAt = tool.timeoutMs === null ? null : deps.now() + tool.timeoutMs;
+  return [awaitOpened(current, [{ ...call, kind: "subagent", expiresAt, sessionId: begun.sessionId }])];
 }
 
 /** What one of the subagents that work at once may spend of what is left; null without a budget. */

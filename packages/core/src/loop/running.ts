@@ -7,7 +7,7 @@ export interface Running {
   match(wanted: readonly Effect[]): void;
   /** Facts of the effects that have ended since, in the order in which they did. */
   take(): readonly Fact[] | undefined;
-  /** Resolves when an effect has ended or something outside has happened. */
+  /** Resolves when an effect has ended or something outside has happened. Throws what an effect threw: all others are aborted then. */
   changed(): Promise<void>;
   /** Something outside has happened. */
   nudge(): void;
@@ -20,6 +20,7 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
   const running = new Map<string, AbortController>();
   const ended: { readonly key: string; readonly stop: AbortController; readonly facts: readonly Fact[] }[] = [];
   let nudged = false;
+  let failure: Error | undefined;
   let wake = (): void => {};
 
   function begin(effect: Effect): void {
@@ -32,7 +33,18 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
       ended.push({ key: effect.key, stop, facts });
       wake();
     };
-    void start(effect, stop.signal).then(over);
+    void start(effect, stop.signal).then(over, crash);
+  }
+
+  function crash(error: unknown): void {
+    failure ??= error instanceof Error ? error : new Error(String(error));
+    abortAll();
+    wake();
+  }
+
+  function abortAll(): void {
+    for (const stop of running.values()) stop.abort();
+    running.clear();
   }
 
   return {
@@ -57,19 +69,17 @@ export function createRunning(start: (effect: Effect, signal: AbortSignal) => Pr
     async changed() {
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (ended.length > 0 || nudged) resolve();
+        if (ended.length > 0 || nudged || failure) resolve();
       });
       nudged = false;
       wake = () => {};
+      if (failure) throw failure;
     },
     nudge() {
       nudged = true;
       wake();
     },
     busy: () => running.size > 0,
-    abortAll() {
-      for (const stop of running.values()) stop.abort();
-      running.clear();
-    },
+    abortAll,
   };
 }

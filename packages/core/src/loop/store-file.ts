@@ -1,7 +1,8 @@
 import type { Fact, Failure } from "@skein/protocol";
-import { type Model, ModelFailure } from "../model.ts";
-import type { FileStore } from "../ports.ts";
-import type { RunState, SessionState } from "../state.ts";
+import { type Model, ModelFailure } from "../ports/model.ts";
+import type { FileStore } from "../ports/file-store.ts";
+import { fileFailed, fileKept } from "../run/facts/index.ts";
+import type { RunState, SessionState } from "../log/state.ts";
 
 /** Fetches a file that code execution made and keeps it. A failure is recorded, and the run goes on. */
 export async function storeFile(
@@ -12,11 +13,8 @@ export async function storeFile(
 ): Promise<readonly Fact[]> {
   const current = state.run as RunState;
   const step = current.files.find((file) => file.fileId === fileId)?.step ?? current.step;
-  const inStep = { run_id: current.runId, step };
-  const failed = (error: Failure, filename: string | null): Fact => ({
-    event_type: "file.failed",
-    data: { ...inStep, file_id: fileId, filename, error },
-  });
+  const place = { runId: current.runId, step };
+  const failed = (error: Failure, filename: string | null): Fact => fileFailed(place, { fileId, filename, error });
   if (!deps.files)
     return [failed({ code: "no_file_store", message: "No place for generated files is configured." }, null)];
   let filename: string | null = null;
@@ -31,31 +29,15 @@ export async function storeFile(
       filename: file.filename,
       bytes: file.bytes,
     });
-    return [
-      { event_type: "file.generated", data: { ...inStep, file_id: fileId, filename: file.filename } },
-      {
-        event_type: "file.downloaded",
-        data: {
-          ...inStep,
-          file_id: fileId,
-          filename: file.filename,
-          size: file.bytes.byteLength,
-          duration_ms: downloadMs,
-        },
-      },
-      {
-        event_type: "file.stored",
-        data: {
-          ...inStep,
-          file_id: fileId,
-          filename: file.filename,
-          storage_path: stored.storagePath,
-          size: file.bytes.byteLength,
-          mime_type: file.mimeType,
-          duration_ms: Math.max(0, deps.now() - started - downloadMs),
-        },
-      },
-    ];
+    return fileKept(place, {
+      fileId,
+      filename: file.filename,
+      size: file.bytes.byteLength,
+      mimeType: file.mimeType,
+      storagePath: stored.storagePath,
+      downloadMs,
+      storeMs: Math.max(0, deps.now() - started - downloadMs),
+    });
   } catch (error) {
     if (signal.aborted) return [];
     const message = error instanceof Error ? error.message : String(error);

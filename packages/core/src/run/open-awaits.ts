@@ -1,11 +1,12 @@
 import { type Await, type Event, isKnownError } from "@skein/protocol";
-import type { Sessions } from "../sessions.ts";
-import { type SessionState, statusOf } from "../state.ts";
-import type { Store } from "../store.ts";
-import { derivedId } from "../subagents.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import { type SessionState, statusOf } from "../log/state.ts";
+import type { Store } from "../ports/store.ts";
+import { derivedId } from "../sessions/derived-id.ts";
+import { isCancelled } from "./rules.ts";
 
 /** What a session that can do nothing but wait is waiting for. */
-export interface OpenAwaits {
+interface OpenAwaits {
   /** The run that waits. */
   readonly runId: string;
   /** The last event of the log that this was read from. */
@@ -26,7 +27,8 @@ export async function openAwaits(
 ): Promise<OpenAwaits | undefined> {
   family.add(sessionId);
   const state = await stateOf(deps.sessions, sessionId);
-  if (!state?.run || !isPaused(state)) return undefined;
+  // A cancel that is on its way, or a prompt that interrupts, ends the waiting.
+  if (!state?.run || isCancelled(state, state.run) || statusOf(state) !== "awaiting") return undefined;
   const { runId, calls } = state.run;
   const waiting = new Set(
     calls.flatMap(({ phase, answer, toolUseId }) => (phase === "waiting" && !answer ? [toolUseId] : [])),
@@ -46,12 +48,6 @@ export async function openAwaits(
 /** Whether this is a fact after which a session may have nothing left to do but wait. */
 export function mayPause({ event_type }: Event): boolean {
   return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
-}
-
-/** Whether a session can do nothing but wait. A cancel that is on its way, or a prompt that interrupts, will end that. */
-function isPaused(state: SessionState): boolean {
-  if (state.run?.cancelRequested || state.queue.some(({ mode }) => mode === "interrupt")) return false;
-  return statusOf(state) === "awaiting";
 }
 
 async function stateOf(sessions: Sessions, sessionId: string): Promise<SessionState | undefined> {

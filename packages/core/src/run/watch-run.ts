@@ -1,11 +1,11 @@
 import type { Await, Event } from "@skein/protocol";
-import type { Live, LiveFrame } from "../live.ts";
-import { liveItems } from "../live-items.ts";
-import type { Sessions } from "../sessions.ts";
-import type { Store } from "../store.ts";
+import type { Live, LiveFrame } from "../live/live.ts";
+import { liveItems } from "../live/live-items.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Store } from "../ports/store.ts";
 import { mayPause, openAwaits } from "./open-awaits.ts";
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly now?: () => number;
@@ -35,7 +35,7 @@ export interface WatchedRun {
  * Why the watching ended: how the run ended, that it was cancelled or read by another run before it started, that it
  * waits for somebody, that the log ended because the session was deleted, or that the watcher was told to stop.
  */
-export type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiting" | "log-ended" | "stopped";
+type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiting" | "log-ended" | "stopped";
 
 /** What was seen of a run. */
 export interface SeenRun {
@@ -56,7 +56,7 @@ export interface RunWatch {
   seen(): SeenRun;
 }
 
-export interface RunItems {
+interface RunItems {
   readonly live: Live;
   /** Which frames are wanted; all of them unless told. */
   readonly isWanted?: (frame: LiveFrame) => boolean;

@@ -1,5 +1,5 @@
 import type { Ids } from "@skein/protocol";
-import type { Store } from "../store.ts";
+import type { Store } from "../ports/store.ts";
 import type { Script } from "./script.ts";
 
 /** A store that is opened for one test. */

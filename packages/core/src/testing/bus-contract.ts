@@ -1,10 +1,10 @@
 import { createIds } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createBusLive } from "../bus-live.ts";
-import { nudgeOthers } from "../bus-nudges.ts";
-import type { Bus } from "../bus.ts";
-import type { Live, LiveFrame } from "../live.ts";
-import { createMemoryStore } from "../memory-store.ts";
+import { createBusLive } from "../live/bus-live.ts";
+import { nudgeOthers } from "../live/bus-nudges.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { Live, LiveFrame } from "../live/live.ts";
+import { createMemoryStore } from "../memory-store/memory-store.ts";
 import { naughtyText } from "./naughty-text.ts";
 
 /** How long something may take that nobody waits for. */

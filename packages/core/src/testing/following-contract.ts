@@ -1,6 +1,6 @@
 import { type Event, isKnownError } from "@skein/protocol";
 import { expect, test } from "vitest";
-import type { Store } from "../store.ts";
+import type { Store } from "../ports/store.ts";
 import { type Bench, type Exceptions, withReason } from "./bench.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Claim, Lease, Store } from "../store.ts";
+import type { Claim, Lease, Store } from "../ports/store.ts";
 import { type Bench, type Exceptions, withReason } from "./bench.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };

@@ -1,7 +1,7 @@
 import type { Fact, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { createSessions } from "../sessions.ts";
-import { addedUsage } from "../usage.ts";
+import { createSessions } from "../sessions/sessions.ts";
+import { addedUsage } from "../sessions/usage.ts";
 import type { Bench } from "./bench.ts";
 import { pages } from "./projection-contract.ts";
 import { createScript, scriptedAgent } from "./script.ts";

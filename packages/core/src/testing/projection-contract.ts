@@ -1,8 +1,8 @@
 import type { Fact } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { createMemoryStore } from "../memory-store.ts";
-import type { Store } from "../store.ts";
-import { createSessions } from "../sessions.ts";
+import { createMemoryStore } from "../memory-store/memory-store.ts";
+import type { Store } from "../ports/store.ts";
+import { createSessions } from "../sessions/sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { Bench } from "./bench.ts";
 

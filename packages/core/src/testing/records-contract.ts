@@ -1,6 +1,6 @@
 import { createIds } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
-import type { Records } from "../records.ts";
+import type { Records } from "../ports/records.ts";
 import { naughtyText } from "./naughty-text.ts";
 
 /** Every rule of the Records port. `records` is called once per test, on an open store. */

@@ -7,8 +7,8 @@ import {
   type NewEvent,
   NO_USAGE,
 } from "@skein/protocol";
-import { rowsOf } from "../message-rows.ts";
-import type { AppendOptions, Lease, Store } from "../store.ts";
+import { rowsOf } from "../log/message-rows.ts";
+import type { AppendOptions, Lease, Store } from "../ports/store.ts";
 
 /** The configuration of the agent in every scripted session. */
 export const scriptedAgent: AgentConfig = AgentConfigSchema.parse({

@@ -1,6 +1,6 @@
 import { type Event, type Fact, type NewEvent, createIds } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Store } from "../store.ts";
+import type { Store } from "../ports/store.ts";
 import { type Bench, type Exceptions, type StoreUnderTest, withReason } from "./bench.ts";
 import { describeFollowing } from "./following-contract.ts";
 import { describeLeases } from "./lease-contract.ts";

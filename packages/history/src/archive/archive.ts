@@ -2,7 +2,7 @@
  * Keeps every line that was ever seen, because Claude Code deletes transcripts after a month.
  *
  * The archive is Skein's own folder: one folder per data directory, in it one folder per file with the pieces of that
- * file. It only grows. A transcript that was deleted stays; one that was rewritten begins a new generation.
+ * file. It only grows: a deleted transcript stays in it, and a rewritten transcript starts a new generation.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -10,9 +10,9 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
-import { codeOf, makeFolder } from "../disk/durable.ts";
+import { codeOf, makeFolder } from "../disk/durable-files.ts";
 import { withLock } from "../disk/lock.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { keptFiles } from "../sources/claude-code/discover/kept-files.ts";
 import { archiveFile } from "./archived-file.ts";
 
@@ -24,7 +24,7 @@ export interface ArchiveOptions extends LibraryConfig {
 
 export interface ArchiveResult {
   readonly files: number;
-  /** Files of which something was new, and how much. */
+  /** How many files had new bytes, and how many bytes that were. */
   readonly changedFiles: number;
   readonly newBytes: number;
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
@@ -32,7 +32,7 @@ export interface ArchiveResult {
 
 const patienceMs = 10_000;
 
-/** Keeps what is new since the last time; only that is read and written. May be stopped at any time and run by several processes. */
+/** Archives what is new since the last run. It may be stopped at any time, and several processes may run it at once. */
 export async function archive(options: ArchiveOptions = {}): Promise<ArchiveResult> {
   const folder = options.archiveFolder ?? defaultArchiveFolder();
   const done = await withLock(folder, patienceMs, async () => await archiveAll(options, folder));
@@ -45,7 +45,7 @@ class ArchiveBusyError extends Error {
   readonly code = "EBUSY";
   readonly syscall = "lock";
   constructor() {
-    super("The archive is being written by another process.");
+    super("Another process is writing the archive. Try again when it has ended.");
   }
 }
 
@@ -54,7 +54,7 @@ export function defaultArchiveFolder(): string {
 }
 
 async function archiveAll(options: ArchiveOptions, folder: string): Promise<ArchiveResult> {
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const failed: { path: string; reason: string }[] = [];
   const all = existingRoots(options).flatMap((root) => keptFiles(root).map((path) => ({ root, path })));
   for (const root of new Set(all.map((file) => file.root))) nameRoot(folder, root);
@@ -67,13 +67,13 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
       if (bytes > 0) changedFiles += 1;
     } catch (error) {
       const code = codeOf(error);
-      // Deleted in the meantime is what the archive is for; a full disk concerns all files.
+      // A file that was deleted meanwhile is skipped. A full disk stops the run, because it would fail for every file.
       if (code === "ENOSPC" || code === "EDQUOT") throw error;
       if (code !== "ENOENT")
         failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });
     }
     options.onProgress?.(at + 1, all.length);
-    await breathe();
+    await pause();
   }
   return { files: all.length, changedFiles, newBytes, failed };
 }
@@ -82,7 +82,7 @@ function rootFolder(archiveFolder: string, root: string): string {
   return join(archiveFolder, createHash("sha256").update(root).digest("hex").slice(0, 16));
 }
 
-/** So that a person, and `restore`, can tell which data directory a folder is of. */
+/** Writes the path of the data directory into its folder of the archive, for `restore` and for people. */
 function nameRoot(archiveFolder: string, root: string): void {
   const folder = rootFolder(archiveFolder, root);
   const path = join(folder, "root.json");
@@ -97,7 +97,7 @@ export interface ArchivedRoot {
   readonly folder: string;
 }
 
-/** The data directories that the archive knows. */
+/** The data directories that have been archived. */
 export function archivedRoots(archiveFolder: string): readonly ArchivedRoot[] {
   let names: readonly string[];
   try {

@@ -1,8 +1,8 @@
-/** All pieces of one file: which bytes of it the archive has. */
+/** One file in the archive: its pieces, and which bytes of the file they hold. */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, lstatSync, readdirSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, makeFolder } from "../disk/durable.ts";
+import { codeOf, makeFolder } from "../disk/durable-files.ts";
 import { openPlainFile } from "../scan/read-file.ts";
 import { placeOfName, readHead, readSegment, segmentName, writeSegment, type SegmentHead } from "./segment.ts";
 
@@ -13,7 +13,7 @@ export interface Piece {
   readonly to: number;
 }
 
-/** The pieces of the newest generation that follow each other from the beginning; others repeat them. */
+/** The pieces of the newest generation, in order and without overlap. Pieces that repeat bytes are left out. */
 export function piecesOf(folder: string): readonly Piece[] {
   const all = namesIn(folder).flatMap((name): Piece[] => {
     const place = placeOfName(name);
@@ -38,7 +38,7 @@ function chainOf(pieces: readonly Piece[]): readonly Piece[] {
 const pieceBytes = 8 * 1024 * 1024;
 const mostSmallPieces = 16;
 
-/** Keeps what is new in a file and answers how many bytes that were. */
+/** Archives the new bytes of a file and returns how many there were. */
 export function archiveFile(source: string, folder: string): number {
   const fd = openPlainFile(source);
   try {
@@ -73,7 +73,7 @@ export function archiveFile(source: string, folder: string): number {
   }
 }
 
-/** The plain bytes, piece by piece. */
+/** The uncompressed bytes, piece by piece. */
 export function* readArchived(folder: string): Generator<Buffer> {
   for (const { path } of piecesOf(folder)) yield readSegment(path).bytes;
 }
@@ -83,7 +83,7 @@ export function lastHead(folder: string): SegmentHead | undefined {
   return last && readHead(last.path);
 }
 
-/** Frequent runs leave many small pieces: they become one, and only then are they removed. */
+/** Merges the many small pieces that frequent runs leave. They are removed after the merged piece is written. */
 function mergeSmall(folder: string): void {
   const pieces = piecesOf(folder);
   if (pieces.length <= mostSmallPieces) return;

@@ -1,13 +1,13 @@
 import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../disk/durable.ts";
+import { codeOf } from "../disk/durable-files.ts";
 
-/** The files below a place in the archive, as paths relative to the data directory. A file is a folder with pieces. */
+/** The files in a folder of the archive, as paths relative to the data directory. Each file is a folder with its pieces. */
 export function archivedFiles(folder: string, below = ""): readonly string[] {
   return walk(folder, below, () => new Map());
 }
 
-/** Only those that are no longer in the data directory. Where a file still is, the archive is not looked at. */
+/** Only the archived files that no longer exist in the data directory. */
 export function goneFiles(folder: string, root: string): readonly string[] {
   return walk(folder, "", (at) => new Map(entriesOf(join(root, at)).map((entry) => [entry.name, entry])));
 }

@@ -1,10 +1,10 @@
-/** Brings a session back to where Claude Code finds it. */
+/** Copies a session from the archive back into a data directory of Claude Code. */
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SessionNotFoundError } from "../errors.ts";
 import { hashOf } from "../migrate/copy-file.ts";
-import { codeOf, exists, makeFolder, publish, syncFolder } from "../disk/durable.ts";
+import { codeOf, exists, makeFolder, publish, syncFolder } from "../disk/durable-files.ts";
 import { archivedRoots, defaultArchiveFolder } from "./archive.ts";
 import { archivedFiles } from "./archived-files.ts";
 import { lastHead, readArchived } from "./archived-file.ts";
@@ -20,9 +20,9 @@ export interface RestoreResult {
   readonly sessionId: string;
   readonly root: string;
   readonly restored: readonly string[];
-  /** They are there with the same content. */
+  /** Files that exist already with the same content. */
   readonly present: readonly string[];
-  /** They are there and differ: nothing is overwritten. */
+  /** Files that exist already with other content. They are not overwritten. */
   readonly conflicts: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export async function restoreSession(id: string, options: RestoreOptions = {}): 
   const restored: string[] = [];
   const present: string[] = [];
   const conflicts: string[] = [];
-  // The main transcript last: the session appears when everything else is there.
+  // The main transcript comes last, so that the session is listed only when it is complete.
   const files = filesOf(folder, sessionId).toSorted(
     (a, b) => Number(isMain(a, sessionId)) - Number(isMain(b, sessionId)),
   );
@@ -90,7 +90,7 @@ function filesOf(folder: string, sessionId: string): readonly string[] {
   ];
 }
 
-/** In the old layout only an agent's first lines say whose it is. */
+/** In the old layout only the first lines of a subagent's file name its session. */
 function namesSession(folder: string, sessionId: string): boolean {
   for (const bytes of readArchived(folder)) return bytes.subarray(0, 8192).includes(`"sessionId":"${sessionId}"`);
   return false;
@@ -106,7 +106,7 @@ function isSame(folder: string, path: string): boolean {
   }
 }
 
-/** False if something has the name already. The time is now: by its old time Claude Code would delete it again. */
+/** False if the file exists already. The new file gets the current time: with its old time Claude Code would delete it again. */
 function unpackNew(folder: string, target: string): boolean {
   makeFolder(dirname(target));
   const staged = join(dirname(target), `.skein-${randomBytes(6).toString("hex")}`);

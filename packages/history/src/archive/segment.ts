@@ -1,15 +1,15 @@
 /**
  * A piece of a file in the archive: bytes from one place to another, compressed, in a file that never changes.
  *
- * It begins with a line of JSON that says what it is, so that nothing beside it has to be kept in step. It is written
- * under another name, flushed and then renamed: a piece is whole or not there. Two pieces that overlap have the same
- * bytes, so it does not matter who wrote which.
+ * It begins with a line of JSON that describes it, so that there is no separate index to keep up to date. It is written
+ * under another name, flushed and then renamed: a piece is complete or does not exist. Pieces that overlap have the same
+ * bytes, so several processes may write them.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { syncFolder } from "../disk/durable.ts";
+import { syncFolder } from "../disk/durable-files.ts";
 
 export interface SegmentHead {
   readonly v: 1;
@@ -17,11 +17,11 @@ export interface SegmentHead {
   readonly generation: number;
   readonly from: number;
   readonly to: number;
-  /** Of the plain bytes. */
+  /** The hash of the uncompressed bytes. */
   readonly sha256: string;
-  /** A hash of the edges of everything before `to`: tells a file that has grown from one that was rewritten. */
+  /** A hash of the first and the last bytes before `to`. It differs if the file was rewritten and not only extended. */
   readonly check: string;
-  /** The file's time when the piece was taken, and its mode. */
+  /** The file's modification time when the piece was archived, and its mode. */
   readonly mtimeMs: number;
   readonly mode: number;
 }
@@ -71,7 +71,7 @@ export function readHead(path: string): SegmentHead {
   }
 }
 
-/** The plain bytes, checked. */
+/** The uncompressed bytes, checked against their hash. */
 export function readSegment(path: string): { readonly head: SegmentHead; readonly bytes: Buffer } {
   const whole = readFileSync(path);
   const head = parseHead(whole.subarray(0, longestHead), path);
@@ -91,7 +91,7 @@ function parseHead(bytes: Buffer, path: string): SegmentHead {
   throw new ArchiveDamageError(path);
 }
 
-/** A piece of the archive is not what was written. */
+/** A piece of the archive has changed since it was written. */
 class ArchiveDamageError extends Error {
   override readonly name = "ArchiveDamageError";
   readonly path: string;

@@ -1,6 +1,6 @@
 /**
- * Makes what only the archive has left readable for the whole library: as a data directory in Skein's cache folder,
- * with the files that are no longer in the real one. It is made from the archive and can be thrown away.
+ * Unpacks the files that only the archive still has into a data directory in Skein's cache folder, so that every
+ * function of the library can read them. That directory is made from the archive and can be deleted at any time.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
@@ -8,14 +8,14 @@ import { dirname, join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
 import { isDataNotFoundError } from "../errors.ts";
-import { filesBelow, makeFolder, removeEmptyFolders, removeFile } from "../disk/durable.ts";
+import { filesBelow, makeFolder, removeEmptyFolders, removeFile } from "../disk/durable-files.ts";
 import { archivedRoots, defaultArchiveFolder, type ArchiveOptions } from "./archive.ts";
 import { goneFiles } from "./archived-files.ts";
 import { lastHead, piecesOf, readArchived } from "./archived-file.ts";
 
 /**
- * The configuration, extended by what only the archive has left of the same data directories. Without an archive it
- * stays as it is. A session that is in both is read from where Claude Code has it.
+ * Adds the archived sessions of the same data directories to the configuration. Without an archive the configuration
+ * stays as it is. A session that is in both places is read from Claude Code's data directory.
  */
 export async function withArchive(options: ArchiveOptions = {}): Promise<LibraryConfig> {
   const { archiveFolder = defaultArchiveFolder(), onProgress: _progress, ...config } = options;
@@ -32,7 +32,7 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
   return await Promise.resolve({ ...config, dataPath: [...live.present, ...views] });
 }
 
-/** Data directories that are wanted, and those of them that are there; one that is gone may still be in the archive. */
+/** The data directories to read, and which of them exist. A directory that was deleted may still be in the archive. */
 function liveRoots(
   config: LibraryConfig,
   archived: readonly string[],
@@ -49,7 +49,7 @@ function liveRoots(
 }
 
 function viewFolder(config: LibraryConfig, archiveFolder: string): string {
-  // Without a cache folder the view lies beside the archive, which is Skein's own folder too.
+  // Without a cache folder the view is made in the archive's folder, which is also Skein's own.
   const cache = cacheFolder(config);
   const name = createHash("sha256").update(archiveFolder).digest("hex").slice(0, 16);
   return cache === null ? join(dirname(archiveFolder), "view") : join(cache, "archive", name);
@@ -68,7 +68,7 @@ function makeView(root: string, folder: string, view: string): string | undefine
   return gone.length === 0 ? undefined : view;
 }
 
-/** Does nothing if the file is as the archive has it. */
+/** Does nothing if the file already equals the archived one. */
 function unpack(folder: string, target: string): void {
   const head = lastHead(folder);
   if (!head) return;

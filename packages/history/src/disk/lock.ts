@@ -5,8 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 
 /**
- * Runs while nobody else runs in the same folder. The lock is SQLite's, which the system takes back from a process that
- * was killed. Undefined if somebody else has it for longer than the patience lasts.
+ * Runs `work` while holding the lock of a folder. The lock is SQLite's: the system releases it when the process is
+ * killed. Returns undefined if another process holds the lock for longer than `patienceMs`.
  */
 export async function withLock<T>(
   folder: string,
@@ -15,7 +15,7 @@ export async function withLock<T>(
 ): Promise<{ value: T } | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
-  // Without SQLite's own waiting, which would stop this process and perhaps the very work that has the lock.
+  // SQLite's own waiting would block this process, and with it other work here that may hold the lock.
   const database = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
   try {
     for (const until = performance.now() + patienceMs; !hasTaken(database);) {

@@ -1,4 +1,4 @@
-/** A session as one HTML file: no scripts, nothing loaded from anywhere, and text of the session is only ever text. */
+/** A session as one HTML file: without scripts, without anything to load, and with the session's text escaped. */
 import { createHash } from "node:crypto";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { shownMessage, type Part } from "./transcript-parts.ts";
@@ -19,7 +19,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   ].join("\n");
 }
 
-/** The beginning of a page, with the rule that nothing may run or load. */
+/** The beginning of a page, with a content security policy that lets nothing run or load. */
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -36,7 +36,7 @@ const style =
   "@media(prefers-color-scheme:dark){body{background:#151515;color:#ddd}section{background:#1d1d1d;border-color:#333}.human{background:#1a2433}.system{background:#2a2615}h3,summary{color:#aaa}}" +
   "@media print{details{display:block}}";
 
-/** Only this style sheet may act, so that not even a style of a transcript could. */
+/** The policy allows only this style sheet, so that styles in a transcript have no effect. */
 const styleHash = `sha256-${createHash("sha256").update(style).digest("base64")}`;
 
 function factsTable(session: Session): string {
@@ -91,12 +91,12 @@ function damageList({ damage }: Session): string {
   return `<h2>Damage</h2><ul>${items.join("")}</ul>`;
 }
 
-// Control characters are the point here.
+// The expression has to name control characters.
 // oxlint-disable-next-line no-control-regex
 const special = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** Markup becomes text, and characters that hide or turn other text around become visible. */
+/** Escapes markup, and shows control and direction characters as escapes. */
 function escapeHtml(text: string): string {
   return text.replaceAll(special, (char) => names[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

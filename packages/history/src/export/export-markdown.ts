@@ -1,7 +1,7 @@
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { shownMessage, type Part } from "./transcript-parts.ts";
 
-/** A session as a Markdown document. Text of the session cannot break out of its fences and details. */
+/** A session as a Markdown document. The session's text cannot end the fences and details that it is in. */
 export function toMarkdown(session: Session, agents: readonly AgentSession[] = []): string {
   const lines = [
     `# ${plain(session.summary ?? "Untitled session")}`,
@@ -65,15 +65,15 @@ function details(title: string, text: string, language: string): string[] {
   return ["<details>", `<summary>${plain(title)}</summary>`, "", ...body, "</details>", ""];
 }
 
-/** Longer than any run of backticks in the text, so the text cannot close it. */
+/** A fence that is longer than any run of backticks in the text, so that the text cannot close it. */
 function fenceFor(text: string): string {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   return "`".repeat(longest + 1);
 }
 
 /**
- * Raw HTML and pictures from elsewhere are taken the power to act; everything else stays Markdown. A fence that the
- * text leaves open is closed, because it would swallow what follows.
+ * Escapes raw HTML and images; everything else stays Markdown. A fence that the text leaves open is closed, because the
+ * rest of the document would be inside it otherwise.
  */
 function safeMarkdown(text: string): string {
   let fence: string | undefined;
@@ -88,7 +88,7 @@ function safeMarkdown(text: string): string {
   return fence === undefined ? lines.join("\n") : [...lines, fence].join("\n");
 }
 
-/** A link may lead somewhere, but not run something or be a page of its own. */
+/** Links that would run a script or open a page from their own data. */
 const runningLink = /(\]\(|\]:)\s*(?:<|&lt;)?\s*(javascript|vbscript|data)\s*(?::|&colon;|&#0*58;|&#x0*3a;)/gi;
 
 function withoutPower(line: string): string {

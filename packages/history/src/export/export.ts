@@ -3,7 +3,7 @@ import { getAgentSession } from "../get/get-agent-session.ts";
 import { getSession, readSession, type GetSessionOptions } from "../get/get-session.ts";
 import { orderSessions, withStore } from "../list/sessions.ts";
 import type { AgentSession, Session } from "../model/types.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { toHtml } from "./export-html.ts";
 import { toJson } from "./export-json.ts";
 import { toMarkdown } from "./export-markdown.ts";
@@ -13,13 +13,13 @@ export type ExportFormat = "json" | "markdown" | "html";
 export interface ExportOptions extends GetSessionOptions {
   /** Also export the subagents' conversations; false if not given. */
   readonly includeAgents?: boolean;
-  /** Changes every text before it is written, for example to take out secrets. */
+  /** Applied to every text before it is written, for example to remove secrets. */
   readonly redact?: (text: string) => string;
 }
 
 export interface ExportedSession {
   readonly sessionId: string;
-  /** A safe name for a file: made of the session's id, never of its text. */
+  /** A file name that is safe on every system. It is made from the session's id, not from its text. */
   readonly fileName: string;
   readonly content: string;
 }
@@ -33,23 +33,23 @@ export async function exportSession(
   return write(session, await agentsOf(session, options), format, options);
 }
 
-/** Every session, one after the other, so that any number of them fits into memory. */
+/** Exports the sessions one after the other, so that only one is in memory. */
 export async function* exportAllSessions(
   format: ExportFormat,
   options: ExportOptions = {},
 ): AsyncGenerator<ExportedSession> {
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const order = await withStore(options, async (store) => await orderSessions(options, store));
   for (const file of order.files) {
     const session = await withStore(
       { ...options, cacheFolder: null },
       async (store) => await readSession(file, order, options, store),
     );
-    // The facts of sessions that are done are not needed again.
+    // The facts of an exported session are not needed again.
     order.facts.delete(file);
     const content = write(session, await agentsOf(session, options), format, options);
     yield { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}`, content };
-    await breathe();
+    await pause();
   }
 }
 

@@ -1,4 +1,4 @@
-/** A message as parts to show, the same for Markdown and HTML. */
+/** The parts of a message that Markdown and HTML show. */
 import type { Message } from "../model/types.ts";
 import { isObject, objectOf, stringOf } from "../model/value.ts";
 
@@ -15,7 +15,7 @@ export interface ShownMessage {
   readonly parts: readonly Part[];
 }
 
-/** What a message shows, or undefined for lines that are only bookkeeping. */
+/** The heading and parts of a message, or undefined for lines that are not shown. */
 export function shownMessage(message: Message): ShownMessage | undefined {
   if (message.role === "user") return shownUser(message);
   if (message.role === "assistant") {
@@ -66,7 +66,7 @@ function assistantPart(block: Readonly<Record<string, unknown>> | object): Part 
   return { kind: "tool-use", title, text: JSON.stringify(input, undefined, 2) };
 }
 
-/** An unknown block is shown as it is, but a picture is only named. */
+/** An unknown block is shown as JSON. Of an image or a document only type and size are shown. */
 function otherPart(block: unknown): Part {
   const value = objectOf(block);
   const type = stringOf(value["type"]) ?? "content";

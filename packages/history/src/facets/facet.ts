@@ -2,22 +2,22 @@ import type { Region } from "../scan/line-splitter.ts";
 import type { ByteSearch } from "../scan/byte-search.ts";
 
 /**
- * What is known about a file by reading its lines once: a fold that can be saved and continued.
+ * Something computed from a file's lines in one pass, with a state that can be saved and continued.
  *
- * Transcripts only grow, so the state at a byte offset is enough to go on from there when lines were appended.
+ * Transcripts only grow, so a saved state with its byte offset is enough to continue when lines were appended.
  */
 export interface Facet<State> {
   readonly name: string;
-  /** Raise it when the state changes its meaning: saved states of another version are not used. */
+  /** Raise it when the state changes its meaning. Saved states of another version are ignored. */
   readonly version: number;
   start(): State;
-  /** Takes in whole lines. `search` can search the region's bytes. */
+  /** Adds whole lines to the state. `search` can search the region's bytes. */
   fold(state: State, region: Region, search: ByteSearch): void;
   encode(state: State): Uint8Array;
   decode(data: Uint8Array): State;
 }
 
-/** A state as saved, and the file it was made from. */
+/** A saved state, and the file it was computed from. */
 export interface SavedFacet {
   readonly path: string;
   readonly size: number;
@@ -25,21 +25,21 @@ export interface SavedFacet {
   readonly inode: number;
   /** How far the file was read: the end of its last whole line. */
   readonly offset: number;
-  /** A hash of the bytes before `offset`, to notice a file that was rewritten. */
+  /** A hash of bytes before `offset`. It differs if the file was rewritten. */
   readonly check: string;
   readonly data: Uint8Array;
 }
 
-/** Where states are kept between calls. It may forget anything at any time. */
+/** Keeps states between calls. It is a cache: any state may be missing at any time. */
 export interface FacetStore {
-  /** False for a store that keeps nothing, so that nobody prepares what would be thrown away. */
+  /** False for a store that keeps nothing. States are then not encoded. */
   readonly keeps: boolean;
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
-  /** The row of one file. */
+  /** The saved state of one file. */
   find(facet: { readonly name: string; readonly version: number }, path: string): SavedFacet | undefined;
-  /** Like `load`, one row after the other, for facets that are large. */
+  /** Like `load`, but hands out one state at a time, for facets with large states. */
   each(facet: { readonly name: string; readonly version: number }, onRow: (row: SavedFacet) => void): void;
-  /** The files that a facet is kept of. */
+  /** The files that have a saved state of this facet. */
   paths(facet: { readonly name: string }): readonly string[];
   save(facet: { readonly name: string; readonly version: number }, rows: readonly SavedFacet[]): void;
   forget(facet: { readonly name: string; readonly version: number }, paths: readonly string[]): void;

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { closeSync, readSync } from "node:fs";
 import type { DataFile } from "../model/data-file.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch } from "../scan/byte-search.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";
 import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
 
 export interface FoldFilesOptions<State> {
   readonly store: FacetStore;
-  /** Only bring the store up to date: the states are not handed out. */
+  /** Only bring the store up to date. The result then has no states. */
   readonly forgetStates?: boolean;
-  /** Takes the states one by one, so that they need not all be in memory; then none is in the result. */
+  /** Gets the states one by one, so that they are not all in memory. The result then has no states. */
   readonly onState?: (file: DataFile, state: State) => void;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -25,15 +25,15 @@ interface Folded<State> {
 
 interface FoldedFiles<State> {
   readonly folded: readonly Folded<State>[];
-  /** Files that could not be read, and why. They do not stop the others. */
+  /** Files that could not be read, and why. The other files are read all the same. */
   readonly failed: readonly { readonly file: DataFile; readonly error: Error }[];
-  /** How many bytes were read, which is 0 when everything was known. */
+  /** How many bytes were read: 0 if every state was in the store. */
   readonly bytesRead: number;
 }
 
 /**
- * The state of a facet for each file. A saved state is used only if the file is still the one it was made from; if
- * the file has grown since, only the new lines are read.
+ * The state of a facet for each file. A saved state is used only if the file has not been rewritten since; if the file
+ * has grown, only the new lines are read.
  */
 export async function foldFiles<State>(
   facet: Facet<State>,
@@ -41,7 +41,7 @@ export async function foldFiles<State>(
   options: FoldFilesOptions<State>,
 ): Promise<FoldedFiles<State>> {
   const search = createByteSearch();
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const folded: Folded<State>[] = [];
   const failed: { file: DataFile; error: Error }[] = [];
   let changed: SavedFacet[] = [];
@@ -61,7 +61,7 @@ export async function foldFiles<State>(
       if (result.save) {
         changed.push(result.save);
         changedBytes += result.save.data.length;
-        // Thousands of files fit into memory one after the other, not all at once.
+        // Saved in batches: the states of thousands of files would not fit into memory at once.
         if (changedBytes > maxUnsavedBytes) save();
       }
       bytesRead += result.bytesRead;
@@ -69,7 +69,7 @@ export async function foldFiles<State>(
     } catch (error) {
       failed.push({ file, error: error instanceof Error ? error : new Error(String(error)) });
     }
-    await breathe();
+    await pause();
   }
   save();
   return { folded, failed, bytesRead };
@@ -96,7 +96,7 @@ function foldFile<State>(
   let data: Uint8Array | undefined;
   readFile(file.path, { from, until: file.size, search }, (region) => {
     if (region.unterminated && keeps) {
-      // The last line may be half written: it counts for this answer, and is read again next time.
+      // The last line may be half written. It counts for this result but is not saved, so the next call reads it again.
       data = facet.encode(state);
       state = facet.decode(data);
     } else if (!region.unterminated) offset = region.offset + (region.end - region.start);
@@ -112,7 +112,7 @@ function foldFile<State>(
   };
 }
 
-/** The file is the one that was saved, perhaps with more lines at its end. */
+/** True if the file has the saved bytes at its beginning, perhaps followed by new lines. */
 export function hasOnlyGrown(file: DataFile, known: SavedFacet): boolean {
   if (file.inode !== known.inode || file.size < known.offset) return false;
   return checkOf(file.path, known.offset) === known.check;

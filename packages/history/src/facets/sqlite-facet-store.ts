@@ -7,9 +7,9 @@ import { noFacetStore, type FacetStore, type SavedFacet } from "./facet.ts";
 /**
  * The index: saved facets in one SQLite file in Skein's cache folder.
  *
- * It only ever saves work. A row is used if the file still matches it; a broken or foreign database is thrown away; a
- * folder that cannot be written means working without. Several processes may use it at once (WAL), and a process that
- * is killed leaves the last committed state.
+ * It is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made again. If
+ * the folder cannot be written, there is no index. Several processes may use it at once (WAL), and a killed process
+ * leaves the last committed state.
  */
 export function openFacetStore(folder: string | null): FacetStore {
   if (folder === null) return noFacetStore;
@@ -30,16 +30,16 @@ export function openFacetStore(folder: string | null): FacetStore {
   return noFacetStore;
 }
 
-/** Rows of another layout are dropped: everything in them can be read again from the files. */
+/** A database with another layout is emptied: everything in it can be computed again from the files. */
 const layoutVersion = 2;
 
 function open(path: string): DatabaseSync {
-  // Loaded on use: the module prints a warning on some versions of Node, and not every call needs it.
+  // Loaded when needed: some versions of Node print a warning for this module, and not every call opens the index.
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const database = new Database(path, { timeout: 5000 });
   try {
     chmodSync(path, 0o600);
-    // The rows are large and read one after the other: large pages halve the time of a search.
+    // The rows are large and read in sequence: large pages halve the time of a search.
     database.exec("PRAGMA page_size = 32768; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     const row = database.prepare("PRAGMA user_version").get();
     if (row?.["user_version"] !== layoutVersion) {
@@ -77,7 +77,7 @@ function storeOn(database: DatabaseSync): FacetStore {
       work();
       database.exec("COMMIT");
     } catch {
-      // Locked for longer than the timeout, or the disk is full: the next call reads the files again.
+      // The database is locked for longer than the timeout, or the disk is full. The next call reads the files again.
       if (database.isTransaction) database.exec("ROLLBACK");
     }
   };
@@ -126,7 +126,7 @@ function eachRow(select: StatementSync, values: readonly (string | number)[], on
       });
     }
   } catch {
-    // A page of the index is broken: what was handed out is right, the rest is read from the files.
+    // A page of the index is damaged. The rows so far are right; the other files are read again.
   }
 }
 

@@ -10,7 +10,7 @@ import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
 import { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
-/** A subagent's conversation by its id, with or without `agent-` in front, and what it took. */
+/** A subagent's conversation by its id, with or without `agent-` in front, with its duration, tokens and tool calls. */
 export async function getAgentSession(agentId: string, config: LibraryConfig = {}): Promise<AgentSession> {
   const wanted = agentId.replace(/^agent-/, "");
   const { files } = discover(config);
@@ -38,7 +38,7 @@ function parentFileOf(file: DataFile, files: readonly DataFile[]): DataFile | un
   return mains.find((found) => found.encodedPath === file.encodedPath) ?? mains[0];
 }
 
-/** Versions 2.1.12 to 2.1.8x recorded some subagents only inside of progress lines of the parent. */
+/** Claude Code 2.1.12 to 2.1.8x recorded some subagents only in progress lines of the parent. */
 function inlineAgent(wanted: string, agentId: string, files: readonly DataFile[]): AgentSession {
   for (const file of wanted === "" ? [] : files) {
     if (file.kind !== "session") continue;
@@ -57,7 +57,7 @@ function inlineAgent(wanted: string, agentId: string, files: readonly DataFile[]
   throw new SessionNotFoundError(agentId);
 }
 
-/** What the parent recorded when the subagent was done. */
+/** What the parent recorded when the subagent ended. */
 function resultOf(summary: AgentSummary, parentMessages: readonly Message[]): Readonly<Record<string, unknown>> {
   for (const { raw } of parentMessages) {
     const result = objectOf(raw["toolUseResult"]);

@@ -28,7 +28,7 @@ export interface FoundSession {
   readonly order: SessionOrder;
 }
 
-/** The file of a session. An id that several sessions begin with is not found, because a guess may be the wrong one. */
+/** The file of a session. If several sessions begin with the given id, none is chosen and an error says so. */
 export async function findSession(
   idOrIndex: number | string,
   config: LibraryConfig,
@@ -38,7 +38,12 @@ export async function findSession(
   if (typeof idOrIndex === "number") {
     const file = order.files[idOrIndex];
     if (!file)
-      throw new SessionNotFoundError(idOrIndex, `There is no session with this index (0 to ${order.files.length - 1})`);
+      throw new SessionNotFoundError(
+        idOrIndex,
+        order.files.length === 0
+          ? "There are no sessions, so no index is valid"
+          : `There is no session with this index (0 to ${order.files.length - 1})`,
+      );
     return { file, order };
   }
   const wanted = idOrIndex.trim().toLowerCase();

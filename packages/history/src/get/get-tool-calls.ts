@@ -12,7 +12,7 @@ export async function getToolCalls(
   return toolCallsOf(session);
 }
 
-/** A call that was never answered has no result; of a call that was recorded twice the first is kept. */
+/** A call without a result has `result: null`. A call that was recorded twice is listed once. */
 export function toolCallsOf(session: Pick<Session, "messages" | "agents">): readonly ToolCall[] {
   const results = new Map<string, { result: ToolResult; message: Message }>();
   for (const message of session.messages) {

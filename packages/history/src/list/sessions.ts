@@ -1,4 +1,4 @@
-/** Sessions in the order of a list: newest activity first. The base of everything that takes an index or an id. */
+/** Sessions ordered by newest activity. Every function that takes an index or an id uses this order. */
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import type { DataFile, Discovered } from "../model/data-file.ts";
 import { discover } from "../sources/claude-code/discover/discover.ts";
@@ -18,11 +18,11 @@ export interface SessionOrder {
   readonly discovered: Discovered;
   /** Main transcripts, newest activity first. */
   readonly files: readonly DataFile[];
-  /** Facts of those files that had to be read to filter or were known; the others are read on demand. */
+  /** Facts of the files that were in the index or were read for a filter. Other files are read when needed. */
   readonly facts: Map<DataFile, SessionFacts>;
 }
 
-/** Runs with the index open, and closes it. */
+/** Opens the index, runs `work`, and closes the index. */
 export async function withStore<T>(config: LibraryConfig, work: (store: FacetStore) => Promise<T>): Promise<T> {
   const store = openFacetStore(cacheFolder(config));
   try {
@@ -32,7 +32,7 @@ export async function withStore<T>(config: LibraryConfig, work: (store: FacetSto
   }
 }
 
-/** Without a filter on content only the ends of the files are read. */
+/** Finds and orders the sessions. Without a filter on content only the ends of the files are read. */
 export async function orderSessions(config: LibraryConfig, store: FacetStore): Promise<SessionOrder> {
   const discovered = discover(config);
   let files = discovered.files.filter((file) => file.kind === "session");

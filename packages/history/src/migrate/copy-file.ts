@@ -1,4 +1,4 @@
-/** Copies one file with a change on the way, and knows the hash of what was read and of what was written. */
+/** Copies one file, changes it on the way, and computes the hashes of what was read and of what was written. */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { openPlainFile } from "../scan/read-file.ts";
@@ -6,7 +6,7 @@ import type { PathMapping } from "./path-mapping.ts";
 import { rewriteJson, rewriteLine } from "../sources/claude-code/migrate/rewrite-line.ts";
 import { collectSplices, splicesIn, type Splice, type SpliceList } from "./splices.ts";
 
-/** What happens to the bytes of a file on their way. */
+/** How the bytes of a file are changed while it is copied. */
 export type Change =
   | { readonly kind: "none" }
   | { readonly kind: "lines"; readonly mappings: readonly PathMapping[] }
@@ -17,12 +17,12 @@ export interface Copied {
   readonly sourceHash: string;
   readonly hash: string;
   readonly bytes: number;
-  /** What was replaced, with places in the new file. */
+  /** The replaced bytes, with their positions in the new file. */
   readonly splices: SpliceList;
   readonly replacedCount: number;
 }
 
-/** Writes to `target`, which must not exist, and flushes it; without a target only says what would be written. */
+/** Writes to `target`, which must not exist, and flushes it. Without a target nothing is written; the result is the same. */
 export function copyChanged(source: string, target: string | undefined, change: Change): Copied {
   const from = openPlainFile(source);
   let to: number | undefined;
@@ -82,7 +82,7 @@ function changer(change: Change, write: (piece: Buffer) => void, onSplice: (spli
   }
 }
 
-/** Puts back what was replaced. Pieces are whole lines, and a splice never goes over the end of one. */
+/** Puts the replaced bytes back. Pieces are whole lines, and no splice crosses the end of a line. */
 function takeBack(list: SpliceList, write: (piece: Buffer) => void): OnPiece {
   const splices = splicesIn(list);
   let next: Splice | undefined = splices.next().value;
@@ -100,7 +100,7 @@ function takeBack(list: SpliceList, write: (piece: Buffer) => void): OnPiece {
   };
 }
 
-/** Writes and hashes in large pieces: a call of the system for each line would take most of the time. */
+/** Writes and hashes in large pieces: one system call per line would take most of the time. */
 function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer): void; flush(): void } {
   const pending = Buffer.allocUnsafe(1024 * 1024);
   let filled = 0;
@@ -124,7 +124,7 @@ function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer
 
 const longestLine = 256 * 1024 * 1024;
 
-/** Hands out the file line by line, line feeds included, or whole. A line beyond all measure comes in parts, unchanged. */
+/** Reads the file line by line with line feeds, or as a whole. A line of more than 256 MiB comes in parts and is not changed. */
 function readPieces(fd: number, hash: Hash, asWhole: boolean, onPiece: OnPiece): void {
   const { size } = fstatSync(fd);
   let buffer = Buffer.allocUnsafe(asWhole ? Math.max(1, Math.min(size, longestLine)) : 1024 * 1024);

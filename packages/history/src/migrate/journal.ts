@@ -1,17 +1,17 @@
 /**
- * What a migration did, step by step, each step on the disk before the next one begins.
+ * The steps of a migration, each flushed to the disk before the next one begins.
  *
- * It lies in Skein's folder, one folder per migration: `journal.jsonl`, and a file with the replaced bytes for each
- * file that was rewritten. A migration without its last line was interrupted: it is finished from here.
+ * It is in Skein's folder, one folder per migration: `journal.jsonl`, and for each rewritten file a file with the replaced
+ * bytes. A journal without the step `end` belongs to an interrupted migration, which is finished from the journal.
  */
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { codeOf, exists, makeFolder, syncFolder } from "../disk/durable.ts";
+import { codeOf, exists, makeFolder, syncFolder } from "../disk/durable-files.ts";
 import type { SpliceList } from "./splices.ts";
 import type { MigrateMode, SessionMove } from "./types.ts";
 
-/** A file on its way, as written down when it was staged and checked. */
+/** A file of a migration, written to the journal after it was staged and checked. */
 export interface MovedFile {
   readonly from: string;
   readonly to: string;
@@ -21,21 +21,21 @@ export interface MovedFile {
   readonly bytes: number;
   readonly sourceSize: number;
   readonly sourceMtimeMs: number;
-  /** It lay there already with the same content, so it is not ours to take away. */
+  /** The destination existed already with the same content, so undo must not remove it. */
   readonly wasPresent: boolean;
   /** The name of the file with the replaced bytes; null if nothing was replaced. */
   readonly replaced: string | null;
-  /** A symbolic link, and where it leads. */
+  /** The target of a symbolic link; null for a file. */
   readonly link: string | null;
-  /** Folders that may be empty afterwards are removed up to here. */
+  /** Empty folders are removed up to these folders, which stay. */
   readonly fromTop: string;
   readonly toTop: string;
 }
 
-/** Lines that change in a file that many sessions share. */
+/** Edits of a file that many sessions share. */
 export interface LineEdits {
   readonly path: string;
-  /** Old line, and the new one, or null to take it out. */
+  /** The old line and the new line; null removes the line. */
   readonly edits: readonly (readonly [old: string, now: string | null])[];
   readonly appended: readonly string[];
 }
@@ -74,7 +74,7 @@ export interface Journal {
   readonly id: string;
   readonly folder: string;
   add(entry: JournalEntry): void;
-  /** Keeps the replaced bytes of a file and answers their name. */
+  /** Stores the replaced bytes of a file and returns the name of that file. */
   keep(splices: SpliceList): string;
 }
 
@@ -90,7 +90,7 @@ export function openJournal(journals: string, id: string): Journal {
       const isNew = !exists(path);
       const fd = openSync(path, "a+", 0o600);
       try {
-        // A line that was cut by a crash must not swallow the next one.
+        // A crash may have cut the last line. The next line must not be appended to it.
         writeWhole(fd, Buffer.from(`${isNew || endsWithLineFeed(path) ? "" : "\n"}${JSON.stringify(entry)}\n`));
         fsyncSync(fd);
       } finally {
@@ -126,7 +126,7 @@ export function readJournal(journals: string, id: string): readonly JournalEntry
     try {
       return [JSON.parse(line) as JournalEntry];
     } catch {
-      // Cut in the middle: what it was about to say had not begun.
+      // A crash cut this line, so the step that it announces had not begun.
       return [];
     }
   });

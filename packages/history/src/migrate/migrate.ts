@@ -1,4 +1,4 @@
-/** Takes sessions to another project path: without fear, because nothing is removed before its copy has been checked. */
+/** Copies or moves sessions to another project path. Nothing is removed before its copy has been checked. */
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
-import { encodeProjectPath } from "../sources/claude-code/discover/slug.ts";
+import { encodeProjectPath } from "../sources/claude-code/discover/encode-project-path.ts";
 import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } from "../errors.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
@@ -14,9 +14,9 @@ import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
 import { orderSessions, readFacts, withStore, type SessionOrder } from "../list/sessions.ts";
 import { readLines } from "../scan/read-lines.ts";
 import { copyChanged, hashOf } from "./copy-file.ts";
-import { codeOf, exists } from "../disk/durable.ts";
+import { codeOf, exists } from "../disk/durable-files.ts";
 import { openJournal, readJournal } from "./journal.ts";
-import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { openSessions } from "../sources/claude-code/migrate/open-sessions.ts";
 import { withLock } from "../disk/lock.ts";
 import { lengthInside, withoutTrailingSeparator } from "./path-mapping.ts";
 import { planMemory, planSession, type PlannedSession } from "../sources/claude-code/migrate/plan.ts";
@@ -97,7 +97,7 @@ interface Task {
 function placeOf(file: DataFile, order: SessionOrder): FoundPlace {
   const facts = order.facts.get(file);
   const project = facts ? projectPathOf(facts, file.encodedPath) : undefined;
-  // Without any working directory in the lines there is no path to rewrite.
+  // If no line has a working directory, there is no path to rewrite.
   const source = project && project.projectPathSource !== "folder" ? project.projectPath : "";
   return {
     file,
@@ -124,10 +124,10 @@ async function run(
     return await execute(library, task, await find(), { journals, finishedBefore });
   });
   if (done) return done.value;
-  throw new MigrateRefusedError("busy", "Another migration is running.");
+  throw new MigrateRefusedError("busy", "Another migration is running. Try again when it has ended.");
 }
 
-/** No session is left where the memory of a project still may be; if nothing is, that is said later. */
+/** The sessions of a project. None is not an error yet: the project may still have a memory to migrate. */
 async function sessionsOf(source: string, library: LibraryConfig): Promise<readonly FoundPlace[]> {
   return await withStore(library, async (store) => {
     try {
@@ -201,13 +201,13 @@ async function execute(
     library.onProgress?.(at + 1, plans.length + memories.length);
     await Promise.resolve();
   }
-  // By the journal: a session whose last note failed is in its new place all the same.
+  // The journal decides: a session whose last journal entry could not be written may still be in its new place.
   const shared = sharedEdits(journal ? movesDone(journals, id) : done, task);
   notes.push(...shared.notes);
   if (journal) {
     journal.add({ step: "indexing", lines: shared.lines, keys: shared.keys });
     applyIndexing({ step: "indexing", lines: shared.lines, keys: shared.keys }, "migrate");
-    // Without its end, the next migration finishes what is on its way.
+    // Without the step `end`, the next migration finishes the sessions that are partly migrated.
     if (!foldJournal(readJournal(journals, id)).units.some(isUnfinished)) journal.add({ step: "end" });
   }
   const successCount = sessions.length;
@@ -235,7 +235,7 @@ function planOf(place: FoundPlace, destination: string, library: LibraryConfig &
   const slugs = destinationRoot === place.file.root ? [] : slugsIn(place.file.path);
   const plan = planSession({ ...place, slugs, destination, destinationRoot });
   if (plan.files.at(-1)?.from === plan.files.at(-1)?.to && place.source === "") {
-    throw new MigrateRefusedError("same-place", "The session is there already.");
+    throw new MigrateRefusedError("same-place", "The session is in this project already.");
   }
   return plan;
 }
@@ -256,7 +256,7 @@ function slugsIn(path: string): readonly string[] {
   return [...slugs];
 }
 
-/** Also where no session is left: an interrupted move may have come that far. */
+/** The memory is migrated even if no session is left, because an interrupted move may have moved them all. */
 function memoryPlans(
   plans: readonly PlannedSession[],
   { source, destination }: Task,
@@ -270,13 +270,14 @@ function memoryPlans(
   });
 }
 
-/** What a real run would find, without writing anything. */
+/** A dry run of one session: the same checks, without writing anything. */
 function rehearse(
   plan: PlannedSession,
   mode: MigrateMode,
 ): { files: readonly { bytes: number }[]; rewrittenPaths: number } {
-  const pid = liveSessions(plan.root).get(plan.sessionId);
-  if (pid !== undefined) throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}).`);
+  const pid = openSessions(plan.root).get(plan.sessionId);
+  if (pid !== undefined)
+    throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
   let rewrittenPaths = 0;
   const files = plan.files.map((file) => {
     if (file.link !== null) return { bytes: 0 };
@@ -284,14 +285,14 @@ function rehearse(
     rewrittenPaths += replacedCount;
     if (file.from === file.to && mode === "copy") throw samePlace();
     if (file.from !== file.to && exists(file.to) && hashOf(file.to) !== hash) {
-      throw new MigrateRefusedError("exists", `${file.to} is there already and is not the same.`);
+      throw new MigrateRefusedError("exists", `${file.to} exists already with other content. Nothing is overwritten.`);
     }
     return { bytes };
   });
   return { files, rewrittenPaths };
 }
 
-/** The same place, and a place inside of the source, would make a path that grows with every run. */
+/** A destination that equals the source or is inside it would make paths longer with every run. */
 function refusePlaces(source: string, destination: string): void {
   const to = withoutTrailingSeparator(destination);
   if (to === "") throw new MigrateRefusedError("same-place", "The destination is empty.");
@@ -299,8 +300,9 @@ function refusePlaces(source: string, destination: string): void {
   const from = withoutTrailingSeparator(source);
   const length = lengthInside(to, from);
   if (length === undefined) return;
-  if (to.length === length) throw new MigrateRefusedError("same-place", `The destination is the source: ${from}`);
-  throw new MigrateRefusedError("inside-source", `The destination ${to} is inside of the source ${from}.`);
+  if (to.length === length)
+    throw new MigrateRefusedError("same-place", `Source and destination are the same path: ${from}`);
+  throw new MigrateRefusedError("inside-source", `The destination ${to} is inside the source ${from}.`);
 }
 
 export function errorOf(sessionId: string, error: unknown): MigrateError {

@@ -1,4 +1,4 @@
-/** A folder that became another one. Only whole names match: `/a/b` is not the beginning of `/a/bc`. */
+/** Paths in the folder `from` become paths in `to`. Only whole names match: `/a/bc` is not in `/a/b`. */
 export interface PathMapping {
   readonly from: string;
   readonly to: string;
@@ -14,7 +14,7 @@ export function withoutTrailingSeparator(path: string): string {
   return short === "" || /^[A-Za-z]:$/.test(short) ? path : short;
 }
 
-/** How much of `path` is `folder`: its length if the path is the folder or lies in it, otherwise undefined. */
+/** The length of `folder` if `path` is that folder or lies in it, otherwise undefined. */
 export function lengthInside(path: string, folder: string): number | undefined {
   const isWindows = isWindowsPath(folder);
   if (path.length < folder.length) return undefined;
@@ -25,14 +25,14 @@ export function lengthInside(path: string, folder: string): number | undefined {
   return isBoundary ? folder.length : undefined;
 }
 
-/** ASCII only, because other letters may change their length with their case. */
+/** Only ASCII letters are lowered, because others may change their length with their case. */
 function windowsKey(path: string): string {
   return path.replaceAll("\\", "/").replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 export interface MappedPath {
   readonly path: string;
-  /** The rest behind the folder was kept as it is, so it is enough to replace the beginning. */
+  /** Set if only the beginning of the path changes, so that replacing the beginning is enough. */
   readonly prefix: { readonly old: string; readonly new: string } | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** Finishes migrations that were interrupted, from their journals. */
+/** Finishes interrupted migrations from their journals. */
 import { type Journal, type JournalEntry, type MovedFile, journalIds, openJournal, readJournal } from "./journal.ts";
 import { sharedEdits } from "../sources/claude-code/migrate/shared-edits.ts";
 import { applyKeyEdit, applyLineEdits, undoKeyEdit } from "../sources/claude-code/migrate/shared-files.ts";
 import { isInPlace, publishAll, removeSources, removeStaging } from "./transfer.ts";
 import { MigrateRefusedError, type MigrateMode, type SessionMove } from "./types.ts";
 
-/** A session as its journal says it is. */
+/** The state of one session in a migration, computed from the journal. */
 export interface UnitState {
   readonly sessionId: string;
   readonly step: "staging" | "staged" | "published" | "done" | "failed";
@@ -66,7 +66,7 @@ export function foldJournal(entries: readonly JournalEntry[]): MigrationState {
   return { begin, units: [...units.values()], indexing, hasEnded, undoneBy };
 }
 
-/** Finishes what was interrupted and answers how many sessions that were. */
+/** Finishes interrupted migrations and returns how many sessions were finished. */
 export function recoverMigrations(journals: string): number {
   let finished = 0;
   for (const id of journalIds(journals)) {
@@ -80,14 +80,14 @@ export function recoverMigrations(journals: string): number {
       finished += 1;
       if (unit.move) recovered.push(unit.move);
     }
-    // An undo is asked for again, and then goes on where it was.
+    // An interrupted undo continues when it is requested again.
     if (begin?.kind === "migrate") finishShared(state, journal, recovered);
     journal.add({ step: "end" });
   }
   return finished;
 }
 
-/** The shared files may lack what was written down, and know nothing of the sessions that were finished just now. */
+/** Applies the edits of shared files that are in the journal, and those for the sessions that were finished just now. */
 function finishShared(
   { begin, indexing, units }: MigrationState,
   journal: Journal,
@@ -103,7 +103,7 @@ function finishShared(
   applyIndexing(entry, "migrate");
 }
 
-/** A session is on its way and can be finished later. */
+/** True if the session is partly migrated and can be finished later. */
 export function isUnfinished({ step }: UnitState): boolean {
   return step === "staged" || step === "published";
 }
@@ -122,13 +122,13 @@ function recoverUnit({ sessionId, step, folders, files }: UnitState, mode: Migra
     }
     removeStaging(folders);
     const missing = files.find((file) => !isInPlace(file));
-    if (missing) throw new MigrateRefusedError("io", `${missing.to} is not what was written.`);
+    if (missing) throw new MigrateRefusedError("io", `${missing.to} has other content than was written.`);
     if (mode === "move") removeSources(sessionId, files);
     journal.add({ step: "done", sessionId });
     return true;
   } catch (error) {
     if (!(error instanceof MigrateRefusedError)) throw error;
-    // The source has changed, or the destination has: both stay, and nothing more is done here.
+    // The source or the destination has changed since. Both stay as they are.
     removeStaging(folders);
     journal.add({ step: "failed", sessionId });
     return false;

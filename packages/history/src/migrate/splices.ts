@@ -1,4 +1,4 @@
-/** A place where bytes were replaced: where and how long the new ones are, and what was there. */
+/** One replacement: position and length of the new bytes, and the old bytes. */
 export interface Splice {
   readonly at: number;
   readonly length: number;
@@ -6,13 +6,13 @@ export interface Splice {
 }
 
 /**
- * Many splices in little memory, in the order of their places. The same few beginnings of paths are replaced again and
- * again: each is kept once. It is what undo needs, and is kept as it is.
+ * Many splices in little memory, in the order of their positions. Mostly the same few paths are replaced, so each old text is
+ * kept once. The list is stored in the journal for undo.
  */
 export interface SpliceList {
   /** The replaced bytes, in base64. */
   readonly old: readonly string[];
-  /** Three numbers each: the distance from the splice before, the length, the index in `old`. */
+  /** Three numbers per splice: the distance from the previous splice, the length, the index in `old`. */
   readonly places: readonly number[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Takes one session to its new place. Stages everything beside the destination, flushes it, reads it again, and only
- * then gives the files their names; the source is removed last. Every step is in the journal before it begins, so
- * that a process that was killed anywhere leaves either the source whole or the destination checked.
+ * Moves or copies one session. All files are staged beside the destination, flushed and read again, and only then renamed
+ * into place; the source is removed last. Every step is in the journal before it begins, so that a process that is
+ * killed at any point leaves either the complete source or the checked destination.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -18,9 +18,17 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { copyChanged, hashOf } from "./copy-file.ts";
-import { codeOf, exists, makeFolder, publish, removeEmptyFolders, removeFile, syncFolder } from "../disk/durable.ts";
+import {
+  codeOf,
+  exists,
+  makeFolder,
+  publish,
+  removeEmptyFolders,
+  removeFile,
+  syncFolder,
+} from "../disk/durable-files.ts";
 import type { Journal, MovedFile } from "./journal.ts";
-import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { openSessions } from "../sources/claude-code/migrate/open-sessions.ts";
 import type { PlannedFile, PlannedSession } from "../sources/claude-code/migrate/plan.ts";
 import { MigrateRefusedError, type MigrateMode } from "./types.ts";
 
@@ -50,7 +58,7 @@ export function transferSession(plan: PlannedSession, mode: MigrateMode, journal
   try {
     publishAll(staged.files);
   } catch (error) {
-    // What was rewritten in its own place cannot be taken back here: the journal finishes it the next time.
+    // A file that was rewritten in its own place cannot be taken back here. The next migration finishes it from the journal.
     if (staged.files.some(({ from, to }) => from === to)) throw error;
     takeBack(staged.files);
     cleanStaging([...staging.values()], plan);
@@ -76,7 +84,7 @@ export function samePlace(): MigrateRefusedError {
 }
 
 function refuseLive({ root, destinationRoot, sessionId }: PlannedSession): void {
-  const pid = liveSessions(root).get(sessionId) ?? liveSessions(destinationRoot).get(sessionId);
+  const pid = openSessions(root).get(sessionId) ?? openSessions(destinationRoot).get(sessionId);
   if (pid === undefined) return;
   throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
 }
@@ -90,7 +98,10 @@ function refuseChanged(files: readonly PlannedFile[]): void {
 }
 
 function changedError(path: string): MigrateRefusedError {
-  return new MigrateRefusedError("changed", `${path} changed in the meantime: somebody is writing to this session.`);
+  return new MigrateRefusedError(
+    "changed",
+    `${path} changed during the migration: another process is writing to this session. Close it and try again.`,
+  );
 }
 
 function hasSourceChanged({ from, sourceSize, sourceMtimeMs }: MovedFile): boolean {
@@ -106,7 +117,10 @@ function stagingFolders(plan: PlannedSession): ReadonlyMap<string, string> {
 function stageAll(plan: PlannedSession, staging: ReadonlyMap<string, string>, journal: Journal): Transferred {
   for (const [top, folder] of staging) {
     if (lstatSync(top, { throwIfNoEntry: false })?.isSymbolicLink()) {
-      throw new MigrateRefusedError("not-a-folder", `${top} is a link. A migration does not write through links.`);
+      throw new MigrateRefusedError(
+        "not-a-folder",
+        `${top} is a symbolic link. A migration does not write through links.`,
+      );
     }
     makeFolder(folder);
   }
@@ -139,9 +153,13 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
   }
   const { splices, replacedCount, ...hashes } = copyChanged(from, staged, file.change);
   if (file.expectedHash !== undefined && file.expectedHash !== hashes.hash) {
-    throw new MigrateRefusedError("io", `${from} cannot be turned back into what ${to} was.`);
+    throw new MigrateRefusedError(
+      "io",
+      `${from} cannot be restored to ${to}: the result would differ from the original.`,
+    );
   }
-  if (hashOf(staged) !== hashes.hash) throw new MigrateRefusedError("io", `${staged} was not written as it should be.`);
+  if (hashOf(staged) !== hashes.hash)
+    throw new MigrateRefusedError("io", `${staged} has other content than was written.`);
   chmodSync(staged, file.mode);
   utimesSync(staged, mtimeMs / 1000, mtimeMs / 1000);
   const fd = openSync(staged, "r");
@@ -151,14 +169,14 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
   return { moved: { ...base, ...hashes, wasPresent: false, replaced }, replacedCount };
 }
 
-/** True if the same thing is there already; an error if something else is. */
+/** True if the destination exists with the same content. Other content is an error. */
 function isTaken({ from, to }: PlannedFile, isSame: () => boolean): boolean {
   if (from === to || !exists(to)) return false;
   if (isSame()) return true;
-  throw new MigrateRefusedError("exists", `${to} is there already and is not the same. Nothing is overwritten.`);
+  throw new MigrateRefusedError("exists", `${to} exists already with other content. Nothing is overwritten.`);
 }
 
-/** Gives the staged files their names. May be called again after a crash: what is done is left as it is. */
+/** Renames the staged files into place. May be called again after a crash: files that are in place stay. */
 export function publishAll(files: readonly MovedFile[]): void {
   const folders = new Set<string>();
   for (const file of files) {
@@ -167,7 +185,7 @@ export function publishAll(files: readonly MovedFile[]): void {
     folders.add(dirname(to));
     if (!exists(staged)) {
       if (isInPlace(file)) continue;
-      throw new MigrateRefusedError("io", `${to} is neither there nor staged.`);
+      throw new MigrateRefusedError("io", `${to} does not exist, and its staged copy is missing.`);
     }
     makeFolder(dirname(to));
     if (from === to) {
@@ -188,7 +206,10 @@ function publishNew({ staged, to, link }: MovedFile): void {
     }
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    throw new MigrateRefusedError("exists", `${to} has appeared in the meantime. Nothing is overwritten.`);
+    throw new MigrateRefusedError(
+      "exists",
+      `${to} was created by another process during the migration. Nothing is overwritten.`,
+    );
   }
 }
 
@@ -198,7 +219,7 @@ export function isInPlace({ to, hash, link }: Pick<MovedFile, "to" | "hash" | "l
   return link === null ? stat.isFile() && hashOf(to) === hash : stat.isSymbolicLink() && readlinkSync(to) === link;
 }
 
-/** Removes what was published, because the session as a whole could not be. Files in place cannot be taken back here. */
+/** Removes the published files of a session that could not be published completely. */
 function takeBack(files: readonly MovedFile[]): void {
   for (const file of files) {
     if (file.wasPresent || file.from === file.to || exists(file.staged) || !isInPlace(file)) continue;
@@ -207,7 +228,7 @@ function takeBack(files: readonly MovedFile[]): void {
   }
 }
 
-/** Only after everything is in place: the main transcript first, so that the session is never listed twice. */
+/** Removes the source after everything is in place, the main transcript first, so that the session is not listed twice. */
 export function removeSources(sessionId: string, files: readonly MovedFile[]): void {
   const moved = files.filter(({ from, to }) => from !== to);
   const changed = moved.find(hasSourceChanged);
@@ -215,7 +236,7 @@ export function removeSources(sessionId: string, files: readonly MovedFile[]): v
     takeBack(files);
     throw new MigrateRefusedError(
       "changed",
-      `${changed.from} changed while session ${sessionId} was moved; it stays where it was.`,
+      `${changed.from} changed while session ${sessionId} was moved. The session stays where it was.`,
     );
   }
   for (const { from } of moved.toReversed()) removeFile(from);

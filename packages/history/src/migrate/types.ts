@@ -1,16 +1,16 @@
-/** What a migration is asked for and what it answers. */
+/** What a migration takes and returns. */
 
 export interface MigrateConfig {
   /** Sessions by index, id or the beginning of an id. */
   readonly sessions: number | string | readonly (number | string)[];
-  /** The project path that they shall belong to. */
+  /** The project path that the sessions will belong to. */
   readonly destination: string;
   /** `copy` if not given. */
   readonly mode?: MigrateMode;
 }
 
 export interface MigrateWorkspaceConfig {
-  /** The project path whose sessions are meant. */
+  /** The project path whose sessions are migrated. */
   readonly source: string;
   readonly destination: string;
   readonly mode?: MigrateMode;
@@ -23,7 +23,7 @@ export interface MigrateOptions {
   readonly destinationRoot?: string;
   /** Skein's folder for journals; `.skein/migrations` in the home directory if not given. */
   readonly journalFolder?: string;
-  /** Only say what would be done. */
+  /** Report what would be done and write nothing. */
   readonly dryRun?: boolean;
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -73,9 +73,9 @@ export interface MigrateResult {
   readonly sessions: readonly MigratedSession[];
   /** What `undoMigration` takes; null for a dry run and when nothing was done. */
   readonly migrationId: string | null;
-  /** What a person should know: things that were left as they are, and why. */
+  /** Notes for the user: what was left as it is, and why. */
   readonly notes: readonly string[];
-  /** Sessions of an earlier migration that was interrupted and has been finished now. */
+  /** How many sessions of an earlier, interrupted migration were finished by this call. */
   readonly finishedBefore: number;
 }
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { exists, removeEmptyFolders, removeFile } from "../disk/durable.ts";
+import { exists, removeEmptyFolders, removeFile } from "../disk/durable-files.ts";
 import { type Journal, type MovedFile, journalIds, openJournal, readJournal, readReplaced } from "./journal.ts";
-import { liveSessions } from "../sources/claude-code/migrate/live.ts";
+import { openSessions } from "../sources/claude-code/migrate/open-sessions.ts";
 import { withLock } from "../disk/lock.ts";
 import { defaultJournalFolder, errorOf } from "./migrate.ts";
 import type { PlannedFile } from "../sources/claude-code/migrate/plan.ts";
@@ -34,7 +34,7 @@ export interface MigrationSummary {
   readonly isInterrupted: boolean;
 }
 
-/** Every migration that is written down, the newest first. */
+/** Every migration that has a journal, newest first. */
 export function listMigrations({
   journalFolder = defaultJournalFolder(),
 }: UndoOptions = {}): readonly MigrationSummary[] {
@@ -50,8 +50,8 @@ export function listMigrations({
 const patienceMs = 5000;
 
 /**
- * Takes back a migration; the last one if no id is given. What was copied is removed, what was moved is made again
- * byte for byte. A file that has changed since, because the session went on, stays, and its session is an error.
+ * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. If a
+ * file has changed since, for example because the session was continued, it stays and its session is reported as an error.
  */
 export async function undoMigration(id: string | undefined, options: UndoOptions = {}): Promise<UndoResult> {
   const journals = options.journalFolder ?? defaultJournalFolder();
@@ -60,7 +60,7 @@ export async function undoMigration(id: string | undefined, options: UndoOptions
     return await Promise.resolve(undo(journals, chosen(journals, id)));
   });
   if (done) return done.value;
-  throw new MigrateRefusedError("busy", "Another migration is running.");
+  throw new MigrateRefusedError("busy", "Another migration is running. Try again when it has ended.");
 }
 
 function chosen(journals: string, id: string | undefined): string {
@@ -71,7 +71,7 @@ function chosen(journals: string, id: string | undefined): string {
   if (found) return found.id;
   throw new MigrateRefusedError(
     "unknown-migration",
-    id === undefined ? "There is no migration to undo." : `There is no migration ${id} that could be undone.`,
+    id === undefined ? "There is no migration to undo." : `There is no migration ${id} that can be undone.`,
   );
 }
 
@@ -124,12 +124,12 @@ function removeCopy({ sessionId, files }: UnitState): void {
   for (const { to, toTop } of made) removeEmptyFolders(dirname(to), dirname(toTop));
 }
 
-/** The way back is a move like the way there, with the replaced bytes put back, and a check of the old hashes. */
+/** Undoing a move is a move back that restores the replaced bytes and checks the old hashes. */
 function moveBack(
   { sessionId, files }: UnitState,
   { journals, id, journal }: { journals: string; id: string; journal: Journal },
 ): void {
-  // An undo that was interrupted has done some of them.
+  // An earlier undo was interrupted after it had moved this session back.
   if (files.every(isBack)) return;
   refuseChanged(files);
   const planned = files.map((file): PlannedFile => {
@@ -169,17 +169,17 @@ function refuseChanged(files: readonly MovedFile[]): void {
   if (!changed) return;
   throw new MigrateRefusedError(
     "changed",
-    `${changed.to} is not as it was left. If the session went on there, migrate it back instead.`,
+    `${changed.to} has changed since the migration. If the session was continued there, migrate it back instead.`,
   );
 }
 
 function refuseLive(sessionId: string, files: readonly MovedFile[]): void {
-  const pid = liveSessions(rootOf(files[0]?.toTop ?? "")).get(sessionId);
+  const pid = openSessions(rootOf(files[0]?.toTop ?? "")).get(sessionId);
   if (pid !== undefined)
     throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
 }
 
-/** A project's folder lies in `projects`, everything else right in the data directory. */
+/** Project folders are in `projects`, all other folders directly in the data directory. */
 function rootOf(top: string): string {
   const parent = dirname(top);
   return /[\\/]projects$/.test(parent) ? dirname(parent) : parent;

@@ -1,4 +1,4 @@
-/** A transcript in a data directory, main or subagent, as found: nothing of it has been read. */
+/** A transcript in a data directory, of a session or of a subagent. Discovery has not read its content. */
 export interface DataFile {
   readonly path: string;
   /** The data directory it was found in. */
@@ -7,7 +7,7 @@ export interface DataFile {
   readonly encodedPath: string;
   readonly kind: "session" | "agent";
   readonly layout: "main" | "subagents" | "workflow" | "legacy";
-  /** The session it belongs to; for agents of the old layout unknown until the file is read. */
+  /** The session it belongs to; undefined for subagents of the old layout until the file is read. */
   readonly sessionId: string | undefined;
   readonly agentId: string | undefined;
   readonly workflowId: string | undefined;
@@ -16,13 +16,13 @@ export interface DataFile {
   readonly inode: number;
 }
 
-/** Something among the transcripts that is not read, and why. */
+/** A file among the transcripts that is not read, and why. */
 export interface SkippedFile {
   readonly path: string;
   readonly reason: "symlink" | "pipe" | "socket" | "device" | "leftover" | "unreadable";
 }
 
-/** A folder that was read, and when the system last changed it before. */
+/** A folder that was read, and its change time (ctime) at that moment. */
 export interface SeenFolder {
   readonly path: string;
   readonly changedMs: number;
@@ -33,6 +33,6 @@ export interface Discovered {
   readonly files: readonly DataFile[];
   readonly skipped: readonly SkippedFile[];
   readonly folders: readonly SeenFolder[];
-  /** When it was looked. */
+  /** When discovery began. */
   readonly atMs: number;
 }

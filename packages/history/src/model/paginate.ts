@@ -5,7 +5,7 @@ export function paginate<T>(items: readonly T[], page: Page): PaginatedResult<T>
   return pageOfTotal(items.slice(page.offset, page.offset + page.limit), items.length, page);
 }
 
-/** A page that was cut before: the total is known, the other items are not. */
+/** A page whose items were already selected: only their total is known. */
 export function pageOfTotal<T>(data: readonly T[], total: number, { limit, offset }: Page): PaginatedResult<T> {
   return { data, pagination: { total, limit, offset, hasMore: offset + data.length < total } };
 }

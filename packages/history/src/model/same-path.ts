@@ -1,4 +1,4 @@
-/** The same place, written differently: a slash at the end, Windows' letters and separators, composed characters. */
+/** Compares paths. A trailing slash, Unicode composition and, on Windows, case and separators make no difference. */
 export function isSamePath(a: string, b: string): boolean {
   return normalise(a) === normalise(b);
 }

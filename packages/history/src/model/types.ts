@@ -1,4 +1,4 @@
-/** The library's own shapes, in the words of its data model. What a line had beyond them is in `raw`. */
+/** The data model of the library. Fields of a line that the model does not have are in `raw`. */
 
 export interface TokenUsage {
   readonly inputTokens: number;
@@ -10,24 +10,24 @@ export interface TokenUsage {
 export interface SessionSummary {
   readonly id: string;
   readonly projectPath: string;
-  /** The session's title, by the rule of today's Claude Code. */
+  /** The session's title, by the rule that Claude Code uses today. */
   readonly summary: string | null;
   readonly timestamp: Date;
   readonly lastActivityAt: Date;
-  /** User and assistant messages, an answer over several lines counted once, side chains left out. */
+  /** User and assistant messages without side chains. An answer over several lines counts once. */
   readonly messageCount: number;
   readonly agentIds: readonly string[];
   readonly encodedPath: string;
   readonly version: string;
   readonly gitBranch: string | null;
-  /** Where `projectPath` comes from; `folder` is a guess that cannot be right for every path. */
+  /** Where `projectPath` comes from. `folder` means the encoded folder name, because no line has a path. */
   readonly projectPathSource: "cwd" | "relocated" | "worktree" | "folder";
   readonly path: string;
   readonly sizeBytes: number;
 }
 
 export interface Session extends SessionSummary {
-  /** Every line of the transcript in its order; the lines of one answer are one message. */
+  /** Every line of the transcript in order. The lines of one answer are one message. */
   readonly messages: readonly Message[];
   readonly agents: readonly AgentSummary[];
   readonly branches: readonly Branch[];
@@ -38,18 +38,18 @@ export interface Session extends SessionSummary {
 export type MessageType = "user" | "assistant" | "summary" | "file-history-snapshot" | (string & {});
 
 export interface MessageBase {
-  /** The line's own id; for lines that have none `line:<number>`. */
+  /** The line's id; `line:<number>` for lines without an id. */
   readonly uuid: string;
   readonly parentUuid: string | null;
   readonly timestamp: Date;
-  /** The line has no time of its own: it is that of the line before it. */
+  /** True if the line has no time. `timestamp` is then the time of the previous line. */
   readonly timestampIsInferred: boolean;
   readonly isSidechain: boolean;
-  /** On the active thread: neither rewound nor beside it. Text before a compaction is not, but `isCompacted` is. */
+  /** True on the active thread: not rewound, not a side chain, not before a compaction. */
   readonly isActive: boolean;
-  /** On the thread and before a compaction: the model no longer saw it. */
+  /** True on the thread but before a compaction, so that the model no longer saw it. */
   readonly isCompacted: boolean;
-  /** The first line of the message, from 1, and how many lines it is made of. */
+  /** The number of the message's first line, from 1, and how many lines the message has. */
   readonly lineNumber: number;
   readonly lineCount: number;
   readonly raw: Readonly<Record<string, unknown>>;
@@ -61,7 +61,7 @@ export interface UserMessage extends MessageBase {
   readonly content: string | readonly UserContent[];
   readonly cwd: string;
   readonly gitBranch: string | null;
-  /** What a person typed; null where the machine speaks (results, reminders, notifications). */
+  /** What a person typed; null for text that Claude Code wrote (results, reminders, notifications). */
   readonly humanPrompt: string | null;
 }
 
@@ -106,7 +106,7 @@ interface ThinkingContent {
   readonly thinking: string;
 }
 
-/** A block that this version does not know: as it is. */
+/** A block of an unknown type, unchanged. */
 interface OtherContent {
   readonly type: string & {};
   readonly [field: string]: unknown;
@@ -117,7 +117,7 @@ export interface ToolResult {
   readonly toolUseId: string;
   readonly content: string;
   readonly isError: boolean;
-  /** The content as it was, where it was not a string: text, images, references. */
+  /** The original content, if it was not a string: text, images, references. */
   readonly parts?: readonly unknown[];
 }
 
@@ -131,11 +131,11 @@ export interface ToolCall {
   readonly result: string | null;
   readonly isError: boolean;
   readonly timestamp: Date;
-  /** The message with the call, and the one with the result. */
+  /** The messages with the call and with the result. */
   readonly messageUuid: string;
   readonly resultUuid: string | null;
   readonly durationMs: number | null;
-  /** What Claude Code kept about the result beyond its text. */
+  /** What Claude Code recorded about the result besides its text. */
   readonly toolUseResult: unknown;
   /** The subagent that the call started. */
   readonly agentId: string | null;
@@ -146,7 +146,7 @@ export interface AgentSummary {
   readonly parentSessionId: string;
   readonly agentType: string | null;
   readonly description: string | null;
-  /** The call that started it, and how that is known. */
+  /** The call that started the subagent, and the trace that links them. */
   readonly toolUseId: string | null;
   readonly linkedBy: "meta" | "result" | "text" | "notification" | "progress" | "prompt" | null;
   readonly parentAgentId: string | null;
@@ -159,17 +159,17 @@ export interface AgentSession extends AgentSummary {
   readonly model: string;
   readonly messages: readonly Message[];
   readonly totalDurationMs: number;
-  /** Input, output and cache of every call, each counted once. */
+  /** Input, output and cache tokens of all calls, each call counted once. */
   readonly totalTokens: number;
   readonly totalToolUseCount: number;
   readonly damage: readonly FileDamage[];
 }
 
-/** A point where the conversation went two ways: someone rewound and typed again. */
+/** A point where the conversation branched: someone rewound and typed another prompt. */
 export interface Branch {
-  /** The message that was gone back to; null for the very beginning. */
+  /** The message that was rewound to; null for the beginning of the session. */
   readonly atUuid: string | null;
-  /** The first message of each way, the active one last. */
+  /** The first message of each branch, the active branch last. */
   readonly childUuids: readonly string[];
 }
 
@@ -185,7 +185,7 @@ interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly hasMore: boolean;
-  /** There may be more than `total`: those that cannot be on this page were not counted. */
+  /** True if there may be more than `total`: matches that cannot be on this page were not counted. */
   readonly totalIsAtLeast?: true;
 }
 

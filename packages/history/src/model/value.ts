@@ -1,4 +1,4 @@
-/** Careful looks into values whose shape nobody promised. */
+/** Reads values of unknown shape without throwing. */
 export type Value = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Value {

@@ -1,7 +1,7 @@
-/** Takes secrets and names of places and people out of text before it is shared. */
+/** Hides secrets, home directories and names in text before it is shared. */
 
 export interface RedactOptions {
-  /** A home directory to hide: everything below keeps its path behind `~`. */
+  /** A home directory to hide: it is replaced by `~`. */
   readonly home?: string;
   readonly userName?: string;
   /** Other words to hide, for example the name of a customer. */
@@ -9,8 +9,8 @@ export interface RedactOptions {
 }
 
 /**
- * A function that hides what looks like a secret, an account or a home directory. The same secret gets the same mark
- * everywhere, so that a reader can still follow it. It knows common forms only: look at the result before you share it.
+ * Makes a function that hides what looks like a secret, an account or a home directory. The same secret gets the same
+ * mark everywhere, so that the text stays readable. It knows common forms only: check the result before you share it.
  */
 export function createRedactor(options: RedactOptions = {}): (text: string) => string {
   const marks = new Map<string, string>();
@@ -41,7 +41,7 @@ interface Secret {
   readonly pattern: RegExp;
 }
 
-/** `before` is kept, `secret` is hidden; without groups everything is. Each is literal enough to run in linear time. */
+/** `before` is kept and `secret` is hidden; without groups the whole match is hidden. All patterns run in linear time. */
 const secrets: readonly Secret[] = [
   {
     kind: "private key",
@@ -81,7 +81,7 @@ const secrets: readonly Secret[] = [
   },
 ];
 
-/** Names of variables, types and placeholders, which explain a text and give nothing away. */
+/** Names of variables, types and placeholders, which are not secrets. */
 function isHarmless(secret: string): boolean {
   return (
     /^(?:string|number|boolean|null|undefined|true|false|none|unknown|required|optional)\b/i.test(secret) ||
@@ -98,7 +98,7 @@ function namedGroups(groups: readonly unknown[]): { before?: string; secret?: st
   return typeof last === "object" && last !== null ? last : {};
 }
 
-/** Home directories of all systems, also of people on other machines whose paths stand in a transcript. */
+/** Hides home directories of Linux, macOS and Windows, also those of other machines. */
 function hideHomes(text: string, home: string | undefined): string {
   let result = text;
   if (home !== undefined && home.length > 3)
@@ -107,7 +107,7 @@ function hideHomes(text: string, home: string | undefined): string {
     result
       .replaceAll(/(?<![A-Za-z0-9_.:])\/(?:home|Users)\/(?!Shared\b)[A-Za-z0-9_.-]{1,64}/g, "~")
       .replaceAll(/\b[A-Za-z]:(?:\\{1,2}|\/)Users(?:\\{1,2}|\/)[^\\/\s"':*?<>|]{1,64}/gi, "~")
-      // The names that Claude Code makes of such paths.
+      // The folder names that Claude Code makes from such paths.
       .replaceAll(/-(?:home|Users)-[A-Za-z0-9_.]{1,64}(?=-|\b)/g, "-~")
   );
 }

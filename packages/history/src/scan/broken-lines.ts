@@ -1,8 +1,8 @@
 /**
- * Lines that are more or less than one record, found without parsing the others: a crash leaves two records in one line,
- * a piece of one before another, or bytes that were never written.
+ * Finds broken lines without parsing the others. A crash may leave two records in one line, a piece of a record before
+ * another record, or NUL bytes that were never overwritten.
  *
- * The code below is `broken-lines.wat`, translated with wabt 1.0 (`wat2wasm`), which says what is a sign of such a line.
+ * The code below is `broken-lines.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the signs it looks for.
  */
 import type { Region } from "./line-splitter.ts";
 import { parseLine, type ParsedLine } from "./parse-line.ts";
@@ -10,17 +10,17 @@ import { machine, type ByteSearch } from "./byte-search.ts";
 
 export interface BrokenLine {
   readonly start: number;
-  /** Behind its line feed. */
+  /** The position after its line feed. */
   readonly end: number;
-  /** What is whole in it. */
+  /** The whole records in it. */
   readonly records: readonly ParsedLine["value"][];
 }
 
-/** The broken lines of a region with something whole in them, in their order. The region lies in the memory of `search`. */
+/** The broken lines of a region that contain whole records, in order. The region must be in the memory of `search`. */
 export function* brokenLines(region: Region, search: ByteSearch): Generator<BrokenLine> {
   const { bytes } = region;
   const nextSign = signsIn(search);
-  // Before the first byte stands something else.
+  // The byte before the region does not belong to it, so the search starts at the second byte.
   const first = bytes[region.start] === 0 ? region.start : region.start + 1;
   for (let at = first; at < region.end;) {
     const sign = nextSign(at, region.end);
@@ -34,14 +34,14 @@ export function* brokenLines(region: Region, search: ByteSearch): Generator<Brok
   }
 }
 
-/** Whether a line in the memory of `search` has a sign of being broken. One that has none may still be cut. */
+/** True if a line in the memory of `search` may be broken. A line that was cut at its end is not recognised. */
 export function mayBeBroken(search: ByteSearch, start: number, end: number): boolean {
   return search.buffer()[start] === 0 || signsIn(search)(start + 1, end) >= 0;
 }
 
 const LINE_FEED = 0x0a;
 
-/** What is whole in a line that is broken; undefined if it is not, or if nothing in it is. */
+/** The whole records in a broken line; undefined if the line is not broken or has no whole record. */
 function recordsOf(line: Buffer, offset: number): BrokenLine["records"] | undefined {
   let isBroken = false;
   const records = parseLine(line, { line: 1, offset }, ({ kind }) => {

@@ -1,16 +1,16 @@
 /**
- * Finds bytes in memory about as fast as they can be read, letters in either case.
+ * Finds bytes in memory about as fast as they can be read, ignoring the case of letters.
  *
  * The machine code below is `byte-search.wat`, translated with wabt 1.0 (`wat2wasm`). It needs nothing but memory.
  */
 export interface ByteSearch {
-  /** The memory to read files into. It is replaced by `grow`. */
+  /** The memory to read files into. After `grow` use the new one. */
   buffer(): Buffer;
-  /** More memory with the same content. */
+  /** Makes the memory larger and keeps its content. */
   grow(bytes: number): Buffer;
-  /** Where `needle` occurs next in `buffer()[at, end)`, or -1. A hit is a candidate: see the .wat file. */
+  /** The next position of `needle` in `buffer()[at, end)`, or -1. A hit may be wrong in a few bytes: see the .wat file. */
   find(needle: Needle, at: number, end: number): number;
-  /** Keeps a needle for `find`. Not more than 32 needles, of 120 bytes each: the rest of a longer one is left out. */
+  /** Prepares a needle for `find`: at most 32 needles. Of a needle only the first 120 bytes are searched for. */
   needle(bytes: Uint8Array): Needle;
   /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. */
   readonly machine: { readonly memory: Memory; readonly bufferAt: number };
@@ -29,7 +29,7 @@ const needleBytes = 128;
 const maxNeedles = 32;
 /** Where the file's bytes begin in the memory. */
 const base = needleBytes * maxNeedles;
-/** The search reads whole blocks of sixteen bytes, also behind the end. */
+/** The search reads blocks of 16 bytes, also beyond the end. */
 const slack = needleBytes + 16;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
@@ -39,7 +39,7 @@ interface Memory {
   grow(pages: number): void;
 }
 
-/** The part of WebAssembly that is used here. Its types belong to the browser library, which this package leaves out. */
+/** The part of WebAssembly that is used here. TypeScript has its types in the browser library, which is not loaded. */
 interface Machine {
   readonly Module: new (code: Uint8Array) => object;
   readonly Memory: new (options: { initial: number }) => Memory;

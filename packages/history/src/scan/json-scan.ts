@@ -1,8 +1,8 @@
 /**
- * Walks JSON as bytes, without making objects of it.
+ * Reads JSON as bytes, without making objects of it.
  *
  * A key such as `"usage":` cannot occur inside a JSON string, because there its quotes would be escaped. So a
- * byte search finds candidates fast, and the walks below say where in the structure a candidate stands.
+ * byte search finds candidates fast, and the functions below tell where in the structure a candidate is.
  */
 
 const QUOTE = 0x22;
@@ -30,15 +30,15 @@ export function newFound(wanted: Keys): Found {
   return new Int32Array(wanted.names.length * 2).fill(-1);
 }
 
-/** Like `findKeys`, but walks the whole object and answers the place behind it; -1 when there is none. */
+/** Like `findKeys`, but reads the whole object and returns the position after it, or -1 if it is not an object. */
 // oxlint-disable-next-line max-params
 export function readObject(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): number {
   return walkObject(bytes, at, end, { wanted, found, isAll: true });
 }
 
 /**
- * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops as soon as all are
- * there. Where a key is repeated the last one counts, as it does for `JSON.parse`, unless the walk stopped before.
+ * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops when all are found. Of
+ * a repeated key the last one counts, as in `JSON.parse`, unless the search stopped before it.
  * False when the bytes are not an object.
  */
 // oxlint-disable-next-line max-params
@@ -80,7 +80,7 @@ function walkObject(bytes: Uint8Array, at: number, end: number, { wanted, found,
   return bytes[i] === CLOSE_BRACE ? i + 1 : -1;
 }
 
-/** The place behind a string that starts at `at`, or -1. */
+/** The position after a string that starts at `at`, or -1. */
 export function skipString(bytes: Uint8Array, at: number, end: number): number {
   let i = at + 1;
   while (i < end) {
@@ -91,7 +91,7 @@ export function skipString(bytes: Uint8Array, at: number, end: number): number {
   return -1;
 }
 
-/** The place behind any value that starts at `at`, or -1. It trusts that the text is JSON: `JSON.parse` is the judge. */
+/** The position after any value that starts at `at`, or -1. It does not check that the text is valid JSON. */
 export function skipValue(bytes: Uint8Array, at: number, end: number): number {
   const first = bytes[at];
   if (first === QUOTE) return skipString(bytes, at, end);

@@ -1,19 +1,19 @@
 /**
- * Cuts a stream of chunks into regions of whole lines, so that a file is never held as one string.
+ * Splits a file into regions of whole lines, so that the file is never in memory as a whole.
  *
- * The caller reads into `space()` and then says how much arrived; it gets the part that consists of whole lines. A
- * line longer than the buffer makes it grow, up to `maxLineBytes`; a longer line is passed over and reported.
+ * The caller reads into `space()`, reports with `took` how many bytes arrived, and gets the whole lines among them. The
+ * buffer grows for a long line, up to `maxLineBytes`; a longer line is skipped and reported.
  */
 export interface LineSplitter {
   /** Free space to read into. */
   space(): Buffer;
-  /** Takes note of `count` new bytes and hands out what is complete. */
+  /** Accepts `count` new bytes and hands out the whole lines. */
   took(count: number, onRegion: OnRegion): void;
-  /** The end: hands out the last line if it has no line feed. */
+  /** Ends the file: hands out the last line if it has no line feed. */
   finish(onRegion: OnRegion): void;
 }
 
-/** Whole lines in `bytes[start, end)`, valid only during the call. `offset` is the place of `start` in the file. */
+/** Whole lines in `bytes[start, end)`, valid only during the call. `offset` is the position of `start` in the file. */
 export type OnRegion = (region: Region) => void;
 
 export interface Region {
@@ -21,7 +21,7 @@ export interface Region {
   readonly start: number;
   readonly end: number;
   readonly offset: number;
-  /** The line is longer than allowed: the region is only its first bytes, and the rest is not shown. */
+  /** The line is longer than allowed. The region has only its first bytes, and the rest is skipped. */
   readonly tooLong: boolean;
   /** The region ends without a line feed, so its last line may still be growing. */
   readonly unterminated: boolean;
@@ -96,7 +96,7 @@ function copyInto(buffer: Buffer, bytes: number): Buffer {
   return larger;
 }
 
-/** Calls back for each line of a region that is not blank, without its line feed and carriage return. */
+/** Calls back for each line of a region, without line feed and carriage return, and returns how many there were. */
 export function forEachLine(
   region: { readonly bytes: Buffer; readonly start: number; readonly end: number },
   onLine: (start: number, end: number) => void,

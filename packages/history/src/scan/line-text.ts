@@ -1,4 +1,4 @@
-/** Small pieces of a line as text, straight from its bytes. */
+/** Reads text and JSON from the bytes of a line. */
 
 /** A line as an object, or undefined if it is not JSON. */
 export function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {
@@ -20,17 +20,17 @@ export function text(bytes: Buffer, start: number, end: number): string {
   }
 }
 
-/** Text that is known to be ASCII. */
+/** Text that is ASCII, which is faster to read as Latin-1. */
 export function latin1(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("latin1", start, end);
 }
 
-/** A prompt as a title: one line, not endless. */
+/** A prompt as a title: on one line, and cut. */
 export function oneLine(prompt: string, longest = 500): string {
   return prompt.slice(0, longest).replaceAll(/\s+/g, " ").trim();
 }
 
-/** ISO times of one form order as text. */
+/** Compares bytes with a text. ISO times of the same form are ordered as text. */
 export function compare(bytes: Buffer, start: number, end: number, other: string): number {
   const length = Math.min(end - start, other.length);
   for (let i = 0; i < length; i += 1) {

@@ -17,7 +17,7 @@ type DamageKind =
   | "too-long"
   | "unreadable";
 
-/** An object of a file, with its place. */
+/** An object of a file, with its position. */
 export interface ParsedLine {
   readonly line: number;
   /** Where the line starts in the file. Two records glued into one line share line and offset. */
@@ -29,13 +29,13 @@ export interface ParsedLine {
 export interface LinePlace {
   readonly line: number;
   readonly offset: number;
-  /** The last line of a file, without its line feed: a writer may not be done with it. */
+  /** The last line of a file, without a line feed: a process may still be writing it. */
   readonly unterminated?: boolean;
 }
 
 /**
- * The object or objects of one line, and what was wrong with it. Text that is cut is reported; a whole record that
- * stands on the same line is still found, because one broken write must not hide the next one.
+ * The objects of one line; damage is reported. A whole record on the same line as a cut one is still found, because one
+ * broken write must not hide the next one.
  */
 export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Damage) => void): readonly ParsedLine[] {
   const { start, end } = withoutByteOrderMark(bytes, place);
@@ -53,7 +53,7 @@ export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Da
   });
   const whole = tryParse(text);
   if (whole.ok) {
-    // A replacement character is only a sign: it may stand in the text itself.
+    // The text itself may contain a replacement character, so the bytes are checked.
     if (text.includes("\u{FFFD}") && !isUtf8(cut.bytes.subarray(cut.start, cut.end))) {
       report("invalid-utf8", "bytes that are not UTF-8 were replaced");
     }
@@ -92,7 +92,7 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** A raw NUL is never legal in JSON; runs of them are blocks that a crashed file system never filled. */
+/** Raw NUL bytes are not valid in JSON. A file system that crashed leaves runs of them in blocks it had not written. */
 function withoutNulls(bytes: Buffer, start: number, end: number): Cut {
   const first = bytes.indexOf(0, start);
   if (first < 0 || first >= end) return { bytes, start, end, nulls: 0 };
@@ -119,7 +119,7 @@ function tryParse(text: string): Parsed {
   }
 }
 
-/** V8 quotes the text in its message. That text may be secret or hold control characters, so it stays out. */
+/** V8's message quotes the text, which may be secret or contain control characters. The quote is removed. */
 function withoutSnippet(message: string): string {
   const position = /position \d+/.exec(message)?.[0];
   if (message.startsWith("Unexpected end")) return "the line ends in the middle of a value";
@@ -127,10 +127,10 @@ function withoutSnippet(message: string): string {
 }
 
 const recordStart = Buffer.from('{"');
-/** A search must not take minutes on a long line of braces. */
+/** Limits the time for a long line with many braces. */
 const maxWalkedBytes = 64 * 1024 * 1024;
 
-/** Whole records inside a line that as a whole is not JSON: after each other, or behind a piece that was cut. */
+/** Whole records in a line that is not JSON as a whole: one after the other, or after a piece of a cut record. */
 function splitGlued(bytes: Buffer): Readonly<Record<string, unknown>>[] {
   const records: Readonly<Record<string, unknown>>[] = [];
   let at = bytes.indexOf(recordStart);
@@ -146,7 +146,7 @@ function splitGlued(bytes: Buffer): Readonly<Record<string, unknown>>[] {
   return records;
 }
 
-/** An object inside of a cut record (a message, an input) must not be taken for a line of its own. */
+/** An object inside a cut record (a message, an input) must not be taken for a record. */
 function looksLikeRecord(value: Readonly<Record<string, unknown>>): boolean {
   if (typeof value["type"] !== "string") return typeof value["display"] === "string";
   return ["uuid", "sessionId", "leafUuid", "messageId", "timestamp", "customTitle"].some((key) => key in value);

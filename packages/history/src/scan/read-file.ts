@@ -8,11 +8,11 @@ export interface ReadFileOptions {
   /** Read no further than this. */
   readonly until?: number;
   readonly maxLineBytes?: number;
-  /** Memory to read into, so that regions can be searched; otherwise the reader has its own. */
+  /** Read into the memory of this search, so that regions can be searched. */
   readonly search?: ByteSearch;
 }
 
-/** A file in Claude Code's folders that is not a plain file: a pipe, a device, a link. */
+/** The path is not a plain file but a pipe, a device or a symbolic link. */
 export class NotAFileError extends Error {
   override readonly name = "NotAFileError";
   readonly path: string;
@@ -22,7 +22,7 @@ export class NotAFileError extends Error {
   }
 }
 
-/** Reads a file in regions of whole lines. Never blocks on a pipe, never follows a link, never holds the file. */
+/** Reads a file in regions of whole lines. It does not block on pipes, follow links or load the whole file. */
 export function readFile(path: string, options: ReadFileOptions, onRegion: OnRegion): void {
   const fd = openPlainFile(path);
   try {
@@ -32,9 +32,9 @@ export function readFile(path: string, options: ReadFileOptions, onRegion: OnReg
   }
 }
 
-/** Opens a plain file for reading. What it is is asked of the open file, so it cannot be swapped in between. */
+/** Opens a plain file for reading. The type is checked on the open file, so that it cannot be replaced in between. */
 export function openPlainFile(path: string): number {
-  // Windows has neither flag, and neither problem: what is missing counts as 0.
+  // Windows has neither flag (they count as 0 there) and does not need them.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
     if (!fstatSync(fd).isFile()) throw new NotAFileError(path);

@@ -10,7 +10,7 @@ export interface ReadLinesOptions {
   readonly maxLineBytes?: number;
 }
 
-/** Calls back for every good line of a file and for every damage; damage never hides the lines after it. */
+/** Calls back for every valid line of a file and for all damage. Lines after a damaged line are still read. */
 export function readLines(
   path: string,
   on: { readonly line: (line: ParsedLine) => void; readonly damage: (damage: Damage) => void },
@@ -20,7 +20,7 @@ export function readLines(
   const onRegion = (region: Region): void => {
     if (region.tooLong) {
       number += 1;
-      on.damage({ line: number, kind: "too-long", message: "the line is longer than this version reads" });
+      on.damage({ line: number, kind: "too-long", message: "the line is longer than the limit" });
       return;
     }
     forEachLine(region, (start, end) => {
@@ -40,7 +40,7 @@ export function readLines(
   }
 }
 
-/** Without the path: it is reported beside. */
+/** The reason without the path, because the path is a field of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotAFileError) return "not a plain file";
   return error instanceof Error && "code" in error ? String(error.code) : "cannot be read";

@@ -8,7 +8,7 @@ import { gramsFacet } from "./grams.ts";
 
 export interface IndexResult {
   readonly files: number;
-  /** How many bytes were read: 0 when the index was complete, one line when one line was new. */
+  /** How many bytes were read: only the new lines, so 0 if the index was complete. */
   readonly bytesRead: number;
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
 }
@@ -38,7 +38,7 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
   });
 }
 
-/** Rows of other data directories are not ours to forget. */
+/** Only rows of these data directories may be removed from the index. */
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path.startsWith(`${root}/`) || path.startsWith(`${root}\\`));
 }

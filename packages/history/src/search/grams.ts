@@ -1,6 +1,6 @@
 /**
- * Which four-byte sequences occur in each stretch of a file, so that a search can pass over stretches that cannot
- * match. Letters are folded like the byte search folds them.
+ * Which sequences of four bytes occur in each segment of a file, so that a search can skip segments that cannot match. The
+ * case of letters is ignored as in the byte search.
  */
 import type { Facet } from "../facets/facet.ts";
 import { forEachLine } from "../scan/line-splitter.ts";
@@ -18,7 +18,7 @@ export interface Grams {
   readonly segments: Segment[];
 }
 
-/** Small enough that a rare word costs little to read around, large enough that most of a line's neighbours are in it. */
+/** Small enough that little is read for a rare word, large enough that the index stays small. */
 const segmentBytes = 64 * 1024;
 const headerNumbers = 5;
 
@@ -91,7 +91,7 @@ function foldPiece(state: Grams, piece: Piece): void {
   mark(segment.bits, bytes, start, end);
 }
 
-/** True when all of these sequences may occur in the segment. */
+/** True if all of these sequences may occur in the segment. */
 export function mayContain(segment: Segment, grams: readonly number[]): boolean {
   const mask = segment.bits.length * 8 - 1;
   for (const gram of grams) {
@@ -101,7 +101,7 @@ export function mayContain(segment: Segment, grams: readonly number[]): boolean 
   return true;
 }
 
-/** The sequences of search texts. A text of fewer than four bytes gives none, and excludes nothing. */
+/** The sequences of search texts. A text of fewer than four bytes has none and excludes no segment. */
 export function gramsOf(literals: readonly string[]): readonly number[] {
   const grams = new Set<number>();
   for (const literal of literals) {

@@ -1,8 +1,8 @@
 import type { Value } from "../model/value.ts";
 import type { Query, Span } from "./query.ts";
-import { textsOf, type LineText } from "../sources/claude-code/search/texts.ts";
+import { textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";
 
-/** A place in a line that matches, before it is known to which session it belongs. */
+/** A match in a line, before its session is looked up. */
 export interface FoundText {
   readonly kind: LineText["kind"];
   readonly toolName: string | undefined;
@@ -18,7 +18,7 @@ export interface TextFilter {
   readonly tool?: string | undefined;
 }
 
-/** People look for what they said and what they were told; output of tools repeats everything. */
+/** Prompts and answers come first, because tool output repeats much of them. */
 export const weights: Readonly<Record<LineText["kind"], number>> = {
   prompt: 5,
   text: 4,
@@ -30,7 +30,7 @@ export const weights: Readonly<Record<LineText["kind"], number>> = {
 
 const longestLine = 2000;
 
-/** The places where a line matches: all terms occur in it, and each text line with one of them is a match. */
+/** The matches in a line. All terms must occur in the line; then each line of text with one of them is a match. */
 export function matchLine(line: Value, query: Query, filter: TextFilter, context: number): readonly FoundText[] {
   if (!isWantedRole(line, filter.role)) return [];
   const texts = textsOf(line).filter((text) => isWantedText(text, filter));

@@ -2,15 +2,15 @@ import { RE2JS } from "re2js";
 import { QueryError } from "../errors.ts";
 import { requiredLiteral } from "./required-literal.ts";
 
-/** What to look for: every term must occur in a message. */
+/** A parsed search text. Every term must occur in a message. */
 export interface Query {
   readonly terms: readonly Term[];
-  /** Text that every match contains, in lower case: what the bytes are searched for before anything is parsed. */
+  /** Text in lower case that every match contains. The bytes are searched for it before anything is parsed. */
   readonly literals: readonly string[];
 }
 
 interface Term {
-  /** Every place in a text where the term matches. */
+  /** All matches of the term in a text. */
   find(text: string): readonly Span[];
 }
 
@@ -50,7 +50,7 @@ function wordTerm(word: string): Term {
   return {
     find(text) {
       const lower = text.toLowerCase();
-      // A few letters change their length with their case; then places would not fit.
+      // A few letters change their length with their case, and then the positions in `lower` would be wrong.
       if (lower.length !== text.length) return spansOf(text, careful);
       const spans: Span[] = [];
       for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
@@ -61,7 +61,7 @@ function wordTerm(word: string): Term {
   };
 }
 
-/** The words one after the other, whatever white space is between them. Literal text: nothing to run away with. */
+/** The words one after the other, with any white space between them. Only literal text, so it runs in linear time. */
 function phraseTerm(words: readonly string[]): Term {
   const pattern = new RegExp(words.map(escape).join("\\s{1,100}"), "giu");
   return { find: (text) => spansOf(text, pattern) };
@@ -74,16 +74,16 @@ function spansOf(text: string, pattern: RegExp): readonly Span[] {
 /** Patterns run in linear time on an engine without back-references and look-around. */
 function patternTerm(pattern: string, flags: string): Term {
   if (pattern.length > longestPattern) throw new QueryError(`The pattern is longer than ${longestPattern} characters.`);
-  if (/[^ims]/.test(flags)) throw new QueryError(`The flags of a pattern can be i, m and s, not ${flags}.`);
+  if (/[^ims]/.test(flags)) throw new QueryError(`A pattern may have the flags i, m and s, not ${flags}.`);
   let compiled: RE2JS;
   try {
     const dotAll = flags.includes("s") ? RE2JS.DOTALL : 0;
     const anyCase = flags.includes("i") || !hasCapital(pattern) ? RE2JS.CASE_INSENSITIVE : 0;
-    // Lines have their own beginnings and ends.
+    // ^ and $ match at every line.
     compiled = RE2JS.compile(pattern, anyCase | RE2JS.MULTILINE | dotAll);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new QueryError(`The pattern cannot be used: ${reason.slice(0, 200)}`);
+    throw new QueryError(`The pattern is not valid: ${reason.slice(0, 200)}`);
   }
   return {
     find(text) {
@@ -98,12 +98,12 @@ function patternTerm(pattern: string, flags: string): Term {
   };
 }
 
-/** Case does not matter in a search; but whoever writes a capital letter into a pattern, `[A-Z]` too, means it. */
+/** A pattern with a capital letter, also in `[A-Z]`, is case-sensitive. */
 function hasCapital(pattern: string): boolean {
   return /\p{Lu}/u.test(pattern.replaceAll(/\\[pP]\{[^}]*\}|\\./g, ""));
 }
 
-/** The longest piece of a word that stands in the bytes as it is: ASCII, and nothing that JSON escapes. */
+/** The longest piece of a word that has the same bytes in JSON: ASCII without escaped characters. */
 function literalOf(word: string): string | undefined {
   const runs = word.toLowerCase().split(/[^!#-[\]-~]+/);
   const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "");

@@ -1,6 +1,6 @@
 /**
- * Text that every match of a pattern must contain, if that is easy to see: it decides which lines are worth parsing.
- * Careful by leaving out: alternatives, groups and everything that may be absent give no text.
+ * Text that every match of a pattern must contain; it decides which lines are worth parsing. Alternatives, groups and
+ * optional parts are left out, so the answer may be undefined although there is such a text.
  */
 export function requiredLiteral(pattern: string): string | undefined {
   if (pattern.includes("|") || pattern.includes("(?")) return undefined;
@@ -16,7 +16,7 @@ export function requiredLiteral(pattern: string): string | undefined {
     if (char === "\\") {
       i += 1;
       const next = pattern.charAt(i);
-      // \. is a point; \d, \b, \x41 and their like are not text.
+      // \. is a literal point; \d, \b, \x41 and the like are not literal text.
       if (/[A-Za-z0-9]/.test(next)) close();
       else if (depth === 0) run += next;
     } else if (char === "[") {
@@ -26,7 +26,7 @@ export function requiredLiteral(pattern: string): string | undefined {
       close();
       depth += char === "(" ? 1 : -1;
     } else if (char === "*" || char === "?" || char === "{") {
-      // What stands before it may be absent.
+      // The character before it is optional.
       run = run.slice(0, -1);
       close();
       if (char === "{") i = Math.max(i, pattern.indexOf("}", i));

@@ -1,9 +1,9 @@
-/** Runs a query over files: bytes first, then the lines that may match, then their text. */
+/** Runs a query over files: searches the bytes first, then parses the lines that may match, then searches their text. */
 import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
 import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
-import { createBreathe } from "../scan/breathe.ts";
+import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
 import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
@@ -19,14 +19,14 @@ export interface SearchFilesOptions {
   readonly until: number;
   readonly store: FacetStore;
   readonly signal?: AbortSignal | undefined;
-  /** What may still be shown, for a search that need not find everything. */
+  /** Which matches may still be on the page, for a search that need not find all. */
   readonly choice?: Choice;
 }
 
 interface Choice {
-  /** Everything is still wanted. */
+  /** True while all matches are still counted. */
   isOpen(): boolean;
-  /** Whether a match of this score and time may be shown. */
+  /** True if a match with this score and time may be on the page. */
   isWorth(score: number, time: number): boolean;
 }
 
@@ -37,7 +37,7 @@ export interface FoundLine {
   readonly found: readonly FoundText[];
 }
 
-/** Calls back for every line that matches, file by file in their order, or for those that may be shown, the newest files first. */
+/** Calls back for every matching line in the order of the files. With `choice`, only for lines that may be on the page. */
 export async function searchFiles(
   files: readonly DataFile[],
   query: Query,
@@ -48,7 +48,7 @@ export async function searchFiles(
   const stretches = knownStretches(files, query, options.store);
   const search = createByteSearch();
   const needle = query.literals.length > 0 ? search.needle(Buffer.from(rarest(query.literals))) : undefined;
-  const breathe = createBreathe(options.signal);
+  const pause = createPause(options.signal);
   const searchFile = (file: DataFile, isWanted?: IsWanted): void => {
     for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
       searchStretch(file, stretch, { search, needle, isWanted }, (line) => {
@@ -62,7 +62,7 @@ export async function searchFiles(
   if (!choice) {
     for (const file of files) {
       searchFile(file);
-      await breathe();
+      await pause();
     }
     return { isComplete: true };
   }
@@ -72,19 +72,19 @@ export async function searchFiles(
     const file = files[done];
     if (file) searchFile(file, worthIn(file));
     done += 1;
-    await breathe();
+    await pause();
   }
   const best = bestScore(query);
   for (const { file, time } of choice.isOpen() ? [] : newestFirst(files.slice(done))) {
-    // Not even the best match in the newest file that is left would be shown.
+    // Not even the best possible match in the newest remaining file would be on the page.
     if (!choice.isWorth(best, time)) break;
     searchFile(file, worthIn(file));
-    await breathe();
+    await pause();
   }
   return { isComplete: choice.isOpen() };
 }
 
-/** Which lines of a file are worth parsing once not everything is wanted any more. */
+/** Which lines of a file are worth parsing once matches are no longer counted. */
 function createWorth(query: Query, choice: Choice): (file: DataFile) => IsWanted {
   return (file) => {
     let time: number | undefined;
@@ -123,7 +123,7 @@ interface Stretch {
   readonly firstLine: number;
 }
 
-/** The parts of a file that are worth reading: all of it, or what the index cannot rule out and what is newer than it. */
+/** The parts of a file to read: what the index cannot exclude and what is newer than the index, or the whole file. */
 function stretchesOf(file: DataFile, saved: SavedFacet, grams: readonly number[]): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
   if (!isSame && !hasOnlyGrown(file, saved)) return [wholeOf(file)];
@@ -157,7 +157,7 @@ function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLin
   try {
     readStretch(file, stretch, scanner, onLine);
   } catch {
-    // Gone or not readable: `verify` says so, a search goes on.
+    // The file was deleted or is not readable. `verify` reports it; the search continues with the next file.
   }
 }
 
@@ -196,7 +196,7 @@ function countLines(bytes: Buffer, start: number, end: number): number {
   return count;
 }
 
-/** The longest text is the rarest one, as a rule. */
+/** The longest text, which usually is the rarest. */
 function rarest(literals: readonly string[]): string {
   return literals.reduce((a, b) => (b.length > a.length ? b : a));
 }

@@ -18,7 +18,7 @@ import { createTop } from "./top.ts";
 
 export interface SearchMatch {
   readonly sessionId: string;
-  /** The id of the line; of an answer over several lines one of its `lineUuids`. */
+  /** The id of the line. For an answer over several lines it is one of its `lineUuids`. */
   readonly messageUuid: string;
   readonly messageType: MessageType;
   readonly match: string;
@@ -44,12 +44,12 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
   readonly includeAgents?: boolean;
 }
 
-/** So many matches are counted. Whoever looks for a word that is everywhere waits for the best ones, not for the count. */
+/** How many matches are counted exactly. A search for a frequent word reads only what may be on the page. */
 const exactTotal = 2000;
 
 /**
- * Matches in all sessions, the best first: what people said before what tools printed, whole words, then the newest. The
- * total is exact up to 2,000; beyond that only what may be on the page is read.
+ * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
+ * The total is exact up to 2,000; beyond that only what may be on the page is read.
  */
 export async function searchSessions(
   query: string,

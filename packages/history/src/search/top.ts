@@ -1,7 +1,7 @@
-/** The best so many of a stream of items, in bounded memory. */
+/** Keeps the best `count` items of a stream, in bounded memory. */
 export interface Top<T> {
   add(item: T): void;
-  /** The last of the best, once there are enough of them: what is not better than this is not among them. */
+  /** The worst of the best items; undefined until there are `count` of them. Items that are not better are dropped. */
   worst(): T | undefined;
   /** Best first. */
   sorted(): readonly T[];
@@ -19,11 +19,11 @@ export function createTop<T>(count: number, compare: (a: T, b: T) => number): To
     add(item) {
       if (count === 0 || (worst !== undefined && compare(item, worst) >= 0)) return;
       items.push(item);
-      // Sorting now and then costs less than keeping order all the time.
+      // Sorting in batches costs less than keeping the items sorted.
       if (items.length >= count * 2 + 100) trim();
     },
     worst() {
-      // A few items late is good enough: then it is only less strict.
+      // The value may be a few items old: then it only drops fewer items.
       if (items.length >= (worst === undefined ? count : count + 20)) trim();
       return worst;
     },

@@ -4,7 +4,7 @@ import type { UsageBlock } from "./usage-report.ts";
 const hour = 3_600_000;
 const blockLength = 5 * hour;
 
-/** Calls in little memory, for what needs them in the order of time. */
+/** Keeps calls in little memory and hands them out in the order of time. */
 export interface CallLog {
   add(call: PricedCall): void;
   inOrder(): Iterable<PricedCall>;
@@ -59,9 +59,9 @@ function callAt(numbers: Float64Array, at: number): PricedCall {
 }
 
 /**
- * Five-hour blocks as people use them to guess their limits: a block starts at the full hour of its first call; a call
- * more than five hours after the start or after the last call opens the next one, with a gap between if nothing
- * happened. An estimate by nature.
+ * Five-hour blocks, which people use to estimate their limits. A block starts at the full hour of its first call. A call
+ * more than five hours after the start or after the last call starts the next block, with a gap between if there were no
+ * calls. The real limits are not in the files, so blocks are an estimate.
  */
 export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
   const blocks: UsageBlock[] = [];

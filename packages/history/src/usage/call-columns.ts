@@ -1,19 +1,18 @@
 /**
- * Model calls of all files as columns of numbers: 100 bytes a call, so that years of them fit into memory.
+ * Model calls of all files as columns of numbers: 100 bytes per call, so that years of calls fit into memory.
  *
- * Ids are kept as hashes of 64 bits. Two different ones among a million calls are the same with a probability of one in 40
- * million.
+ * Ids are kept as hashes of 64 bits. Among a million calls the probability of two equal hashes is one in 40 million.
  */
 import { column, raiseAt, width, type UsageTable } from "./usage-table.ts";
 
 export interface CallColumns {
-  /** Copies the calls of a file; answers the row of the first. */
+  /** Adds the calls of a file and returns the row of the first. */
   add(table: UsageTable, file: number): number;
   value(row: number, which: number): number;
   model(row: number): string;
   /**
-   * Finds copies, taking the rows in the order given: a row whose call is in an earlier file only raises the counters there.
-   * Answers which rows are copies.
+   * Finds copies in the given order of rows: a row whose call is in an earlier file raises the counters there. Returns a
+   * function that tells which rows are copies.
    */
   mergeCopies(ranges: Iterable<RowRange>): (row: number) => boolean;
 }
@@ -23,7 +22,7 @@ export interface RowRange {
   readonly end: number;
 }
 
-/** Rows per block: blocks are never copied, as one growing array would be. */
+/** Rows are kept in blocks, because one growing array would be copied again and again. */
 const blockBits = 13;
 const blockRows = 1 << blockBits;
 const keyWidth = 5;
@@ -66,7 +65,7 @@ export function createCallColumns(): CallColumns {
   const isSameId = (a: number, b: number): boolean =>
     keyOf(a, key.id) === keyOf(b, key.id) && keyOf(a, key.id2) === keyOf(b, key.id2);
 
-  /** The same request, or one of the two does not say which, or one is a copy in a side chain. */
+  /** The same request id, or one of the two has none, or one is a copy in a side chain. */
   const isSameRequest = (a: number, b: number): boolean => {
     const [a1, a2, b1, b2] = [
       keyOf(a, key.request),
@@ -129,7 +128,7 @@ export function createCallColumns(): CallColumns {
 
 const noBlock: Block = { numbers: new Float64Array(0), keys: new Uint32Array(0) };
 
-/** Two hashes of a text that have nothing to do with each other. An empty text gives two zeros, which no other does. */
+/** Two independent hashes of a text. Only the empty text gives two zeros. */
 function hash(text: string, into: Uint32Array, at: number): void {
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;

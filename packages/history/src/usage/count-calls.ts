@@ -1,4 +1,4 @@
-/** Counts calls across files: a copy in a later file (a resume, a fork) only raises the counters of the first. */
+/** Counts each call once over all files. A copy in a later file (a resume, a fork) only raises counters of the first. */
 import { priceCall, WEB_SEARCH_MICROS } from "@skein/protocol";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
@@ -7,14 +7,14 @@ import type { FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { PricedCall } from "./tally.ts";
 import { column, valueOf } from "./usage-table.ts";
 
-/** Whose call it is. Subagents' calls are their parents'. */
+/** The session that a call belongs to. Calls of a subagent belong to the parent session. */
 export interface Owner {
   readonly sessionId: string;
   readonly projectPath: string;
   readonly costStateUsd: number | null;
 }
 
-/** Takes in the usage of files one by one, and then hands out every call once, with its price and its owner. */
+/** Takes the usage of files one by one, then hands out every call once, with its price and its session. */
 export interface CallCounter {
   add(file: DataFile, usage: FileUsage): void;
   count(onCall: (call: PricedCall, owner: Owner) => void): void;
@@ -24,7 +24,7 @@ export interface CallCounter {
 interface CountedFile extends RowRange {
   readonly file: DataFile;
   readonly since: number;
-  /** Undefined where no line says it. */
+  /** Undefined if no line has a path. */
   readonly projectPath: string | undefined;
   readonly sessionId: string;
   readonly costStateUsd: number | null;
@@ -79,7 +79,7 @@ function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner>
   const isOwn = ({ file }: CountedFile): boolean => file.kind === "session" && file.sessionId !== undefined;
   const projects = new Map<string, string>();
   const states = new Map<string, number | null>();
-  // The session's own lines come first: those of its subagents count where it has none.
+  // The session's own lines come first. Lines of its subagents are used if the session has none.
   for (const counted of ordered.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))) {
     const key = keyOf(counted);
     if (counted.projectPath !== undefined && !projects.has(key)) projects.set(key, counted.projectPath);
@@ -104,7 +104,7 @@ function earliest({ table }: FileUsage): number {
     const time = valueOf(table, row, column.time);
     if (time > 0 && time < first) first = time;
   }
-  // Infinity minus Infinity is no order.
+  // Infinity - Infinity is NaN, which cannot be sorted.
   return Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER;
 }
 
@@ -140,7 +140,7 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
   };
 }
 
-/** The search itself, without the call of a small model that made it, which no transcript has. */
+/** The fee for web searches. The model call that made the search is in no transcript. */
 function searchFee(time: number, count: number): PricedCall {
   return {
     time,

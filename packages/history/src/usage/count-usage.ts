@@ -7,14 +7,14 @@ import { isSamePath } from "../model/same-path.ts";
 import { withStore } from "../list/sessions.ts";
 import { createCallLog, toBlocks } from "./blocks.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
-import { createDayOf, createMondayOf, localTimeZone } from "./day-of.ts";
+import { createDayOf, createMondayOf, localTimeZone } from "./calendar.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageOptions } from "./usage-options.ts";
 import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
 import { createTallies, createTally, type PricedCall } from "./tally.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
-/** The report that `getUsage` answers. */
+/** Makes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
   return await withStore(options, async (store) => {
     const { files, roots } = discover(options);

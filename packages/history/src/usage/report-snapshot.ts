@@ -1,4 +1,4 @@
-/** The last report, kept as long as no file has changed: asking again costs a look at the folders and nothing else. */
+/** Keeps the last report until a file changes, so that the same request again only has to look at the folders. */
 import { createHash } from "node:crypto";
 import { PRICES_VERSION } from "@skein/protocol";
 import type { DataFile } from "../model/data-file.ts";

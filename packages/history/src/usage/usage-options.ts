@@ -1,7 +1,7 @@
 import type { LibraryConfig } from "../config.ts";
 
 export interface UsageOptions extends LibraryConfig {
-  /** The zone whose days are used; the machine's own if not given. */
+  /** The time zone whose days are used; the machine's time zone if not given. */
   readonly timeZone?: string;
   readonly onProgress?: (done: number, total: number) => void;
 }

@@ -1,4 +1,4 @@
-/** What a usage report says. All costs come from the price table; nothing is taken over from Claude Code's own totals. */
+/** The usage report. All costs come from the price table, not from Claude Code's own totals. */
 
 export interface UsageTotals {
   readonly inputTokens: number;
@@ -13,7 +13,7 @@ export interface UsageTotals {
   /** The cost of all calls whose model has a price. */
   readonly costUsd: number;
   readonly costMicros: number;
-  /** Calls that are in no cost, because their model has no price. */
+  /** Calls whose model has no price. They are not part of the cost. */
   readonly unpricedCalls: number;
 }
 
@@ -22,7 +22,7 @@ interface DayUsage extends UsageTotals {
 }
 
 interface WeekUsage extends UsageTotals {
-  /** The Monday that it begins with. */
+  /** The Monday on which the week begins. */
   readonly week: string;
 }
 
@@ -45,8 +45,8 @@ export interface SessionUsage extends UsageTotals {
   readonly firstActivityAt: Date;
   readonly lastActivityAt: Date;
   /**
-   * What Claude Code itself last noted as the session's cost, as a check. It includes calls that are in no transcript
-   * (titles, searches), and there is none for sessions before August 2026 or without a terminal.
+   * The session's cost as Claude Code last recorded it, for comparison. It includes calls that are in no transcript (titles,
+   * searches). Sessions before August 2026 or without a terminal have none.
    */
   readonly costStateUsd: number | null;
 }
@@ -71,8 +71,8 @@ export interface UsageReport {
   readonly blocks: readonly UsageBlock[];
   readonly unpricedModels: readonly string[];
   readonly pricesVersion: string;
-  /** The day boundaries used. */
+  /** The time zone whose days are used. */
   readonly timeZone: string;
-  /** Files that could not be read: the totals lack them. */
+  /** Files that could not be read. Their calls are missing in the totals. */
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
 }

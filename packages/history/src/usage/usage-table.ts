@@ -1,5 +1,5 @@
 /**
- * Model calls of one file as columns: tens of thousands of calls are read, saved and added up without an object each.
+ * Model calls of one file as columns of numbers, so that tens of thousands of calls need no object each.
  */
 
 /** The numbers of a row, in this order. */
@@ -11,15 +11,15 @@ export const column = {
   cacheWrite5m: 4,
   cacheWrite1h: 5,
   searches: 6,
-  /** 1: fast. 2: written in a side chain, where a copy of a parent's message has another request id. */
+  /** Bit 1: fast mode. Bit 2: in a side chain, where the copy of a parent's message has another request id. */
   flags: 7,
-  /** Milliseconds, when the call was first written; 0 if unknown. */
+  /** The time of the call's first line in milliseconds; 0 if unknown. */
   time: 8,
   model: 9,
 } as const;
 
 export const width = 10;
-/** The columns of which the largest value counts: early lines of an answer carry placeholders. */
+/** The first columns are counters. The largest value counts, because early lines of an answer have placeholders. */
 const counters = 7;
 
 export interface UsageTable {
@@ -27,14 +27,14 @@ export interface UsageTable {
   readonly ids: string[];
   readonly requestIds: string[];
   readonly models: string[];
-  /** Read back as one block; a list once something is added. */
+  /** A Float64Array when read from the index; a list after a call was added. */
   numbers: number[] | Float64Array;
   /** The first row of an id, and the next row with the same id and another request. */
   readonly rows: Map<string, number>;
   readonly next: Map<number, number>;
 }
 
-/** A call as read from a line. One object is used for all of them. */
+/** A call as read from a line. The same object is used for all lines. */
 export interface Call {
   id: string;
   requestId: string;
@@ -54,7 +54,7 @@ export function valueOf(table: UsageTable, row: number, which: number): number {
   return table.numbers[row * width + which] ?? 0;
 }
 
-/** Adds a call, or raises the counters of the row that is the same call. Answers the row. */
+/** Adds a call, or raises the counters of the row with the same call. Returns the row. */
 export function addCall(table: UsageTable, call: Call): number {
   const first = table.rows.get(call.id);
   let last = -1;
@@ -78,12 +78,12 @@ export function addCall(table: UsageTable, call: Call): number {
   return row;
 }
 
-/** Raises the counters of a row to those of another record of the same call; the earlier time stays. */
+/** Raises the counters of a row to those of another record of the same call, and keeps the earlier time. */
 export function raise(table: UsageTable, row: number, numbers: Float64Array): void {
   raiseAt(table.numbers, row * width, numbers);
 }
 
-/** The same for the row that begins at `from`. */
+/** Like `raise`, for the row whose numbers begin at `from`. */
 export function raiseAt(known: number[] | Float64Array, from: number, numbers: Float64Array): void {
   for (let i = 0; i < counters; i += 1) {
     const value = numbers[i] ?? 0;
@@ -95,7 +95,7 @@ export function raiseAt(known: number[] | Float64Array, from: number, numbers: F
   if (time > 0 && (before === 0 || time < before)) known[from + column.time] = time;
 }
 
-/** The same id and the same request, or one of the two does not say which, or one is a copy in a side chain. */
+/** The same request id, or one of the two has none, or one is a copy in a side chain. */
 function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
   const known = table.requestIds[row] ?? "";
   if (known === requestId || known === "" || requestId === "") return true;

@@ -6,10 +6,10 @@ import type { FileDamage } from "../model/types.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";
 import type { WatchEvent } from "./watch-event.ts";
 
-/** The growing end of one file. */
+/** Follows the end of one file. */
 export interface Tail {
   file(): DataFile;
-  /** What was written since the last call: whole lines only, a line that is still being written waits. */
+  /** What was written since the last call. Only whole lines: a line that is still being written comes later. */
   read(now: DataFile): readonly WatchEvent[];
 }
 
@@ -17,7 +17,7 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   let file = first;
   let offset = from === "start" ? 0 : endOfLastLine(first);
   let seenSize = from === "start" ? 0 : first.size;
-  // The number is only known for files that were followed from their beginning.
+  // Line numbers are known only for files that were followed from their beginning.
   let line = from === "start" ? 0 : Number.NaN;
   return {
     file: () => file,
@@ -47,7 +47,7 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
           offset = region.offset + (region.end - region.start);
         });
       } catch {
-        // Gone again: the next look says so.
+        // The file was deleted again. The next look reports it.
         return events;
       }
       if (lines.length > 0 || damage.length > 0) events.push({ type: "lines", file: now, lines, damage });
@@ -56,7 +56,7 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   };
 }
 
-/** Where the last whole line ends, so that a line which is half written now is reported when it is done. */
+/** The end of the last whole line, so that a line that is half written now is reported when it is complete. */
 function endOfLastLine(file: DataFile): number {
   let fd: number;
   try {

@@ -2,7 +2,7 @@ import type { DataFile } from "../model/data-file.ts";
 import type { ParsedLine } from "../scan/parse-line.ts";
 import type { FileDamage } from "../model/types.ts";
 
-/** What happened to a transcript. Lines come in their order, and only when they are whole. */
+/** A change of a transcript. Lines come in order and only when they are complete. */
 export type WatchEvent =
   | { readonly type: "session"; readonly file: DataFile }
   | {

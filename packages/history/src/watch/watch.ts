@@ -9,11 +9,11 @@ export interface WatchOptions extends LibraryConfig {
   readonly signal?: AbortSignal;
 }
 
-/** The system tells of most changes at once; what it does not tell is found at the next look. */
+/** File system events arrive at once. Changes without an event are found by looking every second. */
 const lookEveryMs = 1000;
 const settleMs = 10;
 
-/** New sessions and lines as they are written, from now on, until the signal aborts or the loop is left. */
+/** New sessions and lines from now on, as they are written, until the signal aborts or the loop ends. */
 export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
   const queue: WatchEvent[] = [];
   const tails = new Map<string, Tail>();
@@ -25,7 +25,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
   const soon = (): void => {
     if (state.isDue) return;
     state.isDue = true;
-    // A line is often written in several pieces: one look for all of them.
+    // A line is often written in several pieces, so wait for all of them.
     setTimeout(wake, settleMs);
   };
   const watchers = roots.flatMap((root) => watcherOn(getProjectsPath(root), soon) ?? []);
@@ -41,7 +41,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
       const took = performance.now() - started;
       yield* queue.splice(0);
       if (state.isClosed || options.signal?.aborted) break;
-      // Looking must never take more than a small part of the time.
+      // Looking may take at most a twentieth of the time.
       await sleep(Math.max(lookEveryMs, took * 20), state);
     }
   } finally {
@@ -89,7 +89,7 @@ function look(options: WatchOptions, tails: Map<string, Tail>, queue: WatchEvent
   }
 }
 
-/** Where folders cannot be watched, for example on some network drives, the regular look has to do. */
+/** Undefined where folders cannot be watched, for example on some network drives. Looking every second remains. */
 function watcherOn(folder: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watchFolder(folder, { recursive: true }, onChange);

@@ -1,5 +1,5 @@
-import { emptyState, fold, newRun, project, requestOf } from "@skein/core";
-import { type Event, KnownError, type Run, runLogs, textOf } from "@skein/protocol";
+import { emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
+import { type Event, KnownError, type Run, runLogs } from "@skein/protocol";
 import { type Call, type Handlers, sessionIn } from "../call.ts";
 import { PLACES, cursorOf, placeOf } from "../cursor.ts";
 
@@ -76,9 +76,8 @@ async function waitingRun(call: Call, params: RunParams) {
     (event) => event.event_type === "prompt.accepted" && event.data.run_id === params.run_id,
   );
   if (accepted?.event_type !== "prompt.accepted") return noRun(params);
-  const { run_id, message_id, content } = accepted.data;
-  const data = { run_id, message_id, user_message: textOf(content), formatter: "json" as const };
-  const [columns] = project([{ ...accepted, event_type: "session.started", data }]).runInserts;
+  const { run_id, message_id } = accepted.data;
+  const [columns] = project([{ ...accepted, ...runStarted(accepted.data, "json") }]).runInserts;
   if (!columns) return noRun(params);
   const place = queue.findIndex((prompt) => prompt.run_id === run_id);
   const run = { ...wire(newRun(columns, runs + place + 1)), started_at: null, messages: [] };

@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Options, query as ask } from "@anthropic-ai/claude-agent-sdk";
+import { writeClaudeFiles } from "@skein/adapters/runtimes/claude-code/adopt";
 import { createSessions } from "@skein/core";
 import { getSession } from "@skein/history";
 import { type ClaudeFile, type Content, type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
 import { script, type Step } from "@skein/simulator";
 import { createSql } from "@skein/sql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeClaudeFiles } from "../../src/adopt/write-claude-files.ts";
 import { openStore } from "../../src/open-store.ts";
 import { type ClaudeServer, claudeServer } from "../claude/server.ts";
 import { all, only } from "../claude/world.ts";

@@ -82,7 +82,7 @@ const wrong: readonly (readonly [string, Check])[] = [
   ["a field that the format does not know", { check: "format", schema: "UserLine", field: "mood", values: [] }],
   ["a value that the format refuses", { check: "format", schema: "UserLine", field: "cwd", values: [5] }],
   ["a name that nobody exports", { check: "export", module: "@skein/history", name: "readMinds" }],
-  ["a test that nobody wrote", { check: "test", file: "packages/core/test/fold.test.ts", name: "folds laundry" }],
+  ["a test that nobody wrote", { check: "test", file: "packages/core/test/log/fold.test.ts", name: "folds laundry" }],
 ];
 
 test.each(wrong)("a check fails for %s", async (_, check) => {

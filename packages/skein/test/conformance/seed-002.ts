@@ -214,7 +214,7 @@ export const seed002: Seed = {
         "A text column holds neither NUL nor half a surrogate pair: both are shown as U+FFFD, and the log keeps the exact text.",
         {
           check: "test",
-          file: "packages/core/test/projection.test.ts",
+          file: "packages/core/test/log/projection.test.ts",
           name: "text for a column has no NUL and no half of a surrogate pair",
         },
       ),

@@ -90,7 +90,7 @@ export const seed004: Seed = {
       departure(
         "pending → running → completed | failed",
         "completed and failed are the outcome of a run: a new prompt opens the next one, and the session is running again. A cancelled run shows as failed.",
-        { check: "test", file: "packages/core/test/projection.test.ts", name: "in seed 004's words" },
+        { check: "test", file: "packages/core/test/log/projection.test.ts", name: "in seed 004's words" },
       ),
       refused("status holds nothing else", "update skein.sessions set status = 'done'"),
       departure("title: auto-generated", "The model writes one where the agent asks for it (generate_title).", {

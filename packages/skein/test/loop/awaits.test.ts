@@ -4,7 +4,7 @@ import { defineTool, openStore } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { STORES, ask, counting, eventsOf, expectUsable, pick, resultOf, storeUrl, until } from "./world.ts";
+import { STORES, counting, eventsOf, pick, resultOf, storeUrl, until } from "./world.ts";
 
 const colours = { name: "pick", input: { of: ["red", "blue"] }, id: "toolu_pick" };
 const nobody = "01890000-0000-7000-8000-0000000000ff";
@@ -38,37 +38,6 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(actions.filter((action) => action === "run_started")).toHaveLength(1);
     expect(actions).toEqual(expect.arrayContaining(["awaiting_frontend_tools", "frontend_tools_completed"]));
     expect((await (await agent.sessions()).runs(result.sessionId)).items).toHaveLength(1);
-  });
-
-  test("a question has its real shape and gets its answer", async () => {
-    const questions = [
-      { question: "Which database?", header: "Database", multiSelect: false, options: [{ label: "sqlite" }] },
-    ];
-    const call = { name: "AskUserQuestion", input: { questions }, id: "toolu_ask" };
-    const { agent, result } = await paused("question", [ask], [call]);
-    expect(result.awaiting).toMatchObject([{ kind: "question", input: { questions } }]);
-    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_ask", content: "sqlite" }]);
-    expect(end.finalAnswer).toBe("You said sqlite");
-  });
-
-  test("an approval that is given lets the tool run, once", async () => {
-    const { tool, calls } = counting("deploy", { needsApproval: true });
-    const { agent, result } = await paused("allowed", [tool], [{ name: "deploy", id: "toolu_d" }]);
-    expect(result.awaiting).toMatchObject([{ kind: "approval", name: "deploy" }]);
-    expect(calls).toEqual([]);
-    const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_d", content: "yes" }]);
-    expect(end.finalAnswer).toBe("You said call 1");
-    expect(calls).toHaveLength(1);
-  });
-
-  test("an approval that is denied tells the model so, and the tool does not run", async () => {
-    const { tool, calls } = counting("deploy", { needsApproval: true });
-    const { agent, result } = await paused("denied", [tool], [{ name: "deploy", id: "toolu_d" }]);
-    const no = { toolUseId: "toolu_d", content: "Not on a Friday.", isError: true };
-    const end = await agent.answer(result.sessionId, [no]);
-    expect(end.finalAnswer).toBe("You said This call was not allowed. Not on a Friday.");
-    expect(calls).toEqual([]);
-    await expectUsable(agent, result.sessionId);
   });
 
   test("an approval needs a yes: an empty answer is refused, and any other word is a no", async () => {
@@ -191,17 +160,6 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("a cancel while waiting leaves a transcript that the API takes", async () => {
-    const { agent, result, sessions } = await paused("cancelled", [pick], [colours, { ...colours, id: "toolu_2" }]);
-    await sessions.cancel(result.sessionId, { reason: "Enough." });
-    expect(await agent.resume(result.sessionId)).toMatchObject({
-      stopReason: "cancelled",
-      error: { message: "Enough." },
-    });
-    expect(await sessions.get(result.sessionId)).toMatchObject({ status: "idle", outcome: "cancelled" });
-    await expectUsable(agent, result.sessionId);
-  });
-
   test("a prompt that queues while the run waits gets its own run afterwards", async () => {
     const { agent, result } = await paused("queue");
     const next = agent.run(scripted("next", [{ text: "Next." }]), { sessionId: result.sessionId });
@@ -237,19 +195,6 @@ describe.each(STORES)("on the %s store", (kind) => {
       expect(await agent.resume(sessionId)).toMatchObject({ finalAnswer: "Next." });
     },
   );
-
-  test("a prompt that interrupts while the run waits ends it and takes its place", async () => {
-    const { agent, result, sessions } = await paused("interrupt");
-    const prompt = scripted("instead", [{ text: "Instead." }]);
-    const next = await agent.run(prompt, { sessionId: result.sessionId, mode: "interrupt" });
-    expect(next.finalAnswer).toBe("Instead.");
-    const [second, first] = (await sessions.runs(result.sessionId)).items;
-    expect(first).toMatchObject({ id: result.runId, outcome: "cancelled" });
-    expect(second).toMatchObject({ id: next.runId, outcome: "completed" });
-    expect(await sessions.answer(result.sessionId, "toolu_pick", { content: "" })).toMatchObject({
-      disposition: "stale",
-    });
-  });
 
   test("a stream ends when its run waits, and the events say for what", async () => {
     const { agent } = await simulatedAgent({ tools: [pick], store: storeUrl(kind) });

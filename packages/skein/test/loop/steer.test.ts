@@ -21,29 +21,6 @@ function gate() {
 }
 
 describe.each(STORES)("on the %s store", (kind) => {
-  test("a prompt that steers is read before the next step, after the results of this one", async () => {
-    const { tool, open, started } = gate();
-    const { agent, simulator } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
-    const running = agent.run(scripted(`steer ${kind}`, [{ tools: [{ name: "gate" }] }, { text: "Done." }]));
-    await until(started);
-    const sessionId = await onlySession(agent);
-    const steering = agent.run("In French, please.", { sessionId, mode: "steer" });
-    await until(async () => (await eventsOf(agent, sessionId, "prompt.accepted")).length === 2);
-    open("opened");
-    const end = await running;
-    expect(end.conversationHistory.map(({ role, content }) => [role, typeof content])).toEqual([
-      ["user", "string"],
-      ["assistant", "object"],
-      ["user", "object"],
-      ["user", "string"],
-      ["assistant", "object"],
-    ]);
-    const [, second] = simulator.ledger.calls();
-    expect(JSON.stringify(second?.request)).toContain("In French, please.");
-    expect(await steering).toMatchObject({ runId: end.runId, finalAnswer: "Done." });
-    expect((await (await agent.sessions()).runs(sessionId)).items).toHaveLength(1);
-  });
-
   test("whoever takes up a session while a prompt steers it has the run that reads the prompt", async () => {
     const { tool, open, started } = gate();
     const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
@@ -68,14 +45,6 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await running).toMatchObject({ finalAnswer: "Second.", totalSteps: 2 });
   });
 
-  test("a prompt that steers an idle session is a prompt like any other", async () => {
-    const { agent } = await simulatedAgent({ store: storeUrl(kind) });
-    const { sessionId } = await agent.run("2+2");
-    const next = await agent.run(scripted(`idle ${kind}`, [{ text: "Here." }]), { sessionId, mode: "steer" });
-    expect(next).toMatchObject({ finalAnswer: "Here.", stopReason: "end_turn" });
-    expect((await (await agent.sessions()).runs(sessionId)).items).toHaveLength(2);
-  });
-
   test("a prompt that interrupts cancels the run and takes its place", async () => {
     const { tool, started } = gate();
     const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
@@ -97,19 +66,6 @@ describe.each(STORES)("on the %s store", (kind) => {
       ["completed", false],
     ]);
     await expectUsable(agent, sessionId);
-  });
-
-  test("prompts that come at once run one after the other, in the order of their acceptance", async () => {
-    const { agent } = await simulatedAgent({ store: storeUrl(kind) });
-    const { sessionId } = await agent.run("2+2");
-    const prompts = Array.from({ length: 5 }, (_, n) => scripted(`prompt ${n} ${kind}`, [{ text: `Answer ${n}.` }]));
-    const results = await Promise.all(prompts.map((prompt) => agent.run(prompt, { sessionId })));
-    expect(results.map(({ finalAnswer }) => finalAnswer)).toEqual([0, 1, 2, 3, 4].map((n) => `Answer ${n}.`));
-    const events = await (await agent.sessions()).events(sessionId);
-    const turns = events.filter(({ event_type }) => /session\.(started|completed)/.test(event_type));
-    expect(turns.map(({ event_type }) => event_type)).toEqual(
-      Array.from({ length: 6 }, () => ["session.started", "session.completed"]).flat(),
-    );
   });
 });
 

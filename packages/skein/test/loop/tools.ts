@@ -9,13 +9,6 @@ export const pick = defineTool({
   executor: "frontend",
 });
 
-export const ask = defineTool({
-  name: "AskUserQuestion",
-  description: "Asks the person.",
-  input: z.object({ questions: z.array(z.looseObject({ question: z.string() })) }),
-  executor: "question",
-});
-
 /** A tool that says what it was given, and keeps count. */
 export function counting(name = "count", options: Partial<Parameters<typeof defineTool>[0]> = {}) {
   const calls: unknown[] = [];

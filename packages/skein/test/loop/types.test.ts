@@ -7,7 +7,7 @@ import {
   type FileStore,
   type GeneratedFile,
   type McpConnection,
-  type MemoryStore,
+  type AgentMemory,
   type Sessions,
   type Store,
   createAgent,
@@ -67,6 +67,6 @@ test("what an agent gives and takes has names that can be imported from skein", 
   type Options = NonNullable<Parameters<typeof createAgent>[0]>;
   expectTypeOf<Store>().toExtend<Options["store"]>();
   expectTypeOf<FileStore>().toExtend<Options["files"]>();
-  expectTypeOf<MemoryStore>().toExtend<Options["memory"]>();
+  expectTypeOf<AgentMemory>().toExtend<Options["memory"]>();
   expectTypeOf<McpConnection["tools"]>().toExtend<Options["tools"]>();
 });

@@ -10,7 +10,7 @@ import type { Agent } from "skein";
 import { expect, onTestFinished } from "vitest";
 import { scripted } from "./simulated.ts";
 
-export { ask, counting, pick } from "./tools.ts";
+export { counting, pick } from "./tools.ts";
 
 /** The stores that every behaviour is tested on. */
 export const STORES = ["memory", "sqlite"] as const;

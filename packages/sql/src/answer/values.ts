@@ -1,4 +1,4 @@
-/** DuckDB's values as plain ones. */
+/** Converts DuckDB's values to plain JavaScript values. */
 import {
   ANY,
   type DuckDBResultReader,
@@ -13,15 +13,15 @@ import {
 
 export interface Column {
   readonly name: string;
-  /** As DuckDB writes it: `VARCHAR`, `TIMESTAMP`, `JSON`. */
+  /** DuckDB's name of the type: `VARCHAR`, `TIMESTAMP`, `JSON`. */
   readonly type: string;
 }
 
-/** Texts, numbers, booleans and null; lists and structures; JSON columns as what they hold; times and intervals as text. */
+/** Texts, numbers, booleans and null; lists and structures; JSON columns as parsed values; times and intervals as text. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 export type Row = readonly Value[];
 
-/** Whether a statement has an answer, instead of a count of rows that it changed, or nothing. */
+/** Whether a statement has rows as its answer, rather than a count of changed rows or nothing. */
 export function hasAnswer({ returnType }: Pick<DuckDBResultReader, "returnType">): boolean {
   return returnType === ResultReturnType.QUERY_RESULT;
 }
@@ -39,7 +39,7 @@ export function rowsOf(reader: DuckDBResultReader): readonly Row[] {
   return reader.getRows().map((row) => plainRow(row, types));
 }
 
-/** The types are those of the result: the ones of its pieces do not say what is JSON. */
+/** The types must be those of the result: those of a chunk do not say which columns are JSON. */
 export function plainRow(row: readonly DuckDBValue[], types: readonly DuckDBType[]): Row {
   return row.map((value, at) => plain(value, types[at] ?? ANY));
 }
@@ -48,7 +48,7 @@ export function plain(value: DuckDBValue, type: DuckDBType): Value {
   return PLAIN(value, type, PLAIN);
 }
 
-/** A value of DuckDB as a plain one, inside of lists and structures too. */
+/** Also converts the values inside lists and structures. */
 const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
   if (value === null) return null;
   switch (type.typeId) {
@@ -67,10 +67,10 @@ const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
   }
 };
 
-/** So many digits are in a number of JavaScript as they were written, wherever its point is. */
+/** How many decimal digits a JavaScript number keeps exactly, wherever the decimal point is. */
 const EXACT_DIGITS = 15;
 
-/** A number that JavaScript cannot hold stays a text: a rounded one would be another. */
+/** A number that JavaScript cannot represent exactly becomes text. */
 function exact(text: string): number | string {
   const number = Number(text);
   const digits = text.replaceAll(/[-.]/g, "").replace(/^0+/, "");

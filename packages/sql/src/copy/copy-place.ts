@@ -1,7 +1,7 @@
 /**
- * Where the cached copy of some data directories lies: one DuckDB file in Skein's cache folder, readable by its owner alone.
+ * Where the cached copy of some data directories is: one DuckDB file in Skein's cache folder, readable by its owner alone.
  *
- * The name holds what must be the same for a copy to be of use. A copy of another version is another file.
+ * Its name contains a hash of everything that a copy depends on, so that a copy of another version is another file.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -10,16 +10,16 @@ import { PIECES, READ_PIECES } from "../tables/pieces.ts";
 
 export interface CopyPlace {
   readonly folder: string;
-  /** The copy that is read. It is never changed, only replaced. */
+  /** The copy. It is never changed, only replaced. */
   readonly file: string;
-  /** Held by whoever makes the next one. */
+  /** Locked while the next copy is built. */
   readonly lock: string;
 }
 
-/** Raised when the copy changes in a way that its tables do not show. */
+/** Raised when the copy changes in a way that the definitions of its tables do not show. */
 const VERSION = 6;
 
-/** The roots as `discover` answers them: real paths. */
+/** The roots must be real paths, as `discover` returns them. */
 export function copyPlace(folder: string, roots: readonly string[]): CopyPlace {
   const tables = createHash("sha256").update(JSON.stringify([VERSION, PIECES, READ_PIECES, PRICES_VERSION]));
   const data = createHash("sha256").update(JSON.stringify(roots.toSorted()));

@@ -3,27 +3,27 @@ import { basename, join } from "node:path";
 import { discover } from "@skein/history/discover";
 import { type CopyPlace, copyPlace } from "./copy-place.ts";
 
-export interface CopyStatus {
+interface CopyStatus {
   readonly file: string;
-  /** Null if there is none. */
+  /** Null if there is no copy. */
   readonly size: number | null;
   readonly madeAt: Date | null;
 }
 
-export interface CopyOf {
+interface CopyOf {
   readonly roots?: readonly string[];
   /** Skein's cache folder. */
   readonly cacheFolder: string;
 }
 
-/** Where the copy of some data directories is, and whether there is one. */
+/** Where the copy of some data directories is, and whether it exists. */
 export function copyStatus(of: CopyOf): CopyStatus {
   const { file } = placeOf(of);
   const stat = statSync(file, { throwIfNoEntry: false });
   return { file, size: stat?.size ?? null, madeAt: stat ? stat.mtime : null };
 }
 
-/** Removes the copies of some data directories, of this version and of others. Answers what was removed. */
+/** Removes the copies of some data directories, also those of other versions. Returns the paths that were removed. */
 export function removeCopy(of: CopyOf): readonly string[] {
   const { folder, file } = placeOf(of);
   const [, data] = basename(file).split("-");

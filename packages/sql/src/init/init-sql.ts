@@ -1,8 +1,8 @@
 /**
- * `skein sql init`: Claude Code's tables as plain SQL, for a DuckDB shell that knows nothing of Skein.
+ * `skein sql init`: Claude Code's tables as plain SQL, for a DuckDB shell without Skein.
  *
- * The views are the same ones. What JavaScript does here (finding files, reading lines that DuckDB cannot, small files) is
- * done in SQL as well as it can be, and the file says where it differs.
+ * The views are the same. What Skein does in JavaScript (finding files, reading lines that DuckDB cannot read, small files) is
+ * done in SQL as far as possible, and the header of the file lists the differences.
  */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -34,7 +34,7 @@ export async function initSql(root: string = usualRoot()): Promise<string> {
   return `${HEADER}\n${statements.map((text) => text.trim()).join("\n\n")}\n`;
 }
 
-/** The first data directory that is looked at here; the usual one where there is none yet. */
+/** The first data directory that exists; `~/.claude` if there is none yet. */
 function usualRoot(): string {
   try {
     return existingRoots({})[0] ?? "";
@@ -44,7 +44,7 @@ function usualRoot(): string {
   }
 }
 
-/** Running the file again brings everything up to date. */
+/** Makes statements repeatable, so that running the file again brings everything up to date. */
 function again(sql: string): string {
   return sql
     .replaceAll(/CREATE SCHEMA (?!IF)/g, "CREATE SCHEMA IF NOT EXISTS ")
@@ -58,25 +58,25 @@ const HEADER = `-- Claude Code's data as tables, for the stock DuckDB shell:
 --
 -- The tables are those of "skein sql --schema" without the platform's: claude_conversations, claude_plans, claude_todos,
 -- claude_history and claude_stats, and the schema claude.
--- What differs here:
---   - Files are looked for when this runs. Run it again (.read skein.sql) to see what is new. There must be one transcript.
---   - Lines that DuckDB cannot read (half of a surrogate pair, a byte that is not UTF-8, two records in one line) are in
---     claude.damage, and what is whole in them is not in the tables.
---   - Lines of more than 64 MiB end a statement with an error; every statement reads all files, and there is no copy.
---   - Line numbers are counted with every statement. A file that grows meanwhile shifts those of the files behind it.
---   - What a person typed (human_prompt), titles of sessions and branches follow simpler rules.
+-- What differs here from Skein:
+--   - Files are found when this file runs. Run it again (.read skein.sql) to see new files. At least one transcript must exist.
+--   - Lines that DuckDB cannot read (a lone surrogate, a byte that is not UTF-8, two records in one line) are only in
+--     claude.damage. Skein repairs them and also shows them in the other tables.
+--   - A line of more than 64 MiB ends a statement with an error. Every statement reads all files; there is no copy.
+--   - Lines are numbered anew in every statement. A file that grows meanwhile shifts the line numbers of the files after it.
+--   - human_prompt, the titles of sessions and branches follow simpler rules.
 --   - read_conversations and the other functions of the agent_data extension need a path: read_plans('/home/me/.claude').
---     path := '…' works, path = '…' does not, and a directory without such files is an error.
+--     path := '…' works, path = '…' does not. A directory without such files is an error.
 `;
 
 const FIND = `
 SET VARIABLE skein_files = coalesce((SELECT list(file ORDER BY file) FROM glob(getvariable('skein_root') || '/projects/**/*.jsonl') WHERE ${isTranscript("file")}),
-  error('There is no transcript in ' || getvariable('skein_root') || '/projects. "skein sql init --root DIR" names another data directory.'));
+  error('There is no transcript in ' || getvariable('skein_root') || '/projects. Choose another data directory with "skein sql init --root DIR".'));
 SET VARIABLE skein_all_files = getvariable('skein_files');
 SET VARIABLE skein_tolerant = true;
 SET VARIABLE skein_line_bytes = 67108864;`;
 
-/** In Skein this is the rule of the history library, in JavaScript. */
+/** A simpler form of the rule that the history library has in JavaScript. */
 function promptMacro(machineTags: readonly string[]): string {
   const tags = machineTags.join("|");
   return `
@@ -126,7 +126,7 @@ FROM (
 ) o JOIN skein.files f USING (place)
 WHERE o.json IS NULL OR json_type(o.json) <> 'OBJECT';`;
 
-/** A reader of no files is an error; of an empty device it is none. A reader takes no subquery, so the lists are variables. */
+/** The small files, as variables because DuckDB's readers take no subquery. An empty list is an error, so /dev/null stands in for it. */
 const LISTS = {
   plans: "/plans/*.md",
   todos: "/todos/*.json",

@@ -1,11 +1,11 @@
-/** The original extension's table functions as macros, for a DuckDB without Skein: its columns, in its words and types. */
+/** The table functions of the `agent_data` extension as macros for a DuckDB without Skein, with its columns and types. */
 const READ = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 67108864, filename = true";
 
-/** Below the folder of a session only subagents have transcripts; a workflow has a journal there. */
+/** In the folder of a session only files of subagents are transcripts; the journal of a workflow is not. */
 export const isTranscript = (file: string): string =>
   `regexp_matches(${file}, '/projects/[^/]+/([^/]+|.*/agent-[^/]+)\\.jsonl$')`;
 
-/** Files as texts. `read_text` fails as a whole where one of them is not UTF-8; here that one has no content. */
+/** Files as texts. A file that is not UTF-8 has no content here; with `read_text` it would fail the whole statement. */
 export const textFiles = (files: string): string =>
   `(SELECT filename, TRY(decode(content)) AS content, size, last_modified FROM read_blob(${files}))`;
 

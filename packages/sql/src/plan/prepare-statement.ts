@@ -29,7 +29,7 @@ export interface PreparerDeps {
 }
 
 /** A statement that is ready to run. */
-export interface Prepared {
+interface Prepared {
   readonly plan: StatementPlan;
   /** The files that the tables show. */
   readonly files: Files;
@@ -38,7 +38,7 @@ export interface Prepared {
   readonly isQuestion: boolean;
 }
 
-export interface PrepareOptions {
+interface PrepareOptions {
   /** Counts the rows of every file first, so that no line is left that the reader fails on. For callers that cannot ask again. */
   readonly counted: boolean;
 }

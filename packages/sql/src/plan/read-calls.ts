@@ -1,10 +1,10 @@
 /**
- * The table functions of the original extension, `read_conversations('~/.claude')` and its like.
+ * Calls of the table functions of the `agent_data` extension, such as `read_conversations('~/.claude')`.
  *
- * DuckDB's table macros accept neither `path = '…'` nor a missing path, so the calls are taken out of a statement before
- * it runs and a table stands in their place.
+ * DuckDB's table macros accept neither `path = '…'` nor a missing path, so each call in a statement is replaced by a table
+ * before the statement runs.
  */
-import { QUIET } from "./statements.ts";
+import { LITERAL_OR_COMMENT } from "./split-statements.ts";
 
 export type ReadFunction = "read_conversations" | "read_plans" | "read_todos" | "read_history" | "read_stats";
 
@@ -12,7 +12,7 @@ export interface ReadCall {
   readonly name: ReadFunction;
   readonly path: string | undefined;
   readonly source: string | undefined;
-  /** The table that has its rows. */
+  /** The table that replaces the call. */
   readonly table: string;
 }
 
@@ -21,20 +21,20 @@ const CALL =
   /(read_conversations|read_plans|read_todos|read_history|read_stats)\s*\(([^()']*(?:'(?:[^']|'')*'[^()']*)*)\)/iy;
 const ARGUMENT = /^\s*(?:(path|source)\s*(?::=|=>|=)\s*)?'((?:[^']|'')*)'\s*$/i;
 
-/** The statement with a table for each call. A call whose arguments are no texts stays, and DuckDB says that it knows none. */
+/** The statement with a table in place of each call. A call whose arguments are not text literals stays, and DuckDB reports it as unknown. */
 export function withoutReadCalls(sql: string): { readonly sql: string; readonly calls: readonly ReadCall[] } {
   const calls: ReadCall[] = [];
   let written = "";
   for (let at = 0; at < sql.length;) {
     const call = callAt(sql, at, calls);
-    const taken = call?.length ?? (matchAt(QUIET, sql, at) ?? matchAt(WORD, sql, at))?.[0].length ?? 1;
+    const taken = call?.length ?? (matchAt(LITERAL_OR_COMMENT, sql, at) ?? matchAt(WORD, sql, at))?.[0].length ?? 1;
     written += call?.table ?? sql.slice(at, at + taken);
     at += taken;
   }
   return { sql: written, calls };
 }
 
-/** Whether a statement only fetches or loads the original extension, as its users' scripts do first: here its functions are there. */
+/** Whether a statement only installs or loads `agent_data`. Scripts for it begin so; here it does nothing. */
 export function isLoadOfAgentData(sql: string): boolean {
   return /^\s*((FORCE\s+)?INSTALL\s+agent_data(\s+FROM\s+\w+)?|LOAD\s+(agent_data|'[^']*agent_data[^']*'))\s*$/i.test(
     sql,

@@ -6,7 +6,7 @@ import { createLoader } from "../database/load-rows.ts";
 import { type AddRows, addRecords, addSession, pages } from "./session-rows.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
 
-/** Fills the platform's tables from a store, of whatever kind. */
+/** Replaces the rows of the platform's tables with those of a store of any kind. */
 export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {
   const loader = createLoader(connection);
   const add: AddRows = async (table, rows) => loader.add(table, PLATFORM_COLUMNS[table], rows);
@@ -17,14 +17,14 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   const finish = async (): Promise<void> => {
     if (sessionId === undefined) return;
     const session = await store.get(sessionId);
-    // Deleted in the meantime, if there is none.
+    // Undefined if the session was deleted meanwhile.
     if (session) {
       tenants.add(session.tenant);
       await addSession(store, { session, events }, add);
     }
     events = [];
   };
-  // Session by session, so that only one log is in memory.
+  // One session at a time, so that only one log is in memory.
   for await (const event of store.scan()) {
     if (event.session_id !== sessionId) await finish();
     sessionId = event.session_id;
@@ -35,7 +35,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   await loader.finish();
 }
 
-/** Where the keys of a server are, which say whose they are: somebody may have agents and no session yet. */
+/** The API keys of a server name their tenants: a tenant may have agents and no session yet. */
 const KEYS = { tenant: "$keys", kind: "api_key" } as const;
 const Key = z.object({ tenant: z.string() });
 

@@ -1,6 +1,6 @@
 /**
- * What the tables of seeds 000 and 002 show of a log: the transcript, the stretch of it that belongs to a run, the
- * actions, and what is needed to resume.
+ * The rows that the Claude API's tables (schema `api`) and the agent tables (schema `agent`) derive from a session's log:
+ * messages, the messages of each run, actions, and what is needed to resume.
  */
 import { type SessionState, contextOf, emptyState, fold } from "@skein/core";
 import {
@@ -18,15 +18,15 @@ import type { PlatformRow } from "../tables/platform-tables.ts";
 export interface LogRows {
   readonly sessionMessages: readonly PlatformRow[];
   readonly actions: readonly PlatformRow[];
-  /** Every message of the session, once: what the model was shown at some step is a stretch of it. */
+  /** Every message of the session, once. What the model was shown at a step is a range of it. */
   readonly transcript: PlatformRow;
   /** The messages of each run, as the Messages API has them. */
   readonly runMessages: ReadonlyMap<string, readonly PlatformRow[]>;
-  /** Undefined if the log holds something that this Skein does not understand. */
+  /** Undefined if the log contains a fact that this version of Skein does not understand. */
   readonly state: SessionState | undefined;
 }
 
-/** Actions of one fact are told apart by as many numbers. */
+/** How many ids the actions of one event have. */
 const ACTIONS_PER_EVENT = 8;
 
 export function readLog(sessionId: string, events: readonly Event[]): LogRows {
@@ -47,7 +47,7 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
         content: shown(message),
         created_at: event.created_at,
       });
-    sessionMessages.push(...besides(event));
+    sessionMessages.push(...runtimeMessages(event));
     if (event.event_type !== "session.completed" && event.event_type !== "session.failed") continue;
     sessionMessages.push(resultOf(event));
     const span = spans.get(event.data.run_id);
@@ -59,7 +59,7 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
   return { sessionMessages, actions, transcript: whole, runMessages, state };
 }
 
-/** Seed 002's `agent_config`: everything that is needed to resume. */
+/** The row of `agent.agent_config`: everything that is needed to resume the session. */
 export function configOf(session: Session, { state, runMessages }: LogRows, awaits: readonly Await[]): PlatformRow {
   const { agent, run } = state ?? {};
   const pending = awaits
@@ -86,7 +86,7 @@ export function configOf(session: Session, { state, runMessages }: LogRows, awai
   };
 }
 
-/** The log takes what fold refuses (a newer fact, a broken pair). */
+/** Undefined if `fold` rejects the event: a log may contain a fact of a newer version. */
 function folded(state: SessionState, event: Event): SessionState | undefined {
   try {
     fold(state, [event]);
@@ -97,7 +97,7 @@ function folded(state: SessionState, event: Event): SessionState | undefined {
   }
 }
 
-/** Seed 002's actions of a fact, with where in the transcript that stands which the model was shown. */
+/** The rows of `agent.agent_runs` for one event. A model call says which range of the transcript the model was shown. */
 function actionsOf(event: Event, state: SessionState | undefined): readonly PlatformRow[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
@@ -124,19 +124,19 @@ function actionsOf(event: Event, state: SessionState | undefined): readonly Plat
   );
 }
 
-/** `contextOf`, as places in the transcript. */
+/** The result of `contextOf`, as a range of the transcript. */
 function shownAt({ compacted, leftOut, transcript }: SessionState): PlatformRow {
   return {
     shown_first: compacted?.messages.map(shown) ?? [],
     shown_from: compacted?.until ?? 0,
     shown_until: transcript.length,
-    // A copy: the fold goes on with its own.
+    // A copy, because `fold` changes its own.
     left_out: [...leftOut],
   };
 }
 
-/** What Claude Code said besides: how it came up, its notices, and what its subagents and it said to each other. */
-function besides(event: Event): readonly PlatformRow[] {
+/** Messages of Claude Code that are not in the transcript: its start, its notices, and the conversations with its subagents. */
+function runtimeMessages(event: Event): readonly PlatformRow[] {
   const { id, session_id, created_at } = event;
   const row = (message_type: string, content: unknown, messageId = id): readonly PlatformRow[] => [
     { id: messageId, session_id, message_type, content, created_at },
@@ -157,7 +157,7 @@ function besides(event: Event): readonly PlatformRow[] {
   }
 }
 
-/** Seed 000's message at the end of a turn. */
+/** The Claude API's `result` message at the end of a turn. */
 function resultOf(event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): PlatformRow {
   const data = event.data as Readonly<Record<string, unknown>>;
   const error = data["error"] as { readonly message?: string } | undefined;

@@ -1,4 +1,4 @@
-/** The rows of the platform's tables, from a store of whatever kind. Who keeps them, and how, is the caller's matter. */
+/** The rows of the platform's tables, from a store of any kind. The caller decides where they go. */
 import type { Page, Store } from "@skein/core";
 import type { Event, Session } from "@skein/protocol";
 import { configOf, readLog } from "./log-rows.ts";
@@ -7,7 +7,7 @@ import type { PlatformRow, PlatformTable } from "../tables/platform-tables.ts";
 /** Takes rows for one table. */
 export type AddRows = (table: PlatformTable, rows: readonly PlatformRow[]) => Promise<void>;
 
-/** Everything of one session, with the events of its log. */
+/** Adds all rows of one session. */
 export async function addSession(
   store: Store,
   { session, events }: { readonly session: Session; readonly events: readonly Event[] },
@@ -66,7 +66,7 @@ export async function addSession(
   }
 }
 
-/** What a tenant has beside its sessions. */
+/** Adds the agents and models of a tenant. */
 export async function addRecords(store: Store, tenant: string, add: AddRows): Promise<void> {
   for (const [kind, table] of [
     ["agent", "platform.agents"],
@@ -79,7 +79,7 @@ export async function addRecords(store: Store, tenant: string, add: AddRows): Pr
       );
 }
 
-/** Page after page, to the last one. */
+/** Every page of a list. */
 export async function* pages<Item>(
   next: (cursor: { readonly cursor?: string }) => Promise<Page<Item>>,
 ): AsyncGenerator<readonly Item[]> {

@@ -1,17 +1,17 @@
 /**
  * The program inside the sandbox that answers one statement over Claude Code's files and the rows of a tenant.
  *
- * The files are read in place, or from the cached copy of them. Of everything else, DuckDB is told to keep away; what
- * keeps it is the sandbox.
+ * The files are read in place or from the cached copy. DuckDB's settings below deny everything else with a clear error; the
+ * sandbox enforces it.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createSql } from "../create-sql.ts";
 import { namesPlatform } from "../plan/named-tables.ts";
 import { literals } from "../database/quote.ts";
-import { isStatement, splitStatements } from "../plan/statements.ts";
+import { isStatement, splitStatements } from "../plan/split-statements.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
-import { MEMORY, answerOne } from "./answer-question.ts";
+import { MEMORY, answerQuestion } from "./answer-question.ts";
 import type { HistoryFolders } from "./bubblewrap.ts";
 
 const { roots, cacheFolder } = JSON.parse(process.argv[2] ?? "{}") as HistoryFolders;
@@ -19,17 +19,17 @@ const sql = await createSql({ roots, cacheFolder, memoryLimit: MEMORY, threads: 
 const ownFolders = readdirSync("/tmp")
   .filter((name) => name.startsWith("skein-sql-"))
   .map((name) => join("/tmp", name));
-// Everything that can be looked at before there is a question.
+// Does everything that needs no question, before there is one.
 await sql.tables();
 
-await answerOne(async ({ file, statement }) => {
+await answerQuestion(async ({ file, statement }) => {
   const { whole, rest } = splitStatements(statement);
   const statements = [...whole, rest].filter(isStatement);
   if (statements.length !== 1)
     throw new Error(
       statements.length === 0
         ? "There is no statement."
-        : `One statement is answered, and there are ${statements.length}.`,
+        : `Send one statement at a time. There are ${statements.length}.`,
     );
   if (file !== null && namesPlatform(statement)) {
     await sql.run(`ATTACH '${file}' AS rows (READ_ONLY)`);

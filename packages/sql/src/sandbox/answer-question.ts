@@ -1,7 +1,7 @@
 /**
- * What a program inside the sandbox does: it waits for its one question, answers it and ends.
+ * The part that both programs inside the sandbox share: wait for one question, answer it, exit.
  *
- * It is started before there is a question, because loading DuckDB is most of what a question costs.
+ * A program is started before there is a question, because loading DuckDB takes most of the time of a question.
  */
 import { readdirSync, writeSync } from "node:fs";
 import { networkInterfaces } from "node:os";
@@ -10,23 +10,23 @@ import { type DuckDBPreparedStatement, StatementType } from "@duckdb/node-api";
 import { failure } from "../sql-error.ts";
 import { checkEnd } from "../answer/stream-transaction.ts";
 import { columnsOf } from "../answer/values.ts";
-import { type Frame, type Job, encoded } from "./pipe-messages.ts";
+import { type PipeMessage, type Job, encodeMessage } from "./pipe-messages.ts";
 import { writeLines } from "./json-lines.ts";
 
-/** A statement that is ready to run, inside of a transaction. */
-export interface Ready {
+/** A statement that is ready to run, in a transaction. */
+export interface ReadyStatement {
   readonly prepared: DuckDBPreparedStatement;
-  /** Runs a statement of our own. */
+  /** Runs one of Skein's own statements in the same transaction. */
   run(sql: string): Promise<unknown>;
 }
 
-/** What DuckDB may take of the memory that the process may take. */
+/** DuckDB's memory limit; the process has a higher one. */
 export const MEMORY = "600 MB";
 const ANSWER_PIPE = 3;
-/** Frames are cut into pieces of this size. */
+/** The most bytes of an answer in one message. */
 const PIECE_BYTES = 1024 * 1024;
 
-export async function answerOne(makeReady: (job: Job) => Promise<Ready>): Promise<never> {
+export async function answerQuestion(makeReady: (job: Job) => Promise<ReadyStatement>): Promise<never> {
   const job = JSON.parse(await text(process.stdin)) as Job;
   try {
     if (job.places) checkWalls(job.places, job.isFiltered === true);
@@ -39,15 +39,15 @@ export async function answerOne(makeReady: (job: Job) => Promise<Ready>): Promis
     send({
       kind: "failed",
       ...(isMemory
-        ? { code: "over_limit", message: `The statement needs more memory than it may take, which is ${MEMORY}.` }
+        ? { code: "over_limit", message: `The statement needs more memory than the limit of ${MEMORY}.` }
         : { code: "statement_failed", message }),
     });
   }
-  // Whatever a statement left running ends here.
+  // Threads that the statement started may still be running.
   return process.exit();
 }
 
-async function answer({ format, rows, bytes }: Job, { prepared, run }: Ready): Promise<void> {
+async function answer({ format, rows, bytes }: Job, { prepared, run }: ReadyStatement): Promise<void> {
   checkType(prepared);
   const result = await prepared.stream();
   const columns = columnsOf(result).map(({ type }, at) => ({ name: result.deduplicatedColumnNames()[at] ?? "", type }));
@@ -62,7 +62,7 @@ async function answer({ format, rows, bytes }: Job, { prepared, run }: Ready): P
   const { writeArrow } = await import("./arrow.ts");
   let isBegun = false;
   const write = (bytes: Uint8Array): void => {
-    // Not before there are rows: until then a failure is said as such.
+    // Sent with the first rows. A statement that fails before them is answered with an error alone.
     if (!isBegun) send({ kind: "columns", columns });
     isBegun = true;
     sendData(bytes);
@@ -71,28 +71,30 @@ async function answer({ format, rows, bytes }: Job, { prepared, run }: Ready): P
   send({ kind: "end", ...end });
 }
 
-/** Nothing that is read can be written in any case; a refusal that says so is better than one that DuckDB words. */
+/** The database is read-only in any case. This check gives a clearer error than DuckDB's. */
 function checkType({ statementType }: DuckDBPreparedStatement): void {
   if (statementType === StatementType.SELECT || statementType === StatementType.EXPLAIN) return;
   throw new Error(
-    `Only questions are answered here (SELECT, DESCRIBE, EXPLAIN), and this is ${StatementType[statementType]}.`,
+    `Only questions are answered here (SELECT, DESCRIBE, EXPLAIN). This statement is ${StatementType[statementType]}.`,
   );
 }
 
-/** Says so if there is anything to see beyond what was put here: then the sandbox is none. */
+/** Throws if the process can see more than it was given: then the sandbox does not work. */
 function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
-  const network = knownNetwork();
-  if (network && isFiltered) throw new Error("It can make sockets.");
-  // A network of its own has a loopback of its own. bubblewrap says where it is, which is /.
+  const network = visibleNetwork();
+  if (network && isFiltered) throw new Error("A process inside the sandbox can make sockets.");
+  // A network namespace has its own loopback interface. bubblewrap sets PWD to /.
   const addresses = Object.values(network ?? {}).flatMap((known) => known?.filter(({ internal }) => !internal) ?? []);
   const variables = Object.keys(process.env).filter((name) => name !== "PWD");
   if (seen.length > 0 || addresses.length > 0 || variables.length > 0)
-    throw new Error(`It can see ${[...seen, ...addresses.map(({ address }) => address), ...variables].join(", ")}.`);
+    throw new Error(
+      `A process inside the sandbox can see ${[...seen, ...addresses.map(({ address }) => address), ...variables].join(", ")}.`,
+    );
 }
 
-/** What a socket to the kernel says; undefined where none can be made. */
-function knownNetwork(): ReturnType<typeof networkInterfaces> | undefined {
+/** Undefined where the process cannot make the socket that this needs. */
+function visibleNetwork(): ReturnType<typeof networkInterfaces> | undefined {
   try {
     return networkInterfaces();
   } catch {
@@ -105,7 +107,7 @@ function sendData(bytes: Uint8Array): void {
     send({ kind: "data", bytes: bytes.subarray(at, at + PIECE_BYTES) });
 }
 
-function send(frame: Frame): void {
-  const bytes = encoded(frame);
+function send(message: PipeMessage): void {
+  const bytes = encodeMessage(message);
   for (let at = 0; at < bytes.length;) at += writeSync(ANSWER_PIPE, bytes, at);
 }

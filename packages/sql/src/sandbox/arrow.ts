@@ -1,9 +1,9 @@
 /**
- * An answer as an Arrow stream (IPC): the schema, a batch of rows for each chunk of DuckDB, and a last batch without rows whose
- * metadata say how it ended.
+ * Writes an answer as an Arrow stream (IPC): the schema, one batch of rows for each chunk of DuckDB, and a last batch without
+ * rows whose metadata say how the answer ended.
  *
- * Truth values, numbers, texts, bytes, days and instants keep their types. What else DuckDB has (lists, structures,
- * times of day, intervals) and JSON come as text, as the JSON lines have them.
+ * Booleans, numbers, texts, bytes, dates and timestamps keep their types. Other types of DuckDB (lists, structures, times of day,
+ * intervals) and JSON are text, as in the JSON lines.
  */
 import {
   ANY,
@@ -45,20 +45,20 @@ import {
   tableToIPC,
 } from "apache-arrow";
 import { type Column, plain } from "../answer/values.ts";
-import type { Writing } from "./json-lines.ts";
+import type { AnswerWriting } from "./json-lines.ts";
 
 type Cell = number | bigint | boolean | Uint8Array | null;
 
-/** How a column is written: cells of one width each, bits, or bytes of any length. */
+/** How a column is written: cells of a fixed width in bytes, one bit each, or of any length. */
 interface Kind {
   readonly type: DataType;
   readonly width: number | "bit" | "any";
   readonly put?: (view: DataView, at: number, cell: Cell) => void;
 }
 
-/** Writes rows in batches, as they come, as many as the limits allow. `check` throws if the rows ended because something failed. */
+/** Writes batches of rows until the rows end or a limit is reached. `check` throws if the rows ended because of an error. */
 export async function writeArrow(
-  { result, columns, limits, write }: Writing,
+  { result, columns, limits, write }: AnswerWriting,
   check: () => Promise<void>,
 ): Promise<{ readonly rows: number; readonly truncated: boolean }> {
   const types = result.columnTypes();
@@ -83,7 +83,7 @@ export async function writeArrow(
     truncated = taken < chunk.rowCount;
     for (let rows = taken; rows > 0; rows = Math.floor(rows / 2), truncated = true) {
       const { batch } = messagesOf({ columns, kinds, cells, rows });
-      // The frame around the rows counts too.
+      // The headers of a batch count too: try half as many rows.
       if (counted.bytes + batch.length > limits.bytes) continue;
       counted.rows += rows;
       counted.bytes += batch.length;
@@ -113,7 +113,7 @@ interface Taking {
   readonly left: { readonly rows: number; readonly bytes: number };
 }
 
-/** Takes the rows of a chunk; answers how many there was room for. */
+/** Takes rows of a chunk until a limit is reached. Returns how many. */
 function take({ chunk, types, kinds, cells, left }: Taking): number {
   let bytes = 0;
   for (let row = 0; row < chunk.rowCount; row += 1) {
@@ -209,10 +209,10 @@ interface Rows {
   readonly metadata?: Map<string, string>;
 }
 
-/** The mark that nothing follows. */
+/** The length of the mark that ends a stream. */
 const END_BYTES = 8;
 
-/** A stream of one batch, taken apart: each message says how long it is, and the first one has no body. */
+/** The parts of a stream with one batch. The first message, the schema, has no body, so its header says where it ends. */
 function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   const fields = columns.map(({ name }, at) => new Field(name, (kinds[at] ?? TEXT).type, true));
   const children = kinds.map((kind, at) => dataOf(kind, (cells[at] ?? []).slice(0, rows)));
@@ -226,7 +226,7 @@ function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   };
 }
 
-/** Arrow's own function, without its one overload for each type. */
+/** `makeData` without its overloads, of which there is one for each type. */
 const dataWith = makeData as unknown as (buffers: Readonly<Record<string, unknown>>) => Data;
 
 function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {
@@ -247,7 +247,7 @@ function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {
   return dataWith({ ...common, data });
 }
 
-/** One bit for each cell, the first in the lowest place. */
+/** One bit for each cell, the first in the lowest bit. */
 function bits(cells: readonly Cell[], isSet: (cell: Cell) => boolean): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(cells.length / 8));
   for (const [at, cell] of cells.entries()) if (isSet(cell)) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7));

@@ -1,22 +1,22 @@
 /**
- * The walls around a statement: bubblewrap (namespaces, an almost empty file system, a filter of the kernel's calls) and prlimit
- * (memory, processor time).
+ * The command that starts a program in a sandbox: bubblewrap (namespaces, an almost empty file system, a filter of system calls)
+ * and prlimit (memory, processor time).
  *
- * Inside there are Node, its shared libraries, DuckDB, our own code and what may be asked, all of it read-only. There is
- * no network, no environment, no /proc, no /dev, no other process, and nothing that could be started.
+ * The sandbox contains Node, its shared libraries, DuckDB, Skein's own code and the data to be read, all of it read-only. It has
+ * no network, no environment, no /proc, no /dev, no other process and no other program.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { syscallFilter } from "./syscall-filter.ts";
 
-/** Where commands are looked for: never where an environment says. */
+/** Where commands are looked for. The PATH of the environment is not used. */
 export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
 
-/** Where bubblewrap reads the filter of the kernel's calls from. */
+/** The file descriptor from which bubblewrap reads the filter of system calls. */
 export const FILTER_PIPE = 4;
 
-/** Namespaces of its own for everything, nobody's rights, and an end with the server's. */
+/** All namespaces are new, the user is nobody, and the process is killed when the server ends. */
 const WALLS =
   "--unshare-all --unshare-user --uid 65534 --gid 65534 --hostname sql --die-with-parent --clearenv --cap-drop ALL --chdir /".split(
     " ",
@@ -27,59 +27,64 @@ export interface Walls {
   readonly cpuSeconds: number;
 }
 
-/** What a process is for: the rows of a tenant alone, or Claude Code's files too. */
-export interface Inside {
-  /** Folders that it may read, under their own names. */
+/** What a sandbox contains beside the rows of a tenant. */
+export interface SandboxContent {
+  /** Claude Code's files, under their own paths. */
   readonly history?: HistoryFolders | undefined;
 }
 
 export interface HistoryFolders {
   /** Claude Code's data directories, as real paths. */
   readonly roots: readonly string[];
-  /** Skein's own folder, with what is known of them. */
+  /** Skein's cache folder, which has the copy. */
   readonly cacheFolder: string;
 }
 
-/** A command that starts the program inside the sandbox, or why there is none. */
-export type Sandboxed =
+/** The command that starts a program in the sandbox, or why there is none. */
+export type FoundSandbox =
   | {
       readonly command: string;
       readonly args: (walls: Walls, data: string) => readonly string[];
-      /** What it finds in its root folder, and nothing else. */
+      /** Everything that is in its root folder. */
       readonly places: readonly string[];
-      /** What bubblewrap reads from `FILTER_PIPE`; undefined where no filter is known for this kind of machine. */
+      /** What bubblewrap reads from `FILTER_PIPE`; undefined on a processor for which there is no filter. */
       readonly filter: Uint8Array | undefined;
     }
   | { readonly problem: string };
 
-export function findSandbox(commandFolders: readonly string[], { history }: Inside = {}): Sandboxed {
-  if (process.platform !== "linux") return { problem: "It needs bubblewrap, which there is for Linux alone." };
+export function findSandbox(commandFolders: readonly string[], { history }: SandboxContent = {}): FoundSandbox {
+  if (process.platform !== "linux") return { problem: "The SQL sandbox needs bubblewrap, which runs on Linux only." };
   const commandNamed = (name: string): string | undefined =>
     commandFolders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   const bwrap = commandNamed("bwrap");
   const prlimit = commandNamed("prlimit");
   if (bwrap === undefined)
-    return { problem: 'It needs bubblewrap, which is not on this machine. On Debian: "apt-get install bubblewrap".' };
+    return {
+      problem:
+        'The SQL sandbox needs bubblewrap, which is not on this machine. On Debian: "apt-get install bubblewrap".',
+    };
   if (prlimit === undefined)
-    return { problem: 'It needs prlimit, which is not on this machine. On Debian: "apt-get install util-linux".' };
+    return {
+      problem: 'The SQL sandbox needs prlimit, which is not on this machine. On Debian: "apt-get install util-linux".',
+    };
   const folders = history ? [...history.roots, history.cacheFolder] : [];
   const missing = folders.find((folder) => !existsSync(folder));
-  if (missing !== undefined) return { problem: `There is no folder ${missing}.` };
-  const { places, program } = insideOf(history);
+  if (missing !== undefined) return { problem: `The folder ${missing} does not exist.` };
+  const { places, program } = contentOf(history);
   const filter = syscallFilter(process.arch);
   return {
     command: prlimit,
     args: ({ memoryBytes, cpuSeconds }, data) => [
       `--data=${memoryBytes}`,
       `--cpu=${cpuSeconds}`,
-      // It writes to pipes only.
+      // The process writes only to pipes.
       "--fsize=0",
       "--core=0",
       "--nofile=1024",
       bwrap,
       ...WALLS,
       ...(filter ? ["--seccomp", String(FILTER_PIPE)] : []),
-      // For files without content, which is all that it can write.
+      // For temporary files, which stay empty: --fsize=0 allows no content.
       ...(history ? ["--tmpfs", "/tmp"] : []),
       ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
       ...folders.flatMap((folder) => ["--ro-bind", folder, folder]),
@@ -95,7 +100,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Insi
   };
 }
 
-/** `home` of `/home/me/.claude`. */
+/** The first folder of a path: `home` of `/home/me/.claude`. */
 function topOf(path: string): string {
   return path.split("/")[1] ?? "";
 }
@@ -106,13 +111,13 @@ interface Place {
   readonly link?: true;
 }
 
-/** What is put inside, at places that say nothing about this machine, and the program that is started there. */
-function insideOf(history: HistoryFolders | undefined): {
+/** What is mounted, at paths that reveal nothing about this machine, and the program that is started. */
+function contentOf(history: HistoryFolders | undefined): {
   readonly places: readonly Place[];
   readonly program: readonly string[];
 } {
   const here = fileURLToPath(import.meta.url);
-  // `src` in a clone, where Node runs the sources, and `dist` where it is installed.
+  // `src` in a clone, where Node runs the sources, and `dist` in an installed package.
   const isSource = here.endsWith(".ts");
   const code = dirname(dirname(here));
   const own = dirname(code);
@@ -136,7 +141,7 @@ function insideOf(history: HistoryFolders | undefined): {
   };
 }
 
-/** Node runs no sources below `node_modules`: a package of a clone stands elsewhere, as it does there. */
+/** Node does not run TypeScript below `node_modules`, so a package of a clone is mounted elsewhere and linked from there. */
 function placesOf(name: string, folder: string): readonly Place[] {
   const to = `/skein/node_modules/${name}`;
   if (folder.includes("/node_modules/")) return [{ from: folder, to }];
@@ -147,7 +152,7 @@ function placesOf(name: string, folder: string): readonly Place[] {
   ];
 }
 
-/** The folders of packages and of all that they need and have here. */
+/** The folders of packages and of all their dependencies that are installed. */
 function packages(names: readonly string[], from: string, found = new Map<string, string>()): Map<string, string> {
   for (const name of names) {
     const folder = packageFolder(name, from);
@@ -165,16 +170,16 @@ function dependenciesOf(folder: string): readonly string[] {
   return [...Object.keys(dependencies), ...Object.keys(optionalDependencies)];
 }
 
-/** As Node looks for it: in the `node_modules` beside, and then in those further up. */
+/** Looks for a package as Node does: in the nearest `node_modules`, then in those of the parent folders. */
 function packageFolder(name: string, from: string): string | undefined {
   const folder = join(from, "node_modules", name);
   if (existsSync(folder)) return folder;
   return dirname(from) === from ? undefined : packageFolder(name, dirname(from));
 }
 
-/** The shared libraries of this process, which are those of Node; DuckDB needs no others. */
+/** The shared libraries that this process has loaded for Node. DuckDB needs no others. */
 function sharedLibraries(): readonly string[] {
-  // Without this, a report of a server asks a name server about everybody who is connected.
+  // Otherwise a report looks up the name of every connected address.
   const report = Object.assign(process.report, { excludeNetwork: true }).getReport() as { sharedObjects?: string[] };
   const { sharedObjects = [] } = report;
   return sharedObjects.filter((file) => file.startsWith("/") && !file.includes("/node_modules/"));

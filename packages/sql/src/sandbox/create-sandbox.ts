@@ -1,39 +1,39 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { KnownError } from "@skein/protocol";
 import type { Column } from "../answer/values.ts";
-import { COMMAND_FOLDERS, type Inside, type Sandboxed, findSandbox } from "./bubblewrap.ts";
-import type { Frame, Job } from "./pipe-messages.ts";
-import { type Started, startSandboxed } from "./sandboxed-process.ts";
+import { COMMAND_FOLDERS, type SandboxContent, type FoundSandbox, findSandbox } from "./bubblewrap.ts";
+import type { PipeMessage, Job } from "./pipe-messages.ts";
+import { type SandboxedProcess, startSandboxed } from "./sandboxed-process.ts";
 
-/** A statement that somebody else wrote. */
+/** A statement from a client, and its limits. */
 export interface Question extends Omit<Job, "file" | "places" | "isFiltered"> {
-  /** The database that it is asked of, if there is one. It is only read. */
+  /** The database with the rows, if there is one. It is only read. */
   readonly database: string | null;
   readonly timeMs: number;
 }
 
-/** The answer, piece by piece: the columns, then bytes in the format, then how it ended. */
+/** A part of an answer: first the columns, then bytes in the wanted format, then how it ended. */
 export type Part =
   | { readonly kind: "columns"; readonly columns: readonly Column[] }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Runs statements that somebody else wrote, each in a process of its own that can do nothing else. */
+/** Runs statements from clients, each in a sandboxed process of its own. */
 export interface Sandbox {
-  /** Why no statement can be run here; undefined if they can. Tries it out. */
+  /** Why the sandbox does not work here; undefined if it works. Starts one to find out. */
   problem(): Promise<string | undefined>;
-  /** Refuses with `statement_failed` what DuckDB refuses, and with `over_limit` what takes too long or too much. */
+  /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if it takes too long or too much memory. */
   ask(question: Question, signal: AbortSignal): AsyncGenerator<Part>;
   /** Ends every process. */
   close(): Promise<void>;
 }
 
-export interface SandboxOptions extends Inside {
-  /** A folder of its own, on the disk where the databases are. */
+export interface SandboxOptions extends SandboxContent {
+  /** A folder that only this sandbox uses, on the disk where the databases are. */
   readonly folder: string;
-  /** What one process may take. */
+  /** The memory limit of one process. */
   readonly memoryBytes?: number;
-  /** How long a process waits for a question before it is let go. */
+  /** How long an idle process waits for a question before it is stopped. */
   readonly spareMs?: number;
   /** Where bubblewrap is looked for. */
   readonly commandFolders?: readonly string[];
@@ -41,25 +41,25 @@ export interface SandboxOptions extends Inside {
 
 const MEMORY_BYTES = 1536 * 1024 * 1024;
 const SPARE_MS = 60_000;
-/** Processor seconds of a process: the clock of the server ends it long before, if there is a server. */
+/** Processor time of a process. The server stops it much earlier; this is for a process whose server is gone. */
 const CPU_SECONDS = 60;
 const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;
 const TRY_MS = 30_000;
-/** What an Arrow stream may have beside its rows. */
+/** How many bytes an Arrow stream may have beside its rows. */
 const SCHEMA_BYTES = 1024 * 1024;
 
-type Found = Extract<Sandboxed, { command: string }>;
+type Found = Extract<FoundSandbox, { command: string }>;
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS, commandFolders = COMMAND_FOLDERS, history } = options;
   const walls = { memoryBytes, cpuSeconds: CPU_SECONDS };
-  const all = new Set<Started>();
-  let spare: { readonly started: Started; readonly timer: NodeJS.Timeout } | undefined;
-  let tried: Promise<Sandboxed> | undefined;
+  const all = new Set<SandboxedProcess>();
+  let spare: { readonly started: SandboxedProcess; readonly timer: NodeJS.Timeout } | undefined;
+  let tried: Promise<FoundSandbox> | undefined;
   let closed = false;
 
-  function start(sandboxed: Found, isTrial = false): Started {
-    const started = startSandboxed(sandboxed, { walls, folder, hears: isTrial });
+  function start(sandboxed: Found, isTrial = false): SandboxedProcess {
+    const started = startSandboxed(sandboxed, { walls, folder, readsErrors: isTrial });
     all.add(started);
     void started.ended.finally(() => {
       all.delete(started);
@@ -68,34 +68,34 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     return started;
   }
 
-  function forgetSpare(): Started | undefined {
+  function forgetSpare(): SandboxedProcess | undefined {
     clearTimeout(spare?.timer);
     const started = spare?.started;
     spare = undefined;
     return started;
   }
 
-  /** Most of a question's time is the start of its process: the one for the next question starts at the end of this one. */
+  /** Starting a process takes most of the time of a question, so the next one is started when a question ends. */
   function keepSpare(sandboxed: Found): void {
     if (spare || closed) return;
     const timer = setTimeout(() => forgetSpare()?.stop(), spareMs).unref();
     spare = { started: start(sandboxed), timer };
   }
 
-  async function trial(): Promise<Sandboxed> {
+  async function trial(): Promise<FoundSandbox> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const sandboxed = findSandbox(commandFolders, { history });
     if ("problem" in sandboxed) return sandboxed;
     const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);
-    let says = "it ended without a word.";
+    let says = "the process ended without an answer.";
     try {
-      for await (const frame of started.ask(
+      for await (const message of started.ask(
         { ...TRY, places: sandboxed.places, isFiltered: sandboxed.filter !== undefined },
         null,
       )) {
-        if (frame.kind === "end") return sandboxed;
-        if (frame.kind === "failed") says = frame.message;
+        if (message.kind === "end") return sandboxed;
+        if (message.kind === "failed") says = message.message;
       }
     } catch (error) {
       says = String(error);
@@ -104,11 +104,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       started.stop();
     }
     await started.ended;
-    return { problem: `bubblewrap does not work on this machine: ${started.complaint() || says}` };
+    return { problem: `bubblewrap does not work on this machine: ${started.errorOutput() || says}` };
   }
 
-  /** Tried until it works: whoever installs what is missing need not start the server again. */
-  async function found(): Promise<Sandboxed> {
+  /** Tried again until it works: after installing what is missing, the server need not be restarted. */
+  async function found(): Promise<FoundSandbox> {
     const sandboxed = await (tried ??= trial());
     if ("problem" in sandboxed) tried = undefined;
     return sandboxed;
@@ -133,18 +133,18 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (signal.aborted) stop();
       let bytes = 0;
       try {
-        for await (const frame of untilStopped(started.ask(job, database))) {
-          if (frame.kind === "failed") throw new KnownError(frame.code, frame.message);
-          if (frame.kind === "data") bytes += frame.bytes.length;
-          // The process counts too; it is not believed.
+        for await (const message of untilStopped(started.ask(job, database))) {
+          if (message.kind === "failed") throw new KnownError(message.code, message.message);
+          if (message.kind === "data") bytes += message.bytes.length;
+          // The process counts too, but a statement may have taken it over.
           if (bytes > job.bytes + SCHEMA_BYTES) break;
-          yield frame;
-          if (frame.kind === "end") return;
+          yield message;
+          if (message.kind === "end") return;
         }
         if (isLate) throw new KnownError("over_limit", `The statement took longer than ${timeMs / 1000} s.`);
         throw new KnownError(
           "statement_failed",
-          `The statement ended the process that it ran in. It took more than ${memoryBytes >> 20} MB of memory, or DuckDB broke.`,
+          `The process of this statement ended without an answer. It needed more than ${memoryBytes >> 20} MB of memory, or DuckDB crashed.`,
         );
       } finally {
         clearTimeout(timer);
@@ -163,11 +163,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   };
 }
 
-/** The frames of a process, which are over when it is stopped, and when it says what is no frame. */
-async function* untilStopped(frames: AsyncGenerator<Frame>): AsyncGenerator<Frame> {
+/** The messages of a process until it is stopped, or until it sends something that is not a message. */
+async function* untilStopped(messages: AsyncGenerator<PipeMessage>): AsyncGenerator<PipeMessage> {
   try {
-    yield* frames;
+    yield* messages;
   } catch {
-    // How it ended is said by whoever reads this.
+    // The caller reports how the process ended.
   }
 }

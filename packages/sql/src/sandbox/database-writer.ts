@@ -10,8 +10,8 @@ export interface RowsFile {
   readonly longest: number;
 }
 
-/** A database to be made: of the rows of a tenant, or the cached copy of Claude Code's files. */
-export type KeeperRequest = { readonly id: number } & (RowsRequest | CopyRequest);
+/** What to write: a database with the rows of a tenant, or the cached copy of Claude Code's files. */
+export type WriteRequest = { readonly id: number } & (RowsRequest | CopyRequest);
 
 interface CopyRequest {
   readonly kind: "copy";
@@ -20,37 +20,37 @@ interface CopyRequest {
 
 export interface RowsRequest {
   readonly kind: "rows";
-  /** Where the empty database is kept. */
+  /** Where the database without rows is kept, which new ones begin with. */
   readonly folder: string;
-  /** The database to begin with; null for an empty one. */
+  /** The database to begin with; null begins without rows. */
   readonly from: string | null;
   readonly to: string;
-  /** Sessions whose rows are taken out first. */
+  /** Sessions whose rows are removed first. */
   readonly gone: RowsFile;
-  /** Nothing of them may be left in the file. */
+  /** Whether the file is rewritten so that no bytes of removed rows are left in it. */
   readonly compact: boolean;
   readonly tables: readonly {
     readonly table: PlatformTable;
-    /** The column that names the session; null if all rows of the table are replaced. */
+    /** The column with the session's id; null if all rows of the table are replaced. */
     readonly sessionColumn: string | null;
     readonly rows: RowsFile | null;
   }[];
 }
 
-export interface KeeperAnswer {
+export interface WriteAnswer {
   readonly id: number;
   readonly error?: string;
 }
 
-/** Writes databases, in a process that starts with the first one and ends when none was wanted for a while. */
-export interface Keeper {
+/** Writes databases in a child process, which starts with the first request and stops after a minute without one. */
+export interface DatabaseWriter {
   write(request: RowsRequest | CopyRequest): Promise<void>;
   close(): Promise<void>;
 }
 
 const IDLE_MS = 60_000;
 
-export function createKeeper(): Keeper {
+export function createDatabaseWriter(): DatabaseWriter {
   let child: ChildProcess | undefined;
   let timer: NodeJS.Timeout | undefined;
   let ids = 0;
@@ -66,7 +66,7 @@ export function createKeeper(): Keeper {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     child = made;
-    made.on("message", ({ id, error }: KeeperAnswer) => {
+    made.on("message", ({ id, error }: WriteAnswer) => {
       const one = waiting.get(id);
       waiting.delete(id);
       if (error === undefined) one?.resolve();
@@ -101,7 +101,7 @@ export function createKeeper(): Keeper {
       try {
         await new Promise<void>((resolve, reject) => {
           waiting.set(id, { resolve, reject });
-          started().send({ ...request, id } satisfies KeeperRequest, (error) => {
+          started().send({ ...request, id } satisfies WriteRequest, (error) => {
             if (error) reject(error);
           });
         });

@@ -1,15 +1,15 @@
 import type { DuckDBResult } from "@duckdb/node-api";
 import { type Column, plainRow } from "../answer/values.ts";
 
-export interface Writing {
+export interface AnswerWriting {
   readonly result: DuckDBResult;
   readonly columns: readonly Column[];
   readonly limits: { readonly rows: number; readonly bytes: number };
   readonly write: (bytes: Uint8Array) => void;
 }
 
-/** Writes rows as lines, chunk by chunk, as many as the limits allow. */
-export async function writeLines({ result, columns, limits, write }: Writing): Promise<{
+/** Writes rows as JSON lines until the rows end or a limit is reached. */
+export async function writeLines({ result, columns, limits, write }: AnswerWriting): Promise<{
   rows: number;
   truncated: boolean;
 }> {
@@ -24,7 +24,7 @@ export async function writeLines({ result, columns, limits, write }: Writing): P
     let truncated = false;
     for (let at = 0; at < chunk.rowCount && !truncated; at += 1) {
       const values = plainRow(chunk.getRowValues(at), types);
-      // By hand, because an object would lose a column that is named __proto__.
+      // Not with JSON.stringify of an object: that would lose a column named __proto__.
       const cells = values.map((value, cell) => `${names[cell]}:${JSON.stringify(value)}`);
       const line = Buffer.from(`{"row":{${cells.join(",")}}}\n`);
       truncated = rows === limits.rows || bytes + line.length > limits.bytes;

@@ -1,38 +1,38 @@
 /**
- * What a sandboxed process says, on a pipe of its own: DuckDB prints to standard output when a statement makes it.
+ * The messages of a sandboxed process. They have a pipe of their own, because a statement can make DuckDB print to standard output.
  *
- * A frame is a letter, the length of what follows in four bytes, and that: bytes of the answer, or JSON.
+ * A message is one letter (D for bytes of the answer, J for JSON), the length of its content in four bytes, and the content.
  */
 import type { Column } from "../answer/values.ts";
 
-/** A question, as it is written to the process. */
+/** A question, as it is sent to the process. */
 export interface Job {
-  /** The database with the rows; null for a process that only shows that it works. */
+  /** The database with the rows; null if there are none. */
   readonly file: string | null;
   readonly statement: string;
   readonly format: "jsonl" | "arrow";
   readonly rows: number;
   readonly bytes: number;
-  /** What it should find in its root folder, if it is to look whether there is more. */
+  /** Everything that may be in its root folder. If given, the process checks that there is nothing else. */
   readonly places?: readonly string[];
-  /** Whether it should be unable to make sockets, if it is to look. */
+  /** With `places`: whether the process must be unable to make sockets. */
   readonly isFiltered?: boolean;
 }
 
-export type Frame =
-  /** The statement runs and has these columns. */
+export type PipeMessage =
+  /** The statement is running and has these columns. */
   | { readonly kind: "columns"; readonly columns: readonly Column[] }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean }
   | { readonly kind: "failed"; readonly code: "statement_failed" | "over_limit"; readonly message: string };
 
-/** The letter and the length. */
-export const HEAD_BYTES = 5;
+/** The length of the letter and of the length itself. */
+export const HEADER_BYTES = 5;
 
-export function encoded(frame: Frame): Uint8Array {
-  const payload = frame.kind === "data" ? frame.bytes : Buffer.from(JSON.stringify(frame));
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.write(frame.kind === "data" ? "D" : "J", 0, "latin1");
+export function encodeMessage(message: PipeMessage): Uint8Array {
+  const payload = message.kind === "data" ? message.bytes : Buffer.from(JSON.stringify(message));
+  const head = Buffer.alloc(HEADER_BYTES);
+  head.write(message.kind === "data" ? "D" : "J", 0, "latin1");
   head.writeUInt32BE(payload.length, 1);
   return Buffer.concat([head, payload]);
 }

@@ -2,45 +2,45 @@ import { spawn } from "node:child_process";
 import { copyFileSync, linkSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { FILTER_PIPE, type Sandboxed, type Walls } from "./bubblewrap.ts";
-import type { Frame, Job } from "./pipe-messages.ts";
-import { framesOf } from "./read-pipe.ts";
+import { FILTER_PIPE, type FoundSandbox, type Walls } from "./bubblewrap.ts";
+import type { PipeMessage, Job } from "./pipe-messages.ts";
+import { readMessages } from "./read-pipe.ts";
 
-/** A process in the sandbox that waits for its one question. */
-export interface Started {
-  /** Asks it, over this database. The frames end with the process. */
-  ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<Frame>;
-  /** Ends it, whatever it is doing, and all that it has. */
+/** A process in the sandbox that waits for one question. */
+export interface SandboxedProcess {
+  /** Sends the question. The messages end when the process does. */
+  ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<PipeMessage>;
+  /** Kills the process and its children. */
   stop(): void;
-  /** What bubblewrap or Node said on standard error, if that was listened to. */
-  complaint(): string;
+  /** What bubblewrap or Node wrote to standard error, if `readsErrors` was set. */
+  errorOutput(): string;
   /** How the process ended. */
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly code: number | null }>;
 }
 
 export function startSandboxed(
-  sandboxed: Extract<Sandboxed, { command: string }>,
-  { walls, folder, hears }: { readonly walls: Walls; readonly folder: string; readonly hears: boolean },
-): Started {
-  // Seen inside as /data. It is empty until there is a question: a process may wait for any tenant's.
+  sandboxed: Extract<FoundSandbox, { command: string }>,
+  { walls, folder, readsErrors }: { readonly walls: Walls; readonly folder: string; readonly readsErrors: boolean },
+): SandboxedProcess {
+  // Mounted as /data. Empty until there is a question, because the process may get the question of any tenant.
   const data = mkdtempSync(join(folder, "question-"));
   const child = spawn(sandboxed.command, sandboxed.args(walls, data), {
     env: {},
     cwd: "/",
-    // A session and a group of its own. bubblewrap binds the life of its second process to the first one's only after a
-    // while: one that is stopped before that is stopped as a group.
+    // Its own process group. bubblewrap's second process ends with the first one only some time after the start; before
+    // that, both are stopped as a group.
     detached: true,
-    // What a statement can make DuckDB print is nobody's to read.
-    stdio: ["pipe", "ignore", hears ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
+    // Standard output is ignored: a statement can make DuckDB print there.
+    stdio: ["pipe", "ignore", readsErrors ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
   });
   const filtering = child.stdio[FILTER_PIPE] as Writable | null | undefined;
-  // It may be gone before it has read it: how it ended says so.
+  // The process may end before it reads the filter; `ended` tells how.
   filtering?.on("error", () => {}).end(sandboxed.filter);
-  let complaint = "";
-  child.stderr?.on("data", (piece) => (complaint += String(piece)));
+  let errorOutput = "";
+  child.stderr?.on("data", (piece) => (errorOutput += String(piece)));
   const question = child.stdio[0] as Writable;
   const answer = child.stdio[3] as Readable;
-  const ended = new Promise<Awaited<Started["ended"]>>((resolve) => {
+  const ended = new Promise<Awaited<SandboxedProcess["ended"]>>((resolve) => {
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       rmSync(data, { recursive: true, force: true });
       resolve({ code, signal });
@@ -51,7 +51,7 @@ export function startSandboxed(
       end(null, null);
     });
   });
-  // It may be gone before it has read its question: how it ended says so.
+  // The process may end before it reads its question; `ended` tells how.
   question.on("error", () => {});
   answer.on("error", () => {});
 
@@ -60,9 +60,9 @@ export function startSandboxed(
       if (database !== null) place(database, join(data, "rows.duckdb"));
       const file = database === null ? null : "/data/rows.duckdb";
       question.end(JSON.stringify({ ...job, file } satisfies Job));
-      yield* framesOf(answer);
+      yield* readMessages(answer);
     },
-    complaint: () => complaint.trim().slice(0, 500),
+    errorOutput: () => errorOutput.trim().slice(0, 500),
     stop() {
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) killGroup(child.pid);
       question.destroy();
@@ -76,11 +76,11 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It ended by itself meanwhile.
+    // The process has ended meanwhile.
   }
 }
 
-/** The database under a second name, which stays when the first is replaced; a copy where that cannot be. */
+/** Links the database under a second name, which stays when the first is replaced. Copies it where links are not possible. */
 function place(database: string, name: string): void {
   try {
     linkSync(database, name);

@@ -1,12 +1,13 @@
 /**
- * Which calls of the kernel a process in the sandbox may not make: a program of classic BPF, which bubblewrap hands to the kernel
+ * The system calls that a process in the sandbox may not make, as a program of classic BPF that bubblewrap gives to the kernel
  * (seccomp).
  *
- * It names what is refused: sockets of any kind, other processes, mounts, namespaces, and parts of the kernel that a statement never
- * needs and that have been ways out of sandboxes. What Node and DuckDB need is not listed: that changes with every version of them.
+ * It lists what is denied: sockets of any kind, access to other processes, mounts, namespaces, and parts of the kernel that a
+ * statement never needs and that have been used to escape from sandboxes. It does not list what Node and DuckDB need, because
+ * that changes with their versions.
  */
 
-/** The numbers on x64 and on arm64. */
+/** The denied calls with their numbers on x64 and on arm64. */
 const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number]>> = {
   socket: [41, 198],
   socketpair: [53, 199],
@@ -63,9 +64,9 @@ const KERNELS = {
 } as const;
 
 const CLONE3 = 435;
-/** Calls of x64 that are numbered for 32-bit programs begin here. */
+/** The first number of the x32 calls, which x64 has for 32-bit programs. */
 const X32 = 0x40000000;
-/** Flags of `clone` that make namespaces: time, names, processes, users, network … */
+/** The flags of `clone` that make namespaces. */
 const NEW_NAMESPACES = 0x7e020080;
 
 const EPERM = 1;
@@ -74,19 +75,19 @@ const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const refuse = (error: number): number => 0x00050000 | error;
 
-/** Where the kernel shows what is called: its number, the machine's kind, the first argument. */
+/** Offsets in the kernel's description of a call: its number, the kind of processor, the first argument. */
 const NUMBER = 0;
 const AUDIT = 4;
 const FIRST = 16;
 
 const load = (from: number): Uint8Array => instruction(0x20, from);
 const answer = (what: number): Uint8Array => instruction(0x06, what);
-/** Skips the next instruction unless the value is equal, at least that, or has one of the bits. */
+/** Each skips the next instruction unless the loaded value is equal, is at least this, or has one of these bits. */
 const unlessEqual = (value: number): Uint8Array => instruction(0x15, value, [0, 1]);
 const unlessAtLeast = (value: number): Uint8Array => instruction(0x35, value, [0, 1]);
 const unlessAny = (bits: number): Uint8Array => instruction(0x45, bits, [0, 1]);
 
-/** The filter for this kind of machine; undefined where its numbers are not known. */
+/** The filter for a kind of processor; undefined if its call numbers are not known. */
 export function syscallFilter(arch: string): Uint8Array | undefined {
   const kernel = arch === "x64" || arch === "arm64" ? KERNELS[arch] : undefined;
   if (!kernel) return undefined;
@@ -97,7 +98,7 @@ export function syscallFilter(arch: string): Uint8Array | undefined {
     load(NUMBER),
     ...(arch === "x64" ? [unlessAtLeast(X32), answer(KILL)] : []),
     ...Object.values(REFUSED).flatMap((numbers) => [unlessEqual(numbers[kernel.at]), answer(refuse(EPERM))]),
-    // Its flags are in memory, where a filter cannot look. Without it threads are made with clone.
+    // The flags of clone3 are in memory, which a filter cannot read. Without clone3, threads are made with clone.
     unlessEqual(CLONE3),
     answer(refuse(ENOSYS)),
     instruction(0x15, kernel.clone, [0, 3]),
@@ -108,7 +109,7 @@ export function syscallFilter(arch: string): Uint8Array | undefined {
   ]);
 }
 
-/** What to do, how many to skip if that is so and if it is not, and a value. */
+/** One instruction: its code, how many instructions to skip if its test is true and if it is false, and its value. */
 function instruction(code: number, value: number, [yes, no]: readonly [number, number] = [0, 0]): Uint8Array {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code, 0);

@@ -1,8 +1,8 @@
 /**
  * A database with the rows of one tenant, for questions in the sandbox.
  *
- * The rows come through the store's port, so any store will do and no connection reaches the sandbox. Each question sees
- * what was written before it was asked: sessions that changed since the last question are copied again, the others stay.
+ * The rows are read through the store's port, so any store works and the sandbox needs no connection. A question sees everything
+ * that was written before it was asked: sessions that changed since the last question are copied again.
  */
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
@@ -12,9 +12,9 @@ import { type Event, type Session, isKnownError } from "@skein/protocol";
 import { wellFormed } from "../database/load-rows.ts";
 import { addRecords, addSession } from "../platform/session-rows.ts";
 import type { PlatformRow, PlatformTable } from "../tables/platform-tables.ts";
-import type { Keeper, RowsFile } from "./database-writer.ts";
+import type { DatabaseWriter, RowsFile } from "./database-writer.ts";
 
-/** The column of each table that names the session; null for what a tenant has beside its sessions. */
+/** The column of each table with the session's id; null for tables that are not about sessions. */
 const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
   "platform.agents": null,
   "platform.llm_models": null,
@@ -32,15 +32,15 @@ const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
 };
 const TABLES = Object.keys(SESSION_COLUMNS) as PlatformTable[];
 
-/** A session may change again within the millisecond in which it was looked at: young ones are looked at by their log. */
+/** A session may change twice in one millisecond, so for a session that changed this recently the log is read too. */
 const YOUNG_MS = 10_000;
-/** Rows that were replaced leave holes: a database that grew to more than twice its size, and by this, is written afresh. */
+/** Replaced rows leave unused space. A database that is more than twice its compact size, and larger by this, is rewritten. */
 const HOLES_BYTES = 16 * 1024 * 1024;
 const EVENTS_AT_ONCE = 1000;
 
-/** The rows of a tenant, as they were at the last question. */
+/** The rows of a tenant, in a database that follows the store. */
 export interface TenantRows {
-  /** A database with the rows as they are now. It is there until the next call. */
+  /** The path of a database with the rows as they are now. It exists until the next call. */
   current(): Promise<string>;
   remove(): Promise<void>;
 }
@@ -53,9 +53,9 @@ interface Seen {
 export interface TenantRowsOptions {
   readonly store: Store;
   readonly tenant: string;
-  /** A folder of this tenant's own. */
+  /** A folder that only this tenant uses. */
   readonly folder: string;
-  readonly shared: { readonly folder: string; readonly keeper: Keeper };
+  readonly shared: { readonly folder: string; readonly writer: DatabaseWriter };
   readonly now: () => number;
 }
 
@@ -79,7 +79,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
       const to = join(folder, `rows-${count}.duckdb`);
       const old = database;
       const compact = !!old && (after.hasDeleted || old.bytes > 2 * old.compactBytes + HOLES_BYTES);
-      await shared.keeper.write({
+      await shared.writer.write({
         kind: "rows",
         folder: shared.folder,
         from: old?.file ?? null,
@@ -103,7 +103,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     }
   }
 
-  /** Writes the rows of sessions that changed, and names those whose rows are to be taken out. */
+  /** Writes the rows of sessions that changed, and lists the sessions whose old rows are to be removed. */
   async function changes(delta: Delta): Promise<{
     readonly seen: Map<string, Seen>;
     readonly changed: number;
@@ -148,7 +148,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     return (await eventsOf(id, sequence))?.length !== 0;
   }
 
-  /** None if the session was deleted meanwhile. */
+  /** Undefined if the session was deleted meanwhile. */
   async function eventsOf(id: string, after = 0): Promise<readonly Event[] | undefined> {
     const events: Event[] = [];
     try {
@@ -163,7 +163,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     }
   }
 
-  /** Few, so they are written each time; answers what tells one state of them from another. */
+  /** Agents and models are few, so all are written each time. Returns a hash that changes when one of them does. */
   async function addRecordRows(delta: Delta): Promise<string> {
     const hash = createHash("sha256");
     await addRecords(store, tenant, async (table, rows) => {
@@ -183,7 +183,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
   return {
     current() {
       if (!running) return begin();
-      // What is being copied now may miss what this caller has just written.
+      // The refresh that is running may miss what this caller has just written, so another one follows.
       const again = (): Promise<string> => {
         next = undefined;
         return begin();
@@ -202,7 +202,7 @@ function fingerprintOf(session: Session): string {
   return createHash("sha256").update(JSON.stringify(session)).digest("base64url").slice(0, 22);
 }
 
-/** Rows on their way to the keeper: a file of lines for each table. */
+/** Rows for the database writer, as a file of JSON lines for each table. */
 interface Delta {
   add(table: PlatformTable, rows: readonly PlatformRow[]): Promise<void>;
   gone(sessionId: string): Promise<void>;

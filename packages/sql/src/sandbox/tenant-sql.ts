@@ -4,42 +4,42 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
-import { createKeeper } from "./database-writer.ts";
+import { createDatabaseWriter } from "./database-writer.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
-/** SQL from outside, over the rows of whoever asks and nothing else. */
+/** SQL from clients, over the rows of their own tenant. */
 export interface TenantSql {
-  /** Why no statement can be run here; undefined if they can. */
+  /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
   ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part>;
-  /** Ends every process and removes every copy. The store stays open. */
+  /** Stops every process and removes every database. The store stays open. */
   close(): Promise<void>;
 }
 
 interface TenantQuestion extends Omit<Question, "database"> {
   readonly tenant: string;
-  /** Whether Claude Code's files may be asked too, where they were opened. Without it their tables are empty. */
+  /** Whether the statement may read Claude Code's files, if `history` is configured. Otherwise their tables are empty. */
   readonly history: boolean;
 }
 
 export interface TenantSqlOptions {
-  /** Where the tenants' sessions are; without one their tables are empty. */
+  /** The sessions of all tenants; without a store their tables are empty. */
   readonly store?: Store | undefined;
-  /** Claude Code's data directories, if they are opened, and Skein's own folder for what is known of them. */
+  /** Claude Code's data directories and Skein's cache folder, if statements may read Claude Code's files. */
   readonly history?: { readonly roots: readonly string[]; readonly cacheFolder: string } | undefined;
-  /** Where copies are kept while this process lives; what dead processes left there is removed. */
+  /** For databases, while this process runs. What earlier processes left there is removed. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How long a question waits for its rows before it is told to come again. */
+  /** How long a question waits for the copy of its rows before it fails. */
   readonly copyMs?: number;
-  /** Where bubblewrap is looked for: where systems have it, unless told. */
+  /** Where bubblewrap is looked for; the usual folders if not given. */
   readonly commandFolders?: readonly string[];
 }
 
-/** Tenants whose copies are kept. */
+/** For how many tenants a database is kept. */
 const TENANTS = 100;
 const COPY_MS = 20_000;
-/** How often the cached copy of Claude Code's files is brought up to date. What is newer is read in place. */
+/** How often the cached copy of Claude Code's files is brought up to date. Newer files are read in place. */
 const HISTORY_MS = 30_000;
 
 export function createTenantSql(options: TenantSqlOptions): TenantSql {
@@ -48,22 +48,22 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const commands = commandFolders ? { commandFolders } : {};
   const rowsSandbox = createSandbox({ folder: join(own, "sandbox"), ...commands });
   const historySandbox = options.history && createHistorySandbox(options.history);
-  const keeper = createKeeper();
+  const writer = createDatabaseWriter();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
 
   function createHistorySandbox({ roots, cacheFolder }: NonNullable<TenantSqlOptions["history"]>) {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     const history = { roots: roots.map(realPath), cacheFolder: realPath(cacheFolder) };
-    const copied = createCopied(() => keeper.write({ kind: "copy", history }), { copyMs, now });
-    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), copied };
+    const refreshCopy = createCopyRefresher(() => writer.write({ kind: "copy", history }), { copyMs, now });
+    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), refreshCopy };
   }
 
   function rowsOf(from: Store, tenant: string): TenantRows {
-    const shared = { folder: own, keeper };
+    const shared = { folder: own, writer };
     const rows =
       tenants.get(tenant) ?? createTenantRows({ store: from, tenant, folder: join(own, `of-${tenant}`), shared, now });
-    // Last in the order: whoever has not asked for the longest time is the first.
+    // Moves the tenant to the end: the first one has not asked for the longest time.
     tenants.delete(tenant);
     tenants.set(tenant, rows);
     const [oldest] = tenants;
@@ -86,25 +86,25 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const sandbox = sandboxFor(history);
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
-      if (sandbox !== rowsSandbox) await historySandbox?.copied();
+      if (sandbox !== rowsSandbox) await historySandbox?.refreshCopy();
       const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
       yield* sandbox.ask({ ...question, database }, signal);
     },
     async close() {
-      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), keeper.close()]);
+      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), writer.close()]);
       await Promise.all([...tenants.values()].map((rows) => rows.remove()));
       rmSync(own, { recursive: true, force: true });
     },
   };
 }
 
-/** Where a folder really is. One that is not there is looked for again with each question. */
+/** The real path of a folder, if it exists. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Brings the cached copy up to date: the first question waits for it, for a while, the others do not. */
-function createCopied(
+/** Brings the cached copy up to date. The first question waits for that, up to `copyMs`; later ones do not wait. */
+function createCopyRefresher(
   copy: () => Promise<void>,
   { copyMs, now }: { readonly copyMs: number; readonly now: () => number },
 ): () => Promise<void> {
@@ -112,7 +112,7 @@ function createCopied(
   let copiedAt: number | undefined;
   return async () => {
     if (!running && (copiedAt === undefined || now() - copiedAt > HISTORY_MS))
-      // Without a copy the answers are the same, and slower.
+      // A failed build is ignored: without a copy the answers are the same, only slower.
       running = copy()
         .catch(() => {})
         .finally(() => {
@@ -123,7 +123,7 @@ function createCopied(
   };
 }
 
-/** The first copy of a large tenant takes its time, and goes on when nobody waits any more. */
+/** Waits for a tenant's database. Its first copy may take longer; it continues after the question has failed. */
 async function inTime(database: Promise<string>, ms: number): Promise<string> {
   database.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
@@ -131,7 +131,10 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
     timer = setTimeout(
       () =>
         reject(
-          new KnownError("over_limit", "The rows are still being copied for the first time. Ask again in a while."),
+          new KnownError(
+            "over_limit",
+            `The first copy of this tenant's rows takes longer than ${ms / 1000} s and continues. Ask again later.`,
+          ),
         ),
       ms,
     );
@@ -143,7 +146,7 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
   }
 }
 
-/** A folder per process, so that two servers may share a data folder. One that died could not remove its own. */
+/** Each process has its own folder, because two servers may share a data folder. Removes those of processes that were killed. */
 function takeFolder(folder: string, own: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(folder)) {

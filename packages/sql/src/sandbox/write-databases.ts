@@ -1,8 +1,8 @@
 /**
- * The program that writes databases for the sandbox, beside the server: DuckDB stays out of the server's own process.
+ * The program that writes databases for the sandbox. It is a child of the server, so that DuckDB is not loaded into the server.
  *
- * It runs no statement but its own. A database that is there is never changed, because a question may be reading it: the
- * next one is made from a copy.
+ * It runs only its own statements. A database is never changed, because a question may be reading it: the next one is made
+ * from a copy of it.
  */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,23 +11,23 @@ import { buildCopy } from "../copy/build-copy.ts";
 import { type Sql, createSql } from "../create-sql.ts";
 import { literal, plainPath } from "../database/quote.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
-import type { KeeperAnswer, KeeperRequest, RowsFile, RowsRequest } from "./database-writer.ts";
+import type { WriteAnswer, WriteRequest, RowsFile, RowsRequest } from "./database-writer.ts";
 
 let last: Promise<unknown> = Promise.resolve();
-process.on("message", (request: KeeperRequest) => {
+process.on("message", (request: WriteRequest) => {
   last = last.then(() => answer(request));
 });
-// The server is gone.
+// The server has ended.
 process.on("disconnect", () => process.exit());
 
-async function answer(request: KeeperRequest): Promise<void> {
+async function answer(request: WriteRequest): Promise<void> {
   const { id } = request;
   try {
     if (request.kind === "copy") await buildCopy(request.history);
     else await write(request);
-    process.send?.({ id } satisfies KeeperAnswer);
+    process.send?.({ id } satisfies WriteAnswer);
   } catch (error) {
-    process.send?.({ id, error: String(error) } satisfies KeeperAnswer);
+    process.send?.({ id, error: String(error) } satisfies WriteAnswer);
   }
 }
 
@@ -49,7 +49,7 @@ async function write({ folder, from, to, gone, compact, tables }: RowsRequest): 
   });
 }
 
-/** The same rows in a fresh file: what was deleted stays in a file's holes, where a statement may read it as bytes. */
+/** Copies the rows into a new file. The old file still contains deleted rows, which a statement could read as bytes. */
 async function copyRows(from: string, to: string): Promise<void> {
   await inDatabase(":memory:", async (connection) => {
     await connection.run(`ATTACH ${literal(from)} AS whole (READ_ONLY); ATTACH ${literal(to)} AS fresh`);
@@ -57,7 +57,7 @@ async function copyRows(from: string, to: string): Promise<void> {
   });
 }
 
-/** A database without rows: the tables and views that there are, with tables in the place of views over files. */
+/** A database without rows. It has every table and view, with empty tables in place of the views over files. */
 async function template(folder: string): Promise<string> {
   const to = join(folder, "template.duckdb");
   if (existsSync(to)) return to;
@@ -108,7 +108,7 @@ async function shapeOf(source: Sql): Promise<readonly string[]> {
   ];
 }
 
-/** The macros that some views need, and those that these need, in the order in which they were made. */
+/** The macros that these texts use, and the macros that those use, in the order in which they were made. */
 function macrosIn(texts: readonly string[], macros: readonly (readonly string[])[]): readonly string[] {
   const used = macros.filter(([name = ""]) => texts.some((text) => new RegExp(`skein\\."?${name}"?\\(`).test(text)));
   const more = used.map(([, , definition = ""]) => definition).filter((definition) => !texts.includes(definition));
@@ -116,7 +116,7 @@ function macrosIn(texts: readonly string[], macros: readonly (readonly string[])
   return used.map(([name, parameters, definition]) => `CREATE MACRO skein."${name}"(${parameters}) AS ${definition}`);
 }
 
-/** A file that is either whole or not there. */
+/** Makes a file that is either complete or does not exist. */
 async function making(file: string, make: (unfinished: string) => Promise<void>): Promise<void> {
   const unfinished = `${file}.new`;
   rmSync(unfinished, { force: true });
@@ -135,7 +135,7 @@ async function inDatabase(file: string, work: (connection: DuckDBConnection) => 
     const connection = await instance.connect();
     try {
       await work(connection);
-      // A reader must find everything in the one file.
+      // A reader opens only this file, not its write-ahead log.
       await connection.run("CHECKPOINT");
     } finally {
       connection.closeSync();

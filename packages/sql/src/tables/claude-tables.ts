@@ -1,8 +1,8 @@
-/** The tables that people need of Claude Code's data, besides those of the seed. */
+/** The tables of the schema `claude`: Claude Code's data in the form that most questions need. */
 import { RESPONSES } from "./requests.ts";
 
 export const CLAUDE_TABLES = `
--- Lines are not in the copy: the files have them already.
+-- Lines are not in the copy: it would only repeat the files.
 CREATE VIEW claude.lines AS
 SELECT f.file, l.line, f.session_id, f.agent_id, f.project_path, f.kind, f.layout, f.workflow_id,
   json_extract_string(l.json, '$.type') AS type, l.json

@@ -3,13 +3,13 @@ import { TABLE_DOCS, columnDoc } from "./table-docs.ts";
 import type { Column } from "../answer/values.ts";
 
 export interface Table {
-  /** With its schema: `claude.responses`; the seed's five stand without one. */
+  /** With its schema: `claude.responses`. The tables of the schema `main` are without it: `claude_plans`. */
   readonly name: string;
   readonly about: string;
   readonly columns: readonly (Column & { readonly about: string })[];
 }
 
-/** Every table that is documented, as it is in the database. */
+/** Every documented table with its columns in the database. */
 export async function listTables(connection: DuckDBConnection): Promise<readonly Table[]> {
   const reader = await connection.runAndReadAll(
     "SELECT schema_name || '.' || table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name = 'memory' ORDER BY table_oid, column_index",

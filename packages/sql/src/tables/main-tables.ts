@@ -1,6 +1,6 @@
-/** The five tables without a schema: the names and types that the specification of the SQL tables gives, and then the columns that identify a row. */
+/** The tables of the schema `main`, with the columns of the SQL specification first. Added columns (`file`, `line`) identify a row. */
 export const MAIN_TABLES = `
--- One row for each line, keyed by file and line: uuids repeat in forks and are missing in many lines.
+-- One row for each line. The key is file and line: uuids repeat in forks, and many lines have none.
 CREATE VIEW main.claude_conversations AS
 SELECT f.session_id, f.project_path, c.message_uuid, c.parent_uuid, c.message_type,
   c.timestamp, c.content, c.model, c.tool_uses, c.token_usage, c.slug, c.git_branch, c.cwd, f.file, c.line,
@@ -21,7 +21,7 @@ CREATE TABLE main.claude_history (
 
 CREATE TABLE skein.stats_cache (date DATE, message_count INTEGER, session_count INTEGER, tool_call_count INTEGER);
 
--- The cache is often frozen: the days that it lacks are counted from the transcripts.
+-- Claude Code often stops updating its cache. Days that it lacks are counted from the transcripts.
 CREATE VIEW main.claude_stats AS
 SELECT date, message_count, session_count, tool_call_count, 'cache' AS origin FROM skein.stats_cache
 UNION ALL

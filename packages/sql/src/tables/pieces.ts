@@ -1,17 +1,17 @@
 /**
- * What is known of one transcript without looking at another: the pieces of which the tables are put together.
+ * The pieces from which the tables are composed: what can be said of one transcript without looking at another.
  *
- * A piece comes from the files (the query here) or from the cached copy (a table of the same name and columns). Both
- * have `place` for the file. Nothing here depends on where a line stands unless `line` is asked for: a running number
- * takes one of two threads. Before a text is walked it is searched for a word that it must hold; the word begins with a
- * rare letter, because that is what DuckDB looks for first.
+ * A piece is read from the files (by the query here) or from the cached copy (a table of the same name and columns). Both have
+ * `place`, the number of the file. No piece uses line numbers unless `line` is selected, because numbering takes one of two threads.
+ * Before a text is parsed it is searched for a word that it must contain. The word begins with a rare letter, because DuckDB
+ * searches for the first letter first.
  */
 import { NO_REQUESTS, REQUESTS } from "./requests.ts";
 
-const WALKED = JSON.stringify({
+const CONTENT = JSON.stringify({
   content: [{ type: "VARCHAR", text: "VARCHAR", thinking: "VARCHAR", content: "VARCHAR" }],
 });
-const SPOKEN = JSON.stringify({
+const SAID = JSON.stringify({
   id: "VARCHAR",
   role: "VARCHAR",
   model: "VARCHAR",
@@ -23,7 +23,7 @@ const CALLS = JSON.stringify({
   model: "VARCHAR",
   content: [{ type: "VARCHAR", id: "VARCHAR", name: "VARCHAR", input: "JSON" }],
 });
-/** Without what a result holds: that is long, and few ask for it. */
+/** Without the content of a result: it is long, and few questions need it. */
 const RESULTS = JSON.stringify({ content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR" }] });
 
 const CONVERSATION = `
@@ -35,16 +35,15 @@ SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
     json_extract(message, '$.content[*]'), lambda b: json_extract_string(b, '$.type') = 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
   json_extract(message, '$.usage') AS token_usage, slug, git_branch, cwd, line_agent_id,
   skein.is_true(is_sidechain_text) AS is_sidechain
-FROM (SELECT *, blocks[1] AS block FROM (SELECT *, json_transform(message, '${WALKED}').content AS blocks FROM scan.rows))`;
+FROM (SELECT *, blocks[1] AS block FROM (SELECT *, json_transform(message, '${CONTENT}').content AS blocks FROM scan.rows))`;
 
 /**
- * A line of Claude Code is one block of an answer: the lines of one answer are one message, every other line is one by itself.
- * All are grouped in one step, those by a key of their own: a step that is named twice would hold every column of every line,
- * whatever is asked for.
+ * Claude Code writes one line for each block of an answer. The lines of one answer are one message; every other line is a message.
+ * All are grouped in one step, other lines by a random key: DuckDB would materialize every column of a step that is used twice.
  */
 const MESSAGE = `
 WITH spoken AS (
-  SELECT * REPLACE (json_transform(message, '${SPOKEN}') AS message), message AS json
+  SELECT * REPLACE (json_transform(message, '${SAID}') AS message), message AS json
   FROM scan.rows WHERE type IN ('user', 'assistant')
 ), parts AS (
   SELECT place, line, type, coalesce(message.role, type) AS role,
@@ -75,14 +74,14 @@ SELECT place, min(line) AS line, min(role) AS role, min(message_id) AS message_i
 FROM (SELECT *, coalesce(message_id, gen_random_uuid()::VARCHAR) AS key FROM parts) GROUP BY place, key`;
 
 /**
- * Copies of a line in the same file (some versions wrote every line twice) are one call. They differ only in where they
- * stand, so that matters only to who asks for it.
+ * Copies of a line in the same file are one call; some versions wrote every line twice. Copies differ only in their line number,
+ * so their order matters only if line numbers are selected.
  */
 const toolCall = (order: string): string => `
 WITH calls AS (
   SELECT place, line, tool_use_id, name, input, skein.time(timestamp_text) AS started_at, message_id, model, line_agent_id,
     skein.is_true(is_sidechain_text) AS is_sidechain
-  -- Fields by themselves, because a window holds what it is given, the whole block too.
+  -- Single fields, because a window would hold the whole block in memory.
   FROM (
     SELECT place, line, b.id AS tool_use_id, b.name AS name, b.input AS input, timestamp_text, uuid, message_id, model,
       line_agent_id, is_sidechain_text
@@ -124,14 +123,14 @@ FROM (
     THEN CASE WHEN contains(tool_use_result::VARCHAR, 'Id"') THEN json_type(tool_use_result, '$.agentId') = 'VARCHAR' END END
 ) WHERE b.type = 'tool_result' GROUP BY ALL`;
 
-/** Snapshots repeat every file at every message: each version of a file once, at the message that first names it. */
+/** Snapshots repeat every file at every message. Here each version of a file is one row, with the message that first names it. */
 const FILE_VERSION = `
 WITH named AS (
   SELECT place, line, coalesce(json_extract_string(snapshot, '$.messageId'), snapshot_message_id) AS message_uuid,
     unnest(json_keys(snapshot, '$.trackedFileBackups')) AS path, json_extract(snapshot, '$.trackedFileBackups') AS backups
   FROM scan.rows WHERE type = 'file-history-snapshot' AND json_type(snapshot, '$.trackedFileBackups') = 'OBJECT'
 ), versions AS (
-  -- A path may hold dots and quotes, so it is no JSON path: the pointer's two escapes are all it needs.
+  -- A JSON pointer, because a path may contain dots and quotes. A pointer needs only two escapes.
   SELECT place, line, message_uuid, path,
     json_extract(backups, '/' || replace(replace(path, '~', '~0'), '/', '~1')) AS backup FROM named
   UNION ALL
@@ -142,7 +141,7 @@ SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.v
   min(skein.time(json_extract_string(backup, '$.backupTime'))) AS backup_time, arg_min(message_uuid, line) AS message_uuid
 FROM versions GROUP BY place, path, version, backup_file_name`;
 
-/** By name: `scan.<name>` reads the files, the copy has a table of that name, `skein.<name>` is both. */
+/** By name: the view `scan.<name>` reads the files, the copy has a table of that name, and `skein.<name>` is the union. */
 function pieces({ numbered }: { readonly numbered: boolean }) {
   return {
     conversation: CONVERSATION,
@@ -155,10 +154,10 @@ function pieces({ numbered }: { readonly numbered: boolean }) {
   } as const satisfies Readonly<Record<string, string>>;
 }
 
-/** The pieces from the copy, and those from the files in a form in which lines are numbered. */
+/** The queries of the pieces with numbered lines, from which the copy is filled. */
 export const PIECES = pieces({ numbered: true });
 
-/** Pieces that JavaScript finds: tables on both sides. */
+/** The pieces that JavaScript reads. They are tables in `scan` and in the copy. */
 export const READ_PIECES = {
   repaired: { place: "BIGINT", line: "BIGINT", json: "JSON" },
   damage: { place: "BIGINT", line: "BIGINT", kind: "VARCHAR", message: "VARCHAR" },

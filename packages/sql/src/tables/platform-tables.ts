@@ -1,6 +1,7 @@
 /**
- * The platform's sessions, in one schema per seed, as the stores' own views have them. Their rows come through the store's
- * port, so that every driver has them: DuckDB's own readers of SQLite and PostgreSQL need a download.
+ * The platform's sessions: the schema `platform` has the tables of the platform API, `agent` the agent tables, `api` those of the
+ * Claude API, with the columns of the stores' own views. Rows are read through the store's port, which works for every store:
+ * DuckDB's readers of SQLite and PostgreSQL would have to be downloaded.
  */
 export const PLATFORM_COLUMNS = {
   "platform.agents": {
@@ -113,7 +114,7 @@ export const PLATFORM_COLUMNS = {
     messages_count: "INTEGER",
     estimated_tokens: "INTEGER",
     duration_ms: "BIGINT",
-    // What the model was shown: what stands for the messages before, then a stretch of the transcript without some.
+    // What the model was shown: the summary of earlier messages, then a range of the transcript without the messages left out.
     shown_first: "JSON[]",
     shown_from: "INTEGER",
     shown_until: "INTEGER",
@@ -174,7 +175,7 @@ const tables = Object.entries(PLATFORM_COLUMNS).map(
       .join(", ")});`,
 );
 
-const stretch = (list: string): string => `t.${list}[a.shown_from + 1 : a.shown_until]`;
+const range = (list: string): string => `t.${list}[a.shown_from + 1 : a.shown_until]`;
 
 const tokens = (name: string): string => `CAST(json_extract_string(usage, '$.${name}') AS BIGINT)`;
 
@@ -182,11 +183,11 @@ export const PLATFORM_TABLES = `
 CREATE SCHEMA platform; CREATE SCHEMA agent; CREATE SCHEMA api;
 ${tables.join("\n")}
 
--- What the model was shown is put together only for who asks for it: it is the whole context again for each step.
+-- messages_snapshot repeats the whole context for each step, so it is composed only when a statement reads it.
 CREATE VIEW agent.agent_runs AS
 SELECT a.log_id, a.agent_uuid, a.run_id, a.timestamp, a.step_number, a.action_type, a.action_data,
-  CASE WHEN a.shown_until IS NOT NULL THEN to_json(list_concat(a.shown_first, CASE WHEN len(a.left_out) = 0 THEN ${stretch("messages")}
-    ELSE list_transform(list_filter(list_zip(${stretch("ids")}, ${stretch("messages")}), lambda m: NOT list_contains(a.left_out, m[1])), lambda m: m[2])
+  CASE WHEN a.shown_until IS NOT NULL THEN to_json(list_concat(a.shown_first, CASE WHEN len(a.left_out) = 0 THEN ${range("messages")}
+    ELSE list_transform(list_filter(list_zip(${range("ids")}, ${range("messages")}), lambda m: NOT list_contains(a.left_out, m[1])), lambda m: m[2])
     END)) END AS messages_snapshot,
   a.messages_count, a.estimated_tokens, a.duration_ms
 FROM skein.actions a LEFT JOIN skein.transcripts t ON t.session_id = a.agent_uuid;
@@ -201,18 +202,18 @@ FROM api.sessions s JOIN platform.sessions p USING (id);
 CREATE VIEW main.all_messages AS
 SELECT 'claude-code' AS source, session_id, role, text, timestamp FROM claude.messages
 UNION ALL
--- A message has its text as such, or in blocks.
+-- The text of a message is a field, or in its blocks.
 SELECT 'skein', session_id, role, coalesce(json_extract_string(content, '$.text'), skein.text_of(json_extract(content, '$.content'))), created_at
 FROM platform.messages;
 
--- A row is a model call in Claude Code and a run on the platform: both can be summed.
+-- One row for each model call of Claude Code and for each run of the platform. Their tokens and costs can be summed.
 CREATE VIEW main.all_usage AS
 SELECT 'claude-code' AS source, session_id, project_path, timestamp, model, input_tokens, output_tokens,
   cache_creation_input_tokens, cache_read_input_tokens, cost_micros, cost_usd FROM claude.responses
 UNION ALL
 SELECT 'skein', session_id, working_directory, started_at, model, ${tokens("input_tokens")}, ${tokens("output_tokens")},
   ${tokens("cache_creation_input_tokens")}, ${tokens("cache_read_input_tokens")},
-  -- Never a figure that is too low.
+  -- NULL rather than a cost that is too low.
   if(unpriced_calls = 0, cost_micros, NULL), if(unpriced_calls = 0, (cost_micros * 0.000001)::DECIMAL(18, 6), NULL)
 FROM skein.runs;
 `;

@@ -1,4 +1,4 @@
-/** The price table for SQL: the rates of a model, and what a call costs by them. A test holds it against `priceCall`. */
+/** The price table in SQL: the rates of a model, and the cost of a call. A test compares it with `priceCall`. */
 import { PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 
 const rates = ({ input, output, cache_write_5m, cache_write_1h, cache_read }: TokenPrices): string =>
@@ -6,7 +6,7 @@ const rates = ({ input, output, cache_write_5m, cache_write_1h, cache_read }: To
 
 const families = [
   ...PRICES.map((price) => [price.family, price] as const),
-  // The names of the first two of the fourth generation, as some providers write them.
+  // Some providers write `claude-4-opus` and `claude-4-sonnet`.
   ...PRICES.flatMap((price) => {
     const alias = /^claude-(opus|sonnet)-4$/.exec(price.family)?.[1];
     return alias === undefined ? [] : [[`claude-4-${alias}`, price] as const];
@@ -21,16 +21,16 @@ const NAME =
   "^(?:(?:bedrock|vertex_ai|openrouter)/)?(?:anthropic/)?(?:([a-z]{2,6}(?:-gov)?)\\.)?(?:anthropic\\.)?(claude-[a-z0-9.-]+?)" +
   "(?:[-@]\\d{8}|-latest|@default)?(?:-v\\d+)?(?::\\d+)?(?:\\[1m\\])?$";
 
-/** Between digits a dot is a dash. Twice, because matches do not overlap. */
+/** Replaces a dot between digits with a dash. Done twice, because matches do not overlap. */
 const dashed = (text: string): string =>
   [1, 2].reduce((inner) => `regexp_replace(${inner}, '(\\d)\\.(\\d)', '\\1-\\2', 'g')`, text);
 
 const micros = (...parts: readonly string[]): string => `(${parts.join(" + ")} + 500000) // 1000000`;
-/** The rate is scaled first and stays an integer, so that the product with the tokens stays exact. */
+/** The scaled rate is rounded to an integer first, so that its product with the tokens is exact. */
 const rate = (name: string): string =>
   `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::BIGINT`;
 
-/** A variable, so that its text is read once and not with every view that uses it. */
+/** The prices are a variable, so that DuckDB parses them once and not for every view that uses them. */
 export const PRICES_SQL = `
 SET VARIABLE skein_prices = MAP {${families.join(", ")}};
 CREATE MACRO skein.family_rates(name) AS CASE WHEN name.family <> '' THEN struct_insert(getvariable('skein_prices')[${dashed("name.family")}],
@@ -41,8 +41,8 @@ CREATE MACRO skein.rates(model) AS skein.family_rates(regexp_extract(
 `;
 
 /**
- * Rows with what they cost as `micros`, over columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
- * `write_1h`, `searches` and `fast`. The split of cache writes by their time counts only where it adds up.
+ * Adds the cost as `micros` to rows with the columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
+ * `write_1h`, `searches` and `fast`. The split of cache writes by lifetime is used only if its parts add up to `cache_write`.
  */
 export function priced(rows: string): string {
   return `

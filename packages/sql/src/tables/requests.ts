@@ -1,28 +1,28 @@
 /**
- * Usage and cost, each model call counted once.
+ * Usage and cost, with each model call counted once.
  *
- * One call is written as one line per content block, early lines with placeholders, and again by resumes and forks. So
- * lines of the same message and request are one call with the largest of each counter; a line that does not name its
- * request, and a copy in a side chain (which names another), belong to the first call of that message.
+ * Claude Code writes one call as one line per content block, early lines with placeholder counters, and again on resumes and forks.
+ * So the lines with the same message id and request id are one call, with the largest value of each counter. A line without a request
+ * id, and a copy in a side chain (which has another request id), belong to the first call with that message id.
  *
- * A request is what one file says of a call. Its key orders it: the time, whether it is of a side chain, the file's number, then
- * whether it lacks a name and what that is. No two are equal, so that whoever reads finds the same one first.
+ * A "request" is what one file says of a call. Requests are ordered by a key: the time, whether it is in a side chain, the number of
+ * the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import { priced } from "./prices.ts";
 
 const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage.${path}), 0))`;
 
-/** The model that stands for searches of which only their results tell. */
+/** The model name for web searches whose calls are in no transcript. */
 const SEARCH = "web-search";
 const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS}, coalesce(c.cost_micros, c.micros))`;
 
-/** Later than every time: a line without one. */
+/** The time of a line without one: later than every other. */
 const NEVER = "9e15::BIGINT";
 
 /**
- * The parts of a key: 54 bits and the sign for the moment, 32 for the file, 40 for the name of the request. What is in the key
- * need not be looked for beside it, which is dear where each call is compared with all others.
+ * The bits of a key: 54 and the sign for the time and the side chain, 32 for the file, 40 for the request id. Values in the key
+ * need no columns of their own, which saves time where each call is compared with all others.
  */
 const KEY =
   "((r.time * 2 + r.is_side::BIGINT)::HUGEINT * 4294967296 + f.file_id) * 1099511627776" +
@@ -35,15 +35,15 @@ const isAnswer = (line: string): string =>
   `${line}message.usage IS NOT NULL AND ${line}message.model IS DISTINCT FROM '<synthetic>' AND (${line}message.id <> '' OR ${line}uuid IS NOT NULL`;
 
 /**
- * What a question reads, in one pass over the lines: answers; lines of subagents that versions 2.1.12 to 2.1.8x wrote into
- * progress lines of their parents; and results that tell of web searches whose calls no transcript has. The last are
- * requests without tokens, and count only where no call of their file tells of searches.
+ * The requests of all files, in one pass over the lines: answers; lines of subagents, which versions 2.1.12 to 2.1.8x wrote into
+ * progress lines of their parents; and results with a count of web searches whose calls are in no transcript. The last are
+ * requests without tokens, and count only if no call in their file reports searches.
  */
 export const REQUESTS = `
 SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,
   write_5m, write_1h, searches, fast, lines, calls, NULL::BIGINT AS cost_micros
 FROM (
-  -- Rows of one file are brought together only where there is such a result at all: that takes a third of the time.
+  -- Grouping the rows by file takes a third of the time, so it is done only if there is such a result.
   SELECT *, max(searches) FILTER (calls = 1) OVER (PARTITION BY if(fewest_calls = 0, place, NULL)) AS fees
   FROM (SELECT *, min(calls) OVER () AS fewest_calls FROM (
     SELECT place, id, request_id, if(is_search, 0, 1) AS calls, min(moment) AS moment, model,
@@ -69,7 +69,7 @@ FROM (
         SELECT *, "toolUseResult"."searchCount" AS search_count, CASE WHEN type = 'progress' THEN inner_line.message ELSE message END AS answer
         FROM (SELECT *, CASE WHEN type = 'progress' THEN skein.inner_line(data.message) END AS inner_line FROM scan.answers)
       )
-      -- One condition, because DuckDB tries those of an AND in an order of its own, and a line that cannot be read comes first.
+      -- One CASE, because DuckDB may reorder the conditions of an AND, and is_void must come first.
       WHERE CASE WHEN skein.is_void(type) THEN false ELSE CASE type
         WHEN 'assistant' THEN ${isAnswer("")})
         WHEN 'user' THEN uuid IS NOT NULL AND json_type("toolUseResult"."searchCount") IN ('UBIGINT', 'BIGINT')
@@ -78,14 +78,14 @@ FROM (
   ))
 ) WHERE calls = 1 OR coalesce(fees, 0) = 0`;
 
-/** The columns of a request with their types, where there are none. */
+/** No requests, with the columns and types of requests. */
 export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_id, 0::BIGINT AS time, false AS is_side, '' AS model, 0::BIGINT AS line,
   0::BIGINT AS input, 0::BIGINT AS output, 0::BIGINT AS cache_write, 0::BIGINT AS cache_read, 0::BIGINT AS write_5m, 0::BIGINT AS write_1h,
   0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::BIGINT AS cost_micros WHERE false`;
 
 /**
- * Each step names the one before it once, so that what a question does not ask for is not computed: DuckDB keeps every
- * column of what is named twice.
+ * Each step refers to the step before it once, so that columns that a question does not need are not computed: DuckDB
+ * materializes every column of a step that is used twice.
  */
 export const RESPONSES = `
 CREATE VIEW claude.responses AS
@@ -124,7 +124,7 @@ SELECT c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id
 FROM charged c JOIN skein.files f USING (file_id);
 `;
 
-/** A request with its price, as the copy keeps it. */
+/** Requests with their cost, as the copy stores them. */
 export const pricedRequests = (requests: string): string =>
   `SELECT * EXCLUDE (rates, short_write, long_write, is_long, micros) REPLACE (micros AS cost_micros)
 FROM (${priced(`SELECT *, skein.rates(model) AS rates FROM (${requests})`)})`;

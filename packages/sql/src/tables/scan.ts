@@ -1,25 +1,22 @@
 /**
- * The transcripts as DuckDB reads them: in place, line by line.
+ * The views with which DuckDB reads transcripts in place, line by line.
  *
- * `scan.rows` has the fields of the lines that have a type, `scan.answers` what a cost needs of them; `scan.objects` has
- * every line as JSON. All add the lines that only JavaScript can read (`scan.repaired`): DuckDB voids a line with half of a
- * surrogate pair or a byte that is not UTF-8, and of two records glued into one line it sees neither.
+ * `scan.rows` has the fields of the lines that have a type, `scan.answers` the fields that a cost needs, `scan.objects` every
+ * line as JSON. The lines that only JavaScript can read (`scan.repaired`) are added: DuckDB reads nothing of a line with a lone
+ * surrogate or a byte that is not UTF-8, nor of two records in one line.
  */
 
-/** DuckDB's own limit. Its buffers have twice that, for each scan and thread; a file with longer lines is read with their texts cut. */
+/** DuckDB's default limit. Its buffers are twice as large, for each scan and thread. Longer lines are read with their texts cut. */
 export const MOST_LINE_BYTES = 16 * 2 ** 20;
 
-/** For the byte order mark, the line feed and what else the reader looks at beyond the line. */
+/** The limit for the reader, with room for the byte order mark, the line feed and what it reads beyond the line. */
 export const LINE_ROOM = `SET VARIABLE skein_line_bytes = ${MOST_LINE_BYTES + 1024};`;
 
-/** Tolerant once the damage is known, strict before: a tolerant reader does not tell that a line could not be read. */
+/** The reader skips bad lines only once they are known. Before that it fails on them, because it would skip them silently. */
 const READ =
   "format = 'newline_delimited', ignore_errors = getvariable('skein_tolerant'), maximum_object_size = getvariable('skein_line_bytes')";
 
-/**
- * What is taken from a line, and the name it gets. Only texts and JSON: a number of an unexpected form would void the
- * whole line.
- */
+/** The fields of a line, with their column names. Only texts and JSON: an unexpected value for a number would lose the whole line. */
 const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | "JSON"]>> = {
   type: ["type", "VARCHAR"],
   uuid: ["uuid", "VARCHAR"],
@@ -49,8 +46,8 @@ const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | 
 };
 
 /**
- * What a cost needs of a line. Structures are read in one pass with the line; as JSON they would be written out first and
- * walked again, results with all that they hold. A value of another form than its type is nothing, as in `json_transform`.
+ * The fields of an answer that a cost needs. As structures they are parsed together with the line; as JSON they would be
+ * parsed twice, with all their content. A value that does not fit its type is NULL, as in `json_transform`.
  */
 const ANSWER = {
   id: "VARCHAR",
@@ -73,15 +70,15 @@ const ANSWER_LINE: Readonly<Record<string, Shape>> = {
   isSidechain: "VARCHAR",
   message: ANSWER,
   toolUseResult: { searchCount: "JSON" },
-  // Few lines have it, and a structure would be filled for each line.
+  // JSON, because few lines have it and a structure would be filled for every line.
   data: { type: "VARCHAR", message: "JSON" },
 };
-/** A line of a subagent inside of a line of its parent. */
+/** A line of a subagent inside a line of its parent. */
 const INNER_LINE = { uuid: "VARCHAR", timestamp: "VARCHAR", requestId: "VARCHAR", message: ANSWER };
 
 type Shape = string | { readonly [field: string]: Shape };
 
-/** A shape in DuckDB's words. */
+/** A shape as a type of DuckDB. */
 function typeOf(shape: Shape): string {
   if (typeof shape === "string") return shape;
   const fields = Object.entries(shape).map(([field, inner]) => `"${field}" ${typeOf(inner)}`);
@@ -91,12 +88,12 @@ function typeOf(shape: Shape): string {
 const columns = Object.entries(FIELDS).map(([field, [, type]]) => `'${field}': '${type}'`);
 const scanned = Object.entries(FIELDS).map(([field, [name]]) => `s."${field}" AS ${name}`);
 const names = Object.values(FIELDS).map(([name]) => name);
-/** The same of a line that JavaScript read. */
+/** The same fields, for `json_transform` of a line that JavaScript read. */
 const REPAIRED = JSON.stringify(Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])));
 
 export const FILES = `
--- Every transcript. place says where its rows are: 0, 1, … in the list of files that are scanned, -1, -2, … in the
--- copy. first_row is how many rows the scanned files before it have, first_line how many all files before it have.
+-- Every transcript. The rows of a file have its place: 0, 1, … for files that are scanned, -1, -2, … for those in the copy.
+-- first_row is the number of rows in the scanned files before it, first_line that in all files before it.
 CREATE TABLE skein.files (
   file_id BIGINT, place BIGINT, file VARCHAR, root VARCHAR, folder VARCHAR, kind VARCHAR, layout VARCHAR,
   session_id VARCHAR, agent_id VARCHAR, workflow_id VARCHAR, project_path VARCHAR, size_bytes BIGINT,
@@ -104,11 +101,12 @@ CREATE TABLE skein.files (
 CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
 
+/** A field that no line has. It stands in for the line number in views that do not number lines. */
 export const NO_LINE = "skein_line";
 
 /**
- * The reader does not number lines. It keeps their order, so a running number does, at the price of the second thread: so
- * there are two forms. Without numbers `line` is a field that no line has, and a plan that reads it is one that needs them.
+ * The reader does not number lines, but it keeps their order, so `row_number()` can. That allows only one thread, so there are two
+ * forms. Without numbers, `line` is `NO_LINE`: if DuckDB's plan of a statement contains it, the statement needs the numbers.
  */
 export function scanRows(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -126,9 +124,8 @@ FROM (SELECT place, line, json_transform(json, '${REPAIRED}') AS s FROM scan.rep
 }
 
 /**
- * Lines with what a cost needs of them. The reader is tolerant here whether the damage is known or not: it would fail on
- * every structure of another form. A line that it cannot read has no type, and whoever asks must ask for that first: with
- * `skein.is_void`.
+ * Lines with the fields that a cost needs. This reader always skips bad lines, because it would fail on every structure of
+ * another form. A line that it cannot read has no type: check that first, with `skein.is_void`.
  */
 export function scanAnswers(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -157,7 +154,7 @@ function numbers({ numbered }: { readonly numbered: boolean }) {
     : { number: `, s.${NO_LINE}`, line: NO_LINE, join: "" };
 }
 
-/** Every line of every file, whether the copy has it or not. It may be JSON and no object: that is damage. */
+/** Every line of every file, also of those in the copy. A line that is JSON but not an object is damage. */
 export const OBJECTS = `
 CREATE VIEW scan.objects AS
 SELECT f.file_id, o.n - f.first_line AS line, o.json
@@ -169,28 +166,28 @@ FROM (
 
 export const SCAN_MACROS = `
 CREATE MACRO skein.time(text) AS TRY_CAST(text AS TIMESTAMP);
--- Whether a line is none that can be read. While the damage is not known that fails the statement, as a strict reader does.
+-- Whether a line cannot be read. While bad lines are not known this fails the statement, as the reader of scan.rows does.
 CREATE MACRO skein.is_void(type) AS CASE WHEN type IS NOT NULL THEN false
   WHEN getvariable('skein_tolerant') THEN true ELSE error('JSON that cannot be read') END;
 CREATE MACRO skein.inner_line(json) AS json_transform(json, '${JSON.stringify(INNER_LINE)}');
 CREATE MACRO skein.is_true(text) AS coalesce(text = 'true', false);
 
--- The text of a tool's result: a string, or what its blocks say.
+-- The text of a tool's result: a string, or the texts of its blocks.
 CREATE MACRO skein.result_text(content) AS CASE left(content::VARCHAR, 1)
   WHEN '"' THEN json_extract_string(content, '$') ELSE array_to_string(json_extract_string(content, '$[*].text'), chr(10)) END;
--- The text of block number i of a message. Taken as text, a result that is a list looks like one that only begins like
--- a list: only for those the message is walked again.
+-- The text of block number i of a message. A result whose text begins like a list or an object may be one, so only
+-- then the message is parsed again.
 CREATE MACRO skein.block_text(message, b, i) AS CASE WHEN b.type = 'tool_result'
   THEN CASE WHEN left(b.content, 1) IN ('[', '{')
     THEN skein.result_text(json_extract(message, '$.content[' || (i - 1) || '].content')) ELSE b.content END
   ELSE coalesce(b.text, b.thinking) END;
--- The text of a message whose blocks were walked before. Most messages have one block.
+-- The text of a message whose blocks are already parsed. Most messages have one block.
 CREATE MACRO skein.message_text(message, blocks, first) AS CASE len(blocks)
   WHEN 1 THEN nullif(skein.block_text(message, first, 1), '')
   ELSE CASE WHEN blocks IS NULL
     THEN CASE WHEN json_type(message, '$.content') = 'VARCHAR' THEN json_extract_string(message, '$.content') END
     ELSE nullif(array_to_string(list_transform(blocks, lambda b, i: skein.block_text(message, b, i)), chr(10)), '') END END;
--- The text of a content that stands by itself.
+-- The text of a content that is not in a message.
 CREATE MACRO skein.text_of(content) AS CASE left(content::VARCHAR, 1)
   WHEN '"' THEN json_extract_string(content, '$')
   WHEN '[' THEN nullif(array_to_string(list_transform(
@@ -200,8 +197,8 @@ END;
 `;
 
 /**
- * How many rows DuckDB sees in each of some files, and how many of them it cannot read. What it read is JSON, so that one
- * letter tells whether it is an object; to walk it again would hold it in memory twice.
+ * Counts the rows of some files, and those that are not objects or cannot be read. What DuckDB has read is JSON, so its first
+ * character tells whether it is an object; parsing it again would hold it in memory twice.
  */
 export const COUNT_ROWS = `
 SELECT file_index::BIGINT AS place, count(*) AS total, max(strlen(json)) AS longest,

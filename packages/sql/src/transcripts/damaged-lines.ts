@@ -4,18 +4,16 @@ export interface DamagedLine {
   readonly line: number;
   readonly kind: string;
   readonly message: string;
-  /** What is still whole in it. */
+  /** The JSON objects in it that can be read. */
   readonly values: readonly object[];
 }
 
-/**
- * What is whole in damaged lines is held in memory, all of it at once. Those that are longer than this are held with their texts
- * cut; characters of JSON, and of a text.
- */
+/** All objects of damaged lines are held in memory at once. If a line's objects are longer than this as JSON, their texts are cut. */
 const MOST_CHARACTERS = 2 ** 18;
+/** The characters that are left of a text that is cut. */
 const MOST_TEXT = 2 ** 14;
 
-/** The lines that DuckDB cannot read, numbered as DuckDB numbers them: blank ones do not count. */
+/** The lines that DuckDB cannot read, with their numbers. Blank lines are not counted. */
 export function damagedLines(path: string): readonly DamagedLine[] {
   const found: DamagedLine[] = [];
   let number = 0;
@@ -36,7 +34,7 @@ export function damagedLines(path: string): readonly DamagedLine[] {
   readLines(path, {
     line: ({ line, value }) => {
       at(line);
-      if (!damage && hasHalfPair(value)) damage = { kind: "half-surrogate", message: "half of a surrogate pair" };
+      if (!damage && hasLoneSurrogate(value)) damage = { kind: "half-surrogate", message: "a lone surrogate" };
       if (damage) values.push(value);
     },
     damage: ({ line, kind, message }) => {
@@ -65,8 +63,8 @@ function cut(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cut(inner)]));
 }
 
-function hasHalfPair(value: unknown): boolean {
+function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return !value.isWellFormed();
   if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([key, inner]) => !key.isWellFormed() || hasHalfPair(inner));
+  return Object.entries(value).some(([key, inner]) => !key.isWellFormed() || hasLoneSurrogate(inner));
 }

@@ -1,30 +1,29 @@
-/**
- * What must be known of a transcript before it is scanned, kept in Skein's cache folder: looked at again only when the
- * file has changed.
- */
+/** What must be known of a transcript before it is scanned. Kept in Skein's cache folder until the file changes. */
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "@skein/history";
 
-/** A file as it was when something was learned about it. */
+/** Identifies one version of a file. */
 export interface FileStamp {
   readonly size: number;
   readonly mtimeMs: number;
   readonly inode: number;
 }
 
+/** What the first lines of a file say. */
 export interface FileHead {
   readonly cwd: string | null;
   readonly sessionId: string | null;
 }
 
-/** Rows as DuckDB sees them: lines that are not blank. */
+/** The rows of a file. A row is a line that is not blank. */
 export interface RowCount {
   readonly rows: number;
+  /** It has lines that DuckDB cannot read. */
   readonly isDamaged: boolean;
-  /** It has lines that are too long for DuckDB and is read with their texts cut. */
+  /** It has lines that are too long for DuckDB, and is read with the texts in them cut. */
   readonly isLong: boolean;
-  /** Bytes of its longest line that can be read. */
+  /** Bytes of the longest line that DuckDB can read. */
   readonly longest: number;
 }
 
@@ -36,7 +35,7 @@ export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: D
 
 const HEAD_BYTES = 65_536;
 
-/** The working directory and the session that the first lines name; the folder's name cannot be decoded. */
+/** The working directory and the session in the first lines. The name of the folder cannot be decoded to a path. */
 export function headOf(path: string): FileHead {
   const fd = openSync(path, "r");
   try {
@@ -57,7 +56,7 @@ function firstText(text: string, key: string): string | null {
   }
 }
 
-/** Raised when what is kept of a file changes. */
+/** Raised when the shape of the cached facts changes. */
 const VERSION = 4;
 
 export interface FactsCache {
@@ -66,7 +65,7 @@ export interface FactsCache {
   save(): void;
 }
 
-/** Without a folder it lives as long as the process. */
+/** Without a folder, facts are kept in memory only. */
 export function openFactsCache(folder: string | null): FactsCache {
   const path = folder === null ? null : join(folder, `files-${VERSION}.json`);
   const known = new Map<string, FileFacts>(path === null ? [] : read(path));
@@ -81,7 +80,7 @@ export function openFactsCache(folder: string | null): FactsCache {
         writeFileSync(draft, JSON.stringify([...known]), { mode: 0o600 });
         renameSync(draft, path);
       } catch {
-        // A cache that cannot be written only costs time.
+        // Without the cache, the next process reads the files again.
       }
     },
   };

@@ -24,7 +24,7 @@ export interface KnownFile {
 }
 
 /** A file that cannot be read, or that the history library does not take for a transcript. */
-export interface UnreadFile {
+interface UnreadFile {
   readonly file: string;
   readonly kind: "unreadable" | "skipped";
   readonly message: string;

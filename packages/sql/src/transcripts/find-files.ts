@@ -2,7 +2,7 @@ import { type Discovered, type LibraryConfig, discover, isCurrent, isDataNotFoun
 
 export type FoundFiles = Pick<Discovered, "files" | "skipped">;
 
-/** Says which transcripts there are now. Folders are read again only after something has changed. */
+/** Returns the transcripts that exist now. Folders are read again only if something has changed. */
 export function createFileFinder(library: LibraryConfig): () => FoundFiles {
   let last: Discovered | undefined;
   return () => {
@@ -11,7 +11,7 @@ export function createFileFinder(library: LibraryConfig): () => FoundFiles {
   };
 }
 
-/** Somebody without Claude Code still has the platform's tables. A directory that was named must be there. */
+/** Without Claude Code there are no files, and the platform's tables still work. A directory that was named must exist. */
 function found(library: LibraryConfig): Discovered | undefined {
   try {
     return discover(library);

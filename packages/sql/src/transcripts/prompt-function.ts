@@ -1,7 +1,7 @@
 import { DuckDBScalarFunction, VARCHAR } from "@duckdb/node-api";
 import { humanPrompt } from "@skein/history/format";
 
-/** `skein_prompt(message)`: what a person typed in a user message, by the rule that the history uses; NULL if nothing. */
+/** The SQL function `skein_prompt(message)`: what a person typed in a user message, by the rule of the history library; NULL if nothing. */
 export function promptFunction(): DuckDBScalarFunction {
   return DuckDBScalarFunction.create({
     name: "skein_prompt",

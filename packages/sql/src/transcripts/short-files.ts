@@ -4,18 +4,18 @@ import type { DataFile } from "@skein/history/discover";
 import { type FileStamp, isSame } from "./file-facts.ts";
 import { longLines, writeShortened } from "./shorten-lines.ts";
 
-/** What is read instead of a transcript with lines that are too long. */
+/** The file that is read instead of a transcript with lines that are too long. */
 interface ShortFile {
   readonly path: string;
   readonly damage: readonly { readonly line: number; readonly kind: string; readonly message: string }[];
 }
 
 export interface ShortFiles {
-  /** Undefined if it has no such lines. */
+  /** Undefined if the file has no such lines. */
   of(file: DataFile): ShortFile | undefined;
 }
 
-/** Made when they are first asked for, in a folder that somebody else removes. */
+/** Short files are made when they are first needed, in a folder that the caller removes. */
 export function createShortFiles(folder: string, most: number): ShortFiles {
   const known = new Map<string, FileStamp & { readonly short: ShortFile | undefined }>();
   let count = 0;
@@ -43,11 +43,11 @@ export function createShortFiles(folder: string, most: number): ShortFiles {
       const damage = lines.map(({ line, start, end }) => ({
         line,
         kind: "too-long",
-        message: `the line has ${end - start} bytes: of its texts only the beginnings are here`,
+        message: `the line has ${end - start} bytes; only the beginnings of its long texts are read`,
       }));
       return { path: target, damage };
     } catch {
-      // Gone or not ours to read: who reads it says so.
+      // Deleted or not readable: reading the file itself reports that.
       return undefined;
     }
   }

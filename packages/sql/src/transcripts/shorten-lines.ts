@@ -1,25 +1,25 @@
 /**
- * Lines that are too long for DuckDB. Its reader holds each line whole, in every thread, and whatever walks it holds it
- * several times more. So a transcript with such lines is read through another file, in which their long texts are cut; all
- * other bytes are the same. It is done byte by byte, because a line may be longer than memory.
+ * Shortens lines that are too long for DuckDB. Its reader holds each line in memory, in every thread, and parsing needs several
+ * times as much. So a transcript with such lines is read through another file, in which their long texts are cut; all other
+ * bytes are the same. It is written byte by byte, because a line may be longer than memory.
  */
 import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 
 export interface LongLine {
-  /** As DuckDB numbers lines: blank ones do not count. */
+  /** From 1; blank lines are not counted. */
   readonly line: number;
-  /** Where it stands in the file, without its line feed. */
+  /** Its place in the file in bytes, without the line feed. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The longest text in a line that is too long. */
+/** The bytes that are left of a long text. */
 const MOST_TEXT_BYTES = 2 ** 20;
-/** What is left of a line that is too long even so: too little to be read, so that it is damage. */
+/** The bytes that are left of a line that is still too long. It is then not valid JSON, and is reported as damage. */
 const BEGINNING_BYTES = 1000;
 const BLOCK_BYTES = 2 ** 20;
 
-/** Lines of more bytes than that. */
+/** The lines with more than `most` bytes. */
 export function longLines(path: string, most: number): readonly LongLine[] {
   const found: LongLine[] = [];
   let line = 0;
@@ -51,7 +51,7 @@ export function longLines(path: string, most: number): readonly LongLine[] {
   return found;
 }
 
-/** Writes the file with these of its lines shortened, to at most so many bytes. */
+/** Writes the file with these lines shortened to at most `most` bytes each. */
 export function writeShortened(path: string, target: string, { lines, most }: Shortening): void {
   const from = openSync(path, "r");
   const to = openSync(target, "w", 0o600);
@@ -83,15 +83,15 @@ interface Shortening {
   readonly most: number;
 }
 
-/** Takes the bytes of a line as they come, and gives them on without the ends of its long texts. */
+/** Takes the bytes of a line in blocks and passes them on without the ends of its long texts. */
 function createCutter(give: (bytes: Uint8Array) => void): (block: Uint8Array) => void {
   let isText = false;
   let isCut = false;
   let length = 0;
-  /** How many bytes of an escape are still to come: its letter, and the four digits of a \u. */
+  /** How many bytes of an escape follow: 5 before its letter, then the four digits of a \u. */
   let escape = 0;
   let unit = 0;
-  /** The first half of a surrogate pair was written; the second must follow. */
+  /** The first half of a surrogate pair was written, so the second must follow. */
   let isHalf = false;
 
   return (block) => {

@@ -1,7 +1,7 @@
 import type { SessionState } from "@skein/core";
 import type { ContentBlock, Message } from "@skein/protocol";
 import { isAbsolute, resolve } from "node:path";
-import type { Said } from "./said.ts";
+import type { ClaudeMessage } from "./sdk-messages.ts";
 import type { Entry } from "./transcript.ts";
 
 /** Tools that write files, and where they say which. */
@@ -33,11 +33,11 @@ export function createChanges(cwd: string, state: SessionState) {
   for (const { content } of messagesOfRun(state)) if (typeof content !== "string") noteCalls(content);
 
   return {
-    note(said: Said): void {
-      if (said.kind === "reply") noteCalls(said.content);
-      if (said.kind === "subagent" && typeof said.content !== "string") noteCalls(said.content);
-      if (said.kind === "results")
-        for (const { toolUseId, isError } of said.results) {
+    note(message: ClaudeMessage): void {
+      if (message.kind === "reply") noteCalls(message.content);
+      if (message.kind === "subagent" && typeof message.content !== "string") noteCalls(message.content);
+      if (message.kind === "results")
+        for (const { toolUseId, isError } of message.results) {
           const path = asked.get(toolUseId);
           if (path !== undefined && !isError) files.add(path);
         }

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Ahead, createAhead } from "./ahead.ts";
 import { type Child, type ChildDeps, type ChildStart, startChild } from "./child.ts";
+import { type Prefetch, createPrefetch } from "./prefetch.ts";
 
 export interface ChildrenOptions {
   /** How long a child stays after its last run. */
@@ -15,7 +15,7 @@ export interface ChildrenOptions {
 }
 
 /** The processes of this server, by session: started when they are needed or ahead of that, and kept for a while after a run. */
-export interface Children extends Ahead {
+export interface Children extends Prefetch {
   /** A child for the session: the idle one if it fits, else a new one. It is the caller's until it is kept or ended. */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;
@@ -32,7 +32,7 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
   const { idleMs = 10 * 60_000, maxIdle = 16, maxStarting = Math.max(2, availableParallelism()) } = options;
   const idle = new Map<string, { readonly child: Child; readonly timer: NodeJS.Timeout }>();
   const queue: (() => void)[] = [];
-  const ahead = createAhead(start, { idleMs, maxAhead: options.maxAhead ?? 1 });
+  const prefetch = createPrefetch(start, { idleMs, maxAhead: options.maxAhead ?? 1 });
   let starting = 0;
 
   async function start(request: ChildStart): Promise<Child> {
@@ -66,10 +66,10 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
   }
 
   return {
-    prepare: ahead.prepare,
-    reserve: ahead.reserve,
+    prepare: prefetch.prepare,
+    reserve: prefetch.reserve,
     async take(request, fits) {
-      const known = out(request.sessionId) ?? (await ahead.claim(request.sessionId));
+      const known = out(request.sessionId) ?? (await prefetch.claim(request.sessionId));
       if (known && known.key === request.key && fits(known)) return known;
       known?.end();
       return start(request);
@@ -89,7 +89,7 @@ export function createChildren(deps: () => Promise<ChildDeps>, options: Children
     },
     drop,
     async close() {
-      ahead.close();
+      prefetch.close();
       const told: Promise<void>[] = [];
       for (const sessionId of idle.keys()) {
         const child = out(sessionId);

@@ -1,8 +1,8 @@
 import { type Live, type LiveFrame, type RunState, textDelta } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
-import { messageIdOf } from "./facts.ts";
-import type { Said } from "./said.ts";
+import { messageIdOf } from "./message-id.ts";
+import type { ClaudeMessage } from "./sdk-messages.ts";
 
 /** Passes on what the model says while it says it. */
 export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step">) {
@@ -29,12 +29,12 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
       live.publish({ ...frame, event: raw });
       frame.offset += textDelta(raw)?.length ?? 0;
     },
-    heard(said: Said): void {
-      if (said.kind === "reply") replies += 1;
+    heard(message: ClaudeMessage): void {
+      if (message.kind === "reply") replies += 1;
     },
     /** The fact that says it all is in the log. */
-    written(said: Said): void {
-      if (said.kind === "reply" && messageIdOf(sessionId, said.apiMessageId) === frame.message_id)
+    written(message: ClaudeMessage): void {
+      if (message.kind === "reply" && messageIdOf(sessionId, message.apiMessageId) === frame.message_id)
         live.clear(sessionId);
     },
   };

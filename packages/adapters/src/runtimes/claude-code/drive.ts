@@ -1,9 +1,28 @@
-import { type Claimed, LEASE_LOST, type QueuedPrompt, type SessionState, entered, snapshotOf } from "@skein/core";
-import { textOf } from "@skein/protocol";
+import {
+  type Claimed,
+  LEASE_LOST,
+  type QueuedPrompt,
+  type SessionState,
+  createDriverLog,
+  messageEntered,
+  nextPrompt,
+  runStarted,
+  snapshotOf,
+} from "@skein/core";
+import { createAnswers } from "./answers.ts";
+import { budgetEnd } from "./budget.ts";
 import { userMessage } from "./inbox.ts";
-import { createLog } from "./log.ts";
-import { type Drive, type DriveDeps, type Manned, cannotStart, childFor, prepareNext, turn } from "./manned.ts";
 import { rewind } from "./rewind.ts";
+import { failRun } from "./run-ends.ts";
+import {
+  type Drive,
+  type DriveDeps,
+  type SessionChild,
+  cannotStart,
+  childFor,
+  prepareNext,
+  turn,
+} from "./session-child.ts";
 import { takeUp } from "./take-up.ts";
 import type { TurnEnd } from "./turn.ts";
 
@@ -12,8 +31,9 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
   const state = await deps.states.take(sessionId, claimed.lastSequence);
-  const log = createLog(lease, claimed.clock, state, deps);
-  const drive: Drive = { claimed, lease, log, signal, deps, entriesBefore: state.transcriptEntries };
+  const answers = createAnswers(state);
+  const log = createDriverLog({ lease, clock: claimed.clock, state, takenIn: answers.takeIn }, deps);
+  const drive: Drive = { claimed, lease, log, answers, signal, deps, entriesBefore: state.transcriptEntries };
   while (!log.released) {
     if (signal.aborted) return giveBack(drive);
     const how = await work(drive);
@@ -43,7 +63,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   // Whoever asks for the state of the session need not read Claude Code's transcript, which is most of its log.
   const isLonger = growths(log.state.transcriptEntries) > growths(drive.entriesBefore);
   const snapshot = isLonger ? snapshotOf(log.state) : undefined;
-  await log.write((state) =>
+  await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
   // It only saves work: if it cannot be written, the next one will be.
@@ -51,13 +71,8 @@ async function work(drive: Drive): Promise<TurnEnd> {
   return "ended";
 }
 
-async function giveBack({ log, signal, deps }: Drive): Promise<void> {
-  if (signal.reason !== LEASE_LOST) await log.write(() => ({ dueAt: deps.now() }));
-}
-
-/** The prompt that interrupts, or the one that waits longest. */
-function nextPrompt(state: SessionState): QueuedPrompt | undefined {
-  return state.queue.find(({ mode }) => mode === "interrupt") ?? state.queue[0];
+async function giveBack({ log, signal }: Drive): Promise<void> {
+  if (signal.reason !== LEASE_LOST) await log.write(({ now }) => ({ dueAt: now }));
 }
 
 async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
@@ -66,25 +81,36 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const isFirst = log.state.runs === 0;
   // The child starts and gets its prompt while the beginning of the run is written down. What it says is written after
   // that, and nothing with an effect begins before: if the beginning is refused, an answer is lost that nobody has seen.
-  const begun = log.write((state, emit) => {
+  const begun = log.write((batch) => {
+    const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
-    const formatter = state.agent?.formatter ?? "json";
-    emit({ event_type: "session.started", data: { run_id, message_id, user_message: textOf(content), formatter } });
-    emit(entered(state, message_id));
+    batch.add(runStarted(prompt, state.agent?.formatter ?? "json"));
+    batch.add(messageEntered(state, message_id));
+    const broke = budgetEnd(state);
+    if (broke) failRun(broke, batch);
   });
   begun.catch(() => undefined);
-  let manned: Manned;
+  if (isLimited(log.state, prompt)) {
+    // It may be over with its beginning: then no process is started for it.
+    await begun;
+    if (log.state.run?.runId !== run_id) return "ended";
+  }
+  let session: SessionChild;
   try {
-    manned = await childFor(drive, prompt);
+    session = await childFor(drive, prompt);
   } catch (error) {
     await begun;
     return log.state.run?.runId === run_id ? cannotStart(drive, error) : "ended";
   }
-  const how = await turn(drive, manned, {
+  const how = await turn(drive, session, {
     runId: run_id,
     begun,
-    begin: () => manned.child.send(userMessage(message_id, content)),
+    begin: () => session.child.send(userMessage(message_id, content)),
   });
-  if (how === "ended" && isFirst) prepareNext(drive, manned.options);
+  if (how === "ended" && isFirst) prepareNext(drive, session.options);
   return how;
+}
+
+function isLimited({ agent }: SessionState, { max_cost_micros }: QueuedPrompt): boolean {
+  return max_cost_micros !== null || (agent?.max_cost_micros ?? null) !== null;
 }

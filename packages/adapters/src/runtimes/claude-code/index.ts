@@ -2,19 +2,20 @@ import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core"
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { timers } from "../../engines/timers.ts";
 import { createSpawnChild, findContainment } from "./child/index.ts";
 import type { Spawn } from "./child.ts";
 import { type ChildrenOptions, createChildren } from "./children.ts";
 import { driveSession } from "./drive.ts";
-import { type DriveDeps, kindOf } from "./manned.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
+import { type DriveDeps, kindOf } from "./session-child.ts";
 import { sweepFolders } from "./traces.ts";
 
 export type { Spawn } from "./child.ts";
-export type { HookSession } from "./manned.ts";
-export { messageIdOf } from "./facts.ts";
+export { messageIdOf } from "./message-id.ts";
 export { type ResolvedOptions, optionsOf } from "./options.ts";
+export type { HookSession } from "./session-child.ts";
 
 export interface ClaudeCodeDeps extends Pick<
   DriveDeps,
@@ -59,6 +60,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const driveDeps: DriveDeps = {
     ...deps,
     children,
+    timers,
     leaseMs,
     parkAfterMs,
     firstWordMs,

@@ -1,6 +1,6 @@
 import type { CallState, SessionState } from "@skein/core";
 import type { Content } from "@skein/protocol";
-import { messageIdOf } from "./facts.ts";
+import { messageIdOf } from "./message-id.ts";
 import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
 
 /**

@@ -22,14 +22,19 @@ export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOpti
     ...(agent?.system_prompt && { system_prompt: agent.system_prompt }),
     ...(state.workingDirectory !== null && { cwd: state.workingDirectory }),
     ...own,
-    // Left to Claude Code and its settings where nobody chose one.
-    model: own["model"] ?? (agent?.model === "default" ? null : agent?.model),
     ...(control.permissionMode !== null && { permission_mode: control.permissionMode }),
-    ...(control.model !== null && { model: control.model }),
-    ...(prompt.model !== null && { model: prompt.model }),
     ...Object.fromEntries(changed),
+    model: modelNameOf(state, prompt),
   };
   return ClaudeOptions.parse(base);
+}
+
+/** The model that a run names; null where nobody chose one, and it is left to Claude Code and its settings. */
+export function modelNameOf({ agent, control }: SessionState, prompt: QueuedPrompt): string | null {
+  const own = agent?.extras["claude"] as { readonly model?: string | null } | undefined;
+  const changed = prompt.options as { readonly model?: string | null } | undefined;
+  const named = changed?.model ?? prompt.model ?? control.model ?? own?.model ?? agent?.model ?? "default";
+  return named === "default" ? null : named;
 }
 
 /** Seed 000's options in the words of the SDK. What the driver needs for itself is added by it. */

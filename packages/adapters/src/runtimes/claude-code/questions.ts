@@ -1,11 +1,13 @@
+import { type DriverLog, awaitOpened, toolStarted } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import type { CanUseTool, PermissionResult } from "@anthropic-ai/claude-agent-sdk";
-import { resolved } from "./facts.ts";
-import type { Log } from "./log.ts";
+import type { Answers } from "./answers.ts";
+import { resolveAwait } from "./call-results.ts";
 import { permissionOf } from "./permission.ts";
 
 export interface QuestionsDeps {
-  readonly log: Log;
+  readonly log: DriverLog;
+  readonly answers: Answers;
   /** Resolves when the log knows the call. */
   readonly begins: (toolUseId: string) => Promise<boolean>;
   /** A question has waited so long that its child is not worth keeping. */
@@ -25,7 +27,7 @@ export interface Questions {
 
 const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be written down. Try again." };
 
-export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDeps): Questions {
+export function createQuestions({ log, answers, begins, park, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
   /** A resumed child asks twice for the call that it goes on with. */
   const decided = new Map<string, Promise<PermissionResult>>();
@@ -41,23 +43,19 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
   /** Asks whoever is outside, and waits for the answer in the log. */
   async function ask(name: string, input: JsonObject, toolUseId: string, stop: AbortSignal): Promise<PermissionResult> {
     const kind = name === "AskUserQuestion" ? "question" : "approval";
-    await log.write((state, emit) => {
-      const { run } = state;
+    await log.write(({ state: { run }, add }) => {
       if (!run || run.calls.some((call) => call.toolUseId === toolUseId && call.phase === "waiting")) return;
-      const opened = { tool_use_id: toolUseId, kind, name, input, expires_at: null, session_id: null } as const;
-      emit({ event_type: "await.opened", data: { run_id: run.runId, step: run.step, awaits: [opened] } });
+      add(awaitOpened(run, [{ toolUseId, kind, name, input, expiresAt: null }]));
     });
     await answered(toolUseId, stop);
     if (closed) return { behavior: "deny", message: "The session was put aside." };
-    const answer = log.answers.get(toolUseId);
-    await log.write((state, emit) => {
-      const { run } = state;
+    const answer = answers.get(toolUseId);
+    await log.write((batch) => {
+      const { run } = batch.state;
       if (!run) return;
       const call = run.calls.find((one) => one.toolUseId === toolUseId && one.phase !== "done");
-      emit(resolved(run, toolUseId, answer ? "answered" : "cancelled"));
-      if (!answer || !call) return;
-      const started = { tool_use_id: toolUseId, name, input: call.input, policy: "once" } as const;
-      emit({ event_type: "tool.started", data: { run_id: run.runId, step: run.step, ...started } });
+      resolveAwait(toolUseId, answer ? "answered" : "cancelled", batch);
+      if (answer && call) batch.add(toolStarted(run, call));
     });
     return answer
       ? permissionOf(answer, kind, input)
@@ -65,11 +63,11 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
   }
 
   async function answered(toolUseId: string, stop: AbortSignal): Promise<void> {
-    if (log.answers.has(toolUseId)) return;
+    if (answers.has(toolUseId)) return;
     await new Promise<void>((resolve) => {
       open.set(toolUseId, resolve);
       stop.addEventListener("abort", () => resolve());
-      if (closed || stop.aborted || log.answers.has(toolUseId)) resolve();
+      if (closed || stop.aborted || answers.has(toolUseId)) resolve();
     });
     open.delete(toolUseId);
   }
@@ -94,7 +92,7 @@ export function createQuestions({ log, begins, park, parkAfterMs }: QuestionsDep
       return asking;
     },
     wake() {
-      for (const [toolUseId, go] of open) if (log.answers.has(toolUseId)) go();
+      for (const [toolUseId, go] of open) if (answers.has(toolUseId)) go();
     },
     close() {
       closed = true;

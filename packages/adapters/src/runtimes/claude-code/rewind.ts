@@ -1,8 +1,8 @@
-import type { QueuedPrompt } from "@skein/core";
+import { type QueuedPrompt, rewindCompleted } from "@skein/core";
 import type { FactData } from "@skein/protocol";
 import type { Query } from "@anthropic-ai/claude-agent-sdk";
 import { resolve } from "node:path";
-import { type Drive, childFor, recording } from "./manned.ts";
+import { type Drive, childFor, recording } from "./session-child.ts";
 
 type Requested = FactData<"rewind.requested">;
 type Completed = FactData<"rewind.completed">;
@@ -21,9 +21,8 @@ const NO_PROMPT: QueuedPrompt = {
 export async function rewind(drive: Drive, request: Requested): Promise<void> {
   const { log, deps } = drive;
   const completed = await perform(drive, request).catch((error: unknown) => notDone(request, error));
-  await log.write((state, emit) => {
-    if (state.rewinds.some(({ rewind_id }) => rewind_id === request.rewind_id))
-      emit({ event_type: "rewind.completed", data: completed });
+  await log.write(({ state, add }) => {
+    if (state.rewinds.some(({ rewind_id }) => rewind_id === request.rewind_id)) add(rewindCompleted(completed));
   });
   if (completed.error) deps.children.drop(drive.lease.sessionId);
 }

@@ -1,18 +1,29 @@
-import type { CallState, RunState, SessionState } from "@skein/core";
+import {
+  type Batch,
+  type CallState,
+  LOST_RESULT,
+  type Make,
+  type RunState,
+  type SessionState,
+  forcedEnd,
+  isCancelled,
+  runResumed,
+  transcriptAppended,
+} from "@skein/core";
 import type { ContentBlock, JsonObject } from "@skein/protocol";
-import { userMessage } from "./inbox.ts";
+import { budgetEnd } from "./budget.ts";
+import { closeStrays, missing, settleCall, settledBy } from "./call-results.ts";
 import { GO_ON } from "./environment.ts";
-import { UNKNOWN, closeStrays, emitCompletion, emitFailure, emitResult, emitSaid, messageIdOf } from "./facts.ts";
+import { userMessage } from "./inbox.ts";
 import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn, soundPart } from "./interrupted.ts";
-import type { Emit, Make } from "./log.ts";
-import { type Drive, cannotStart, childFor, turn } from "./manned.ts";
+import { messageIdOf } from "./message-id.ts";
 import { permissionOf } from "./permission.ts";
-import type { Said } from "./said.ts";
+import { recordMessage, recordSteered } from "./record-messages.ts";
+import { completeRun, failRun } from "./run-ends.ts";
+import type { CallResult, ClaudeMessage } from "./sdk-messages.ts";
+import { type Drive, cannotStart, childFor, turn } from "./session-child.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
-
-/** Taken up so often without getting any further, the run itself must be what kills its workers. */
-const POISON_AFTER = 5;
 
 /** A child that is to go on by itself and does not begin within this time never will. */
 const FIRST_WORD = {
@@ -29,18 +40,17 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   const { log, deps, lease } = drive;
   const transcript = await readTranscript(deps.store, lease.sessionId);
   const before = log.state.run as RunState;
-  const cancelled = before.cancelRequested || log.state.queue.some(({ mode }) => mode === "interrupt");
-  const waits = before.calls.some(isWaiting) && !cancelled;
+  const waits = before.calls.some(isWaiting) && !isCancelled(log.state, before);
   // The model is told all results of its answer at once: until the last question has its answer, there is nothing to do.
   if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
-  const end = close(transcript, lease.fence, deps.now);
+  const end = close(transcript, lease.fence);
   await log.write(
     waits
       ? pairUp(transcript, lease.fence)
-      : (state, emit) => {
-          closeStrays(state, emit, awaits);
-          return end(state, emit);
+      : (batch) => {
+          closeStrays(awaits, batch);
+          return end(batch);
         },
   );
   const { run } = log.state;
@@ -48,11 +58,11 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   const isUnheard = !hasMessage(transcript, run.prompt.message_id);
   try {
     const goOn = { env: GO_ON, shown: (all: Transcript) => soundPart(all, log.state) };
-    const manned = await childFor(drive, run.prompt, { fresh: true, ...(!waits && goOn) });
+    const session = await childFor(drive, run.prompt, { fresh: true, ...(!waits && goOn) });
     const begin = (): void => {
-      if (isUnheard) manned.child.send(userMessage(run.prompt.message_id, run.prompt.content));
+      if (isUnheard) session.child.send(userMessage(run.prompt.message_id, run.prompt.content));
     };
-    return await turn(drive, manned, { runId: run.runId, begin, firstWord: FIRST_WORD });
+    return await turn(drive, session, { runId: run.runId, begin, firstWord: FIRST_WORD });
   } catch (error) {
     return cannotStart(drive, error);
   }
@@ -63,15 +73,15 @@ const isUnanswered = (call: CallState): boolean => isWaiting(call) && call.answe
 
 /** The session waits without a child, and the next answer wakes it. */
 async function putAside({ log }: Drive): Promise<TurnEnd> {
-  await log.write((state) =>
+  await log.write(({ state }) =>
     state.run?.cancelRequested || !state.run?.calls.some(isUnanswered) ? undefined : { dueAt: null },
   );
   return "ended";
 }
 
 /** Marks the call that a resumed process goes on with, and gives all others their results. */
-function emitDeferral(state: SessionState, emit: Emit, transcript: Transcript): void {
-  const open = (state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
+function deferCall(transcript: Transcript, batch: Batch): void {
+  const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   const waiting = open.filter(isWaiting);
   // A process takes up only one: a call that has to run, if there is one. What people answered can be told without it.
   const next = waiting.find((call) => !ownResult(call)) ?? waiting[0];
@@ -84,18 +94,14 @@ function emitDeferral(state: SessionState, emit: Emit, transcript: Transcript): 
     const entry = known ? undefined : resultEntry(transcript, made);
     if (entry) entries.push(entry);
     const resolution = call.answer ? "answered" : "cancelled";
-    emitResult({ ...(known ?? made), resolution }, state, emit, "committed");
+    settleCall({ ...settledBy(known ?? made), resolution }, batch);
   }
   const deferred = next && !isDeferred(transcript, next.toolUseId) && deferredEntry(transcript, next);
   if (deferred) entries.push(deferred);
-  emitEntries(emit, entries);
+  appendEntries(entries, batch);
 }
 
-interface MadeResult {
-  readonly toolUseId: string;
-  readonly content: string;
-  readonly isError: boolean;
-}
+type MadeResult = CallResult & { readonly content: string };
 
 /** The result of a call that people have decided, if nothing has to run for it. */
 function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResult | undefined {
@@ -110,53 +116,45 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
 
 /** What was asked has its answers: the run goes on there. */
 function pairUp(transcript: Transcript, fence: number): Make {
-  return (state, emit) => {
-    if (!state.run) return;
-    emit({ event_type: "run.resumed", data: { run_id: state.run.runId, fence } });
-    emitDeferral(state, emit, transcript);
+  return (batch) => {
+    if (!batch.state.run) return;
+    batch.add(runResumed(batch.state.run, fence));
+    deferCall(transcript, batch);
   };
 }
 
 /** The child is gone in the middle of a turn: what had begun gets the result that nobody knows, or the one that was written down. */
-function close(transcript: Transcript, fence: number, now: () => number): Make {
-  return (state, emit) => {
+function close(transcript: Transcript, fence: number): Make {
+  return (batch) => {
+    const { state } = batch;
     const { run } = state;
     if (!run) return;
-    emit({ event_type: "run.resumed", data: { run_id: run.runId, fence } });
+    batch.add(runResumed(run, fence));
     const entries: Entry[] = [];
     const open = run.calls.filter(({ phase }) => phase !== "done");
     for (const { toolUseId } of open) {
       const result = resultIn(transcript, toolUseId);
-      const entry = result ? undefined : resultEntry(transcript, { toolUseId, content: UNKNOWN, isError: true });
+      const lost = { toolUseId, content: LOST_RESULT.content, isError: true };
+      const entry = result ? undefined : resultEntry(transcript, lost);
       if (entry) entries.push(entry);
-      emitResult(
-        result ?? { toolUseId, content: UNKNOWN, isError: true },
-        state,
-        emit,
-        result ? "committed" : "unknown",
-      );
+      settleCall(result ? settledBy(result) : missing(toolUseId, LOST_RESULT), batch);
     }
-    emitEntries(emit, entries);
-    emitSteered(state, emit, transcript, now());
-    if (run.cancelRequested || state.queue.some(({ mode }) => mode === "interrupt")) {
-      const message = run.cancelReason ?? "The run was cancelled.";
-      return emitFailure(state, emit, { stopReason: "cancelled", error: { code: "cancelled", message }, now: now() });
-    }
-    if (run.resumesWithoutProgress > POISON_AFTER) {
-      const message = `The run was taken up ${run.resumesWithoutProgress} times without getting any further.`;
-      return emitFailure(state, emit, { stopReason: "poisoned", error: { code: "poisoned", message }, now: now() });
-    }
+    appendEntries(entries, batch);
+    recordAllSteered(transcript, batch);
+    const over = forcedEnd(state, run);
+    if (over) return failRun(over, batch);
     const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
-    if (reply) emitSaid(reply, state, emit, now());
-    if (hasAnswered(state)) emitCompletion(state, emit, now());
+    if (reply) recordMessage(reply, batch);
+    if (hasAnswered(state)) return completeRun(batch);
+    const broke = budgetEnd(state);
+    if (broke) failRun(broke, batch);
   };
 }
 
 /** Prompts that Claude Code had taken into the turn. */
-function emitSteered(state: SessionState, emit: Emit, transcript: Transcript, now: number): void {
+function recordAllSteered(transcript: Transcript, batch: Batch): void {
   const steered = new Set((transcript.get("") ?? []).flatMap((entry) => steeredBy(entry) ?? []));
-  for (const { message_id } of state.queue)
-    if (steered.has(message_id)) emitSaid({ kind: "steered", messageId: message_id }, state, emit, now);
+  for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);
 }
 
 /** The model has said its last word: only the end of the run was not written down. */
@@ -166,14 +164,14 @@ function hasAnswered(state: SessionState): boolean {
 }
 
 /** A final answer that Claude Code wrote down and that never became a fact. */
-function lastReply(transcript: Transcript, state: SessionState): Extract<Said, { kind: "reply" }> | undefined {
+function lastReply(transcript: Transcript, state: SessionState): Extract<ClaudeMessage, { kind: "reply" }> | undefined {
   const entries = transcript.get("") ?? [];
   const last = entries.findLast(({ type }) => type === "assistant" || type === "user");
   if (last?.type !== "assistant") return undefined;
   const { id, model, usage, stop_reason } = last["message"] as {
     id: string;
     model: string;
-    usage: Extract<Said, { kind: "reply" }>["usage"];
+    usage: Extract<ClaudeMessage, { kind: "reply" }>["usage"];
     stop_reason: string | null;
   };
   const parts = entries.filter((entry) => (entry["message"] as { id?: string } | undefined)?.id === id);
@@ -185,6 +183,6 @@ function lastReply(transcript: Transcript, state: SessionState): Extract<Said, {
   return { kind: "reply", apiMessageId: id, content, model, usage, stopReason: stop_reason, durationMs: 0 };
 }
 
-function emitEntries(emit: Emit, entries: readonly Entry[]): void {
-  if (entries.length > 0) emit({ event_type: "transcript.appended", data: { entries: [...entries], subpath: null } });
+function appendEntries(entries: readonly Entry[], { add }: Batch): void {
+  if (entries.length > 0) add(transcriptAppended(entries, null));
 }

@@ -1,13 +1,23 @@
-import { LEASE_LOST, type Lease, type LeaseClock, type Live, type Store } from "@skein/core";
-import { type Ids, isKnownError } from "@skein/protocol";
-import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
-import { type Child, type HookBridge, hasEffect } from "./child.ts";
+import {
+  type DriverLog,
+  LEASE_LOST,
+  type Lease,
+  type LeaseClock,
+  type Live,
+  type RunEnd,
+  type SessionState,
+  type Store,
+  cancellation,
+} from "@skein/core";
+import { type Failure, type Ids, isKnownError } from "@skein/protocol";
+import type { Answers } from "./answers.ts";
+import { budgetEnd } from "./budget.ts";
+import type { Child, HookBridge } from "./child.ts";
 import { createDrafts } from "./drafts.ts";
-import { userMessage } from "./inbox.ts";
-import { spentOut } from "./facts.ts";
-import type { Log } from "./log.ts";
+import { followControl } from "./follow-control.ts";
 import { createQuestions } from "./questions.ts";
 import { createRecorder } from "./recorder.ts";
+import { createSteering } from "./steering.ts";
 
 /** How a turn came to its end: with the end of its run, or with the run still open. */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
@@ -26,7 +36,8 @@ export interface Turn {
   /** Resolves when the log has the beginning of the run. */
   readonly begun: Promise<void>;
   readonly child: Child;
-  readonly log: Log;
+  readonly log: DriverLog;
+  readonly answers: Answers;
   readonly lease: Lease;
   /** For how long the session was claimed: the lease is longer with the first append. */
   readonly claimedMs: number;
@@ -39,7 +50,7 @@ export interface Turn {
   /** Values that must not show up in what is told of the child. */
   readonly secrets: readonly string[];
   /** How long the child may take to say anything at all, and what the run ends with if it does not. */
-  readonly firstWord: { readonly ms: number; readonly code: string; readonly message: string };
+  readonly firstWord: Failure & { readonly ms: number };
   readonly bridge: HookBridge;
   /** Gives the child its work. */
   readonly begin: () => void;
@@ -47,12 +58,6 @@ export interface Turn {
 
 /** A child that was interrupted and says nothing more is ended after this. */
 const INTERRUPT_MS = 5000;
-/** That a prompt is done with is sometimes said when the next one is there already: no word about that one. */
-function isOfTurnBefore(message: object): boolean {
-  const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };
-  return type === "command_lifecycle" && state !== "queued" && state !== "started";
-}
-
 /** What a turn may still take when the process wants to stop. */
 const GRACE_MS = 5000;
 /** The share of a lease after which a child is ended if nothing was heard from the store. */
@@ -65,37 +70,36 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { sessionId } = lease;
   const end = Promise.withResolvers<TurnEnd>();
   const drafts = createDrafts(live, sessionId, { runId: turn.runId, step: log.state.run?.step ?? 0 });
-  const control = { ...log.state.control };
+  const tellControl = followControl(child, log.state);
+  const steering = createSteering(child);
   const timers: NodeJS.Timeout[] = [];
-  /** Prompts that the child was given in the middle of its turn. */
-  const handed = new Set<string>();
-  let over = false;
+  let isOver = false;
   let interrupted = false;
-  const { firstWord } = turn;
-  const silent = later(firstWord.ms, () => void fail(firstWord.code, firstWord.message).catch(abandon));
+  const { ms: firstWordMs, ...silence } = turn.firstWord;
+  const silent = later(firstWordMs, () => void fail(silence).catch(abandon));
 
   const recorder = createRecorder({
     ...turn,
     ...deps,
     heard: drafts.heard,
-    written(said) {
-      drafts.written(said);
-      if (said.kind === "ended") finish("ended");
+    written(message) {
+      drafts.written(message);
+      if (message.kind === "ended") finish("ended");
       else react();
     },
     starved() {
-      const sentence =
+      const message =
         "Claude Code did not write down its answer, so the answer is not kept. See whether its disk is full, and send the prompt again.";
-      fail("transcript_lost", sentence).catch(abandon);
+      fail({ code: "transcript_lost", message }).catch(abandon);
     },
   });
-  const questions = createQuestions({ log, ...deps, begins: recorder.begins, park: () => leave("parked") });
+  const questions = createQuestions({ ...turn, ...deps, begins: recorder.begins, park: () => leave("parked") });
 
   function finish(how: TurnEnd): void {
-    if (over) return;
-    over = true;
+    if (isOver) return;
+    isOver = true;
     // It would begin a turn of its own with a prompt that came too late for this one, and nobody would follow it.
-    if (log.state.queue.some(({ message_id }) => handed.has(message_id))) child.kill();
+    if (steering.isUnread(log.state)) child.kill();
     child.detach();
     live.clear(sessionId);
     end.resolve(how);
@@ -103,23 +107,23 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   /** The run stays open, the child does not. */
   function leave(how: TurnEnd): void {
-    if (over) return;
+    if (isOver) return;
     finish(how);
     child.kill();
   }
 
   function abandon(error: unknown): void {
-    if (over) return;
-    over = true;
+    if (isOver) return;
+    isOver = true;
     child.kill();
     live.clear(sessionId);
     end.reject(error instanceof Error ? error : new Error(String(error)));
   }
 
-  async function fail(code: string, message: string): Promise<void> {
-    if (over) return;
+  async function fail(error: Failure): Promise<void> {
+    if (isOver) return;
     child.kill();
-    await recorder.fail(code, message);
+    await recorder.fail(error);
     finish("ended");
   }
 
@@ -129,47 +133,19 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     return timer;
   }
 
-  /**
-   * Hands over prompts that are for this turn. Claude Code reads them with the next result of a call: so they wait for a
-   * call, and if none comes, for a run of their own.
-   */
-  function steer(): void {
-    const { run, queue } = log.state;
-    if (interrupted || !run?.calls.some(({ phase, name }) => phase !== "done" && hasEffect(name))) return;
-    for (const { mode, message_id, content } of queue) {
-      if (mode !== "steer" || handed.has(message_id)) continue;
-      handed.add(message_id);
-      child.send(userMessage(message_id, content, "next"));
-    }
-  }
-
   /** Looks at what came from outside. */
   function react(): void {
-    if (over) return;
-    steer();
+    if (isOver) return;
+    if (!interrupted) steering.handOver(log.state);
     recorder.openGates();
     questions.wake();
-    const { run, queue } = log.state;
-    const isCancelled = run?.cancelRequested || queue.some(({ mode }) => mode === "interrupt");
-    // A run that has said its last word ends by itself.
-    const spent = run && run.calls.length > 0 ? spentOut(log.state) : undefined;
-    if ((isCancelled || spent !== undefined) && !interrupted) {
+    const over = interrupted ? undefined : wantedEnd(log.state);
+    if (over) {
       interrupted = true;
       child.query.interrupt().catch(() => undefined);
-      const [code, sentence] = isCancelled ? ["cancelled", "The run was cancelled."] : ["budget", spent ?? ""];
-      later(INTERRUPT_MS, () => void fail(code, sentence).catch(abandon));
+      later(INTERRUPT_MS, () => void fail(over.error).catch(abandon));
     }
-    const { permissionMode, model } = log.state.control;
-    if (permissionMode !== null && permissionMode !== control.permissionMode) {
-      control.permissionMode = permissionMode;
-      child.now.permissionMode = permissionMode as PermissionMode;
-      child.query.setPermissionMode(permissionMode as PermissionMode).catch(() => undefined);
-    }
-    if (model !== null && model !== control.model) {
-      control.model = model;
-      child.now.model = model;
-      child.query.setModel(model).catch(() => undefined);
-    }
+    tellControl(log.state);
   }
 
   const stopping = (): void => {
@@ -177,11 +153,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     // Nobody knows when an answer comes: it is waited for elsewhere.
     else later(questions.isOpen ? 0 : GRACE_MS, () => leave("stopped"));
   };
-  const stopListening = deps.store.onNews((id, events) => {
-    // What this turn wrote itself is known.
-    if (id !== sessionId || (events && (events.at(-1)?.sequence ?? 0) <= log.state.sequence)) return;
-    void log.catchUp().then(react, abandon);
-  });
+  const stopListening = log.onNews(() => void log.catchUp().then(react, abandon));
   // Whoever cannot renew must not act: another worker may take the session when the lease is over.
   let heldMs = turn.claimedMs;
   const goodUntil = (): number => clock.validUntil - heldMs * (1 - SILENCE);
@@ -199,17 +171,17 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     child.attach({
       ...turn.bridge,
       terms: {
-        isBusy: () => !over && !questions.isOpen,
+        isBusy: () => !isOver && !questions.isOpen,
         goodForMs: () => goodUntil() - now(),
         secrets: turn.secrets,
       },
       message(message) {
-        if (over) return;
+        if (isOver) return;
         if (!isOfTurnBefore(message)) clearTimeout(silent);
         // Not a term of the process: its lines carry the transcript as well, which is no message.
         if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
           const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
-          void fail("buffer_exceeded", sentence).catch(abandon);
+          void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);
           return;
         }
         if (message.type === "stream_event") drafts.publish(message);
@@ -223,7 +195,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       begins: recorder.begins,
       canUseTool: questions.canUseTool,
     });
-    void child.ended.then(({ code, message }) => fail(code, message).catch(abandon));
+    void child.ended.then(({ code, message }) => fail({ code, message }).catch(abandon));
     void turn.begun.then(hasBegun, abandon);
     react();
     turn.begin();
@@ -241,4 +213,18 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     recorder.close();
     questions.close();
   }
+}
+
+/** Why a run that a child works on has to end now; undefined while it may go on. */
+function wantedEnd(state: SessionState): RunEnd | undefined {
+  const { run } = state;
+  if (!run) return undefined;
+  // A run that has said its last word ends by itself.
+  return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state) : undefined);
+}
+
+/** Claude Code may report the end of a prompt after the next prompt has arrived: that says nothing about the next one. */
+function isOfTurnBefore(message: object): boolean {
+  const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };
+  return type === "command_lifecycle" && state !== "queued" && state !== "started";
 }

@@ -46,7 +46,7 @@ async function writeForClaude(
   screen: Screen,
   { id, events, folder }: { id: string; events: readonly Event[]; folder: string | undefined },
 ): Promise<number> {
-  const { claudeFiles, writeClaudeFiles } = await import("skein/adopt");
+  const { claudeFiles, writeClaudeFiles } = await import("@skein/adapters/runtimes/claude-code/adopt");
   const { getDefaultDataPath } = await import("@skein/history");
   for (const path of writeClaudeFiles(claudeFiles(id, events), folder ?? getDefaultDataPath()))
     screen.out(`${visibleLine(path)}\n`);

@@ -1,5 +1,5 @@
-import { applyChanges, pageOfMessages, pageOfRuns } from "../../memory-tables.ts";
-import { project } from "../../projection.ts";
+import { applyChanges, pageOfMessages, pageOfRuns } from "../../memory-store/memory-tables.ts";
+import { project } from "../../log/projection.ts";
 import type { History, Report, StoredSession } from "./history.ts";
 
 /** I3, I6, I7, I10 and I12 in the rows: each equals what its log says. */

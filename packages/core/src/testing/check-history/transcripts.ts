@@ -1,6 +1,6 @@
 import { type Content, type Event, type Message, blocksOf, isKnownError, isToolUse } from "@skein/protocol";
-import { foldAll } from "../../fold.ts";
-import type { SessionState } from "../../state.ts";
+import { foldAll } from "../../log/fold.ts";
+import type { SessionState } from "../../log/state.ts";
 import type { History, Report, StoredSession } from "./history.ts";
 
 type Said = Omit<Message, "id">;

@@ -46,13 +46,8 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
     },
   ];
 
-  async function open(host: Host, sessionId: string): Promise<Await> {
-    const [first] = await until(async () => {
-      const all = await host.store.awaits(sessionId);
-      return all.length > 0 ? all : undefined;
-    });
-    return first as Await;
-  }
+  const open = (host: Host, sessionId: string): Promise<Await> =>
+    until(async () => (await host.store.awaits(sessionId))[0]);
 
   /** The run went on where it was: one start, one wait, one answer, one effect. */
   async function expectContinued(prompted: Prompted, name: string, one: Case): Promise<void> {
@@ -76,9 +71,9 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
         const { host } = bench();
         const name = bench().name();
         const prompted = await bench().run(steps(name), { agent: one.agent });
-        const waiting = await open(host, prompted.sessionId);
-        const { kind, tool_use_id } = waiting;
-        expect(kind).toBe(one.kind);
+        const { tool_use_id, ...waiting } = await open(host, prompted.sessionId);
+        const asked = one.call(name);
+        expect(waiting).toMatchObject({ kind: one.kind, name: asked.name, input: asked.input });
         expect(await host.sessions.get(prompted.sessionId)).toMatchObject({
           status: "awaiting",
           run_id: prompted.runId,

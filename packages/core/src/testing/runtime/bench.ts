@@ -1,11 +1,11 @@
 import { type Event, createIds } from "@skein/protocol";
 import { expect } from "vitest";
-import { createMemoryLive } from "../../live.ts";
-import type { Live } from "../../live.ts";
-import type { Accepted } from "../../accepted-prompt.ts";
-import { type Sessions, createSessions } from "../../sessions.ts";
-import { createStateCache } from "../../state-cache.ts";
-import type { Store } from "../../store.ts";
+import { createMemoryLive } from "../../live/live.ts";
+import type { Live } from "../../live/live.ts";
+import type { Accepted } from "../../sessions/accepted-prompt.ts";
+import { type Sessions, createSessions } from "../../sessions/sessions.ts";
+import { createStateCache } from "../../log/state-cache.ts";
+import type { Store } from "../../ports/store.ts";
 import { checkHistory } from "../check-history.ts";
 import type { AgentUnderTest, ModelStep, RuntimeUnderTest } from "./under-test.ts";
 
@@ -15,8 +15,8 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly owner: string;
-  /** What it reported as something that should never happen. */
-  readonly problems: readonly unknown[];
+  /** What it reported as something that should never happen, in this test. */
+  readonly problems: unknown[];
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface Prompted extends Accepted {
   readonly label: string;
 }
 
-export interface PromptUnderTest {
+interface PromptUnderTest {
   readonly mode?: "queue" | "steer" | "interrupt";
   readonly maxCostMicros?: number;
 }
@@ -59,7 +59,7 @@ export interface RuntimeBench {
   answer(prompted: Prompted): Promise<string>;
   /** The log of an idle session is whole: every run ended once, every call has one result, nothing is counted twice. */
   sound(prompted: Pick<Prompted, "sessionId" | "host">): Promise<void>;
-  /** Gives idle sessions back to those that may be used again. */
+  /** After each test: gives idle sessions back to those that may be used again. Fails if a process reported a problem. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -132,11 +132,13 @@ export function createRuntimeBench(under: RuntimeUnderTest, store: Store): Runti
     },
     sound: expectSound,
     async settle() {
+      const problems = hosts.flatMap((one) => one.problems.splice(0));
       for (const [sessionId, kind] of used) {
         const state = await host.sessions.state(sessionId);
         if (!state.run && state.queue.length === 0) idle.set(kind, [...(idle.get(kind) ?? []), sessionId]);
       }
       used.clear();
+      expect(problems, "nothing that should never happen was reported").toEqual([]);
     },
     async close() {
       await Promise.all(hosts.map((one) => one.stop()));
@@ -175,7 +177,7 @@ export function createRuntimeBench(under: RuntimeUnderTest, store: Store): Runti
       effects: null,
       modelCalls: null,
       streams: [],
-      errors: by.problems.map(String),
+      errors: [],
       mustFinish: true,
     });
     expect(violations).toEqual([]);

@@ -2,7 +2,7 @@ import { type Event, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { withReason } from "../bench.ts";
 import { type Prompted, type RuntimeBench, only } from "./bench.ts";
-import type { AgentUnderTest, ModelStep, RuntimeExceptions } from "./under-test.ts";
+import type { ModelStep, RuntimeExceptions } from "./under-test.ts";
 
 /** A model that the price list does not have. */
 const UNPRICED = "claude-opus-9-9";
@@ -16,12 +16,11 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     priceCall(bench().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
   const dear = (): number => price({ input_tokens: 0, output_tokens: DEAR });
 
-  /** The model asks for one effect after the other, for ever, and each answer is dear. */
-  const endless = (): ModelStep => ({
-    text: "On and on.",
-    tools: [bench().under.calls.effect(bench().name())],
-    usage: { output_tokens: DEAR },
-  });
+  /** The model asks for one effect after the other, and each answer is dear. */
+  const spending = (usage: NonNullable<ModelStep["usage"]> = { output_tokens: DEAR }): readonly ModelStep[] => {
+    const step = { text: "On and on.", tools: [bench().under.calls.effect(bench().name())], usage };
+    return [step, step, step, step, step, { text: "All is done." }];
+  };
 
   async function expectSpent(prompted: Prompted): Promise<readonly Event[]> {
     const events = await bench().ended(prompted);
@@ -30,20 +29,15 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     return events;
   }
 
-  /** The run begins without money: the model is not asked at all. */
-  async function expectNotAsked(maxCostMicros: number | undefined, agent: AgentUnderTest): Promise<Prompted> {
-    const prompted = await bench().run([{ text: "Never." }], {
-      agent,
-      ...(maxCostMicros !== undefined && { maxCostMicros }),
-    });
+  /** The run began without money: the model was not asked at all. */
+  async function expectNotAsked(prompted: Prompted): Promise<void> {
     const [failed] = only(await expectSpent(prompted), "session.failed");
     expect(failed?.data.cost_micros).toBe(0);
     expect(bench().under.asked(prompted.label)).toEqual([]);
-    return prompted;
   }
 
   test("a run ends when its money is spent, each call having its result; the next run has money of its own", async () => {
-    const prompted = await bench().run([endless()], { maxCostMicros: Math.ceil(2.5 * dear()) });
+    const prompted = await bench().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);
     expect(only(events, "tool.completed")).toHaveLength(3);
@@ -54,25 +48,29 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     const sessionId = await bench().session({ maxCostMicros: Math.ceil(2.5 * dear()) });
     const first = await bench().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
     expect(await bench().answer(first)).toBe("Dear.");
-    const events = await expectSpent(await bench().prompt(sessionId, [endless()]));
+    const events = await expectSpent(await bench().prompt(sessionId, spending()));
     expect(only(events, "step.generated")).toHaveLength(2);
   });
 
   test.skipIf(cannot.spentBefore)(withReason("a run without any money makes no call", cannot.spentBefore), async () => {
-    await expectNotAsked(0, {});
+    await expectNotAsked(await bench().run([{ text: "Never." }], { maxCostMicros: 0 }));
   });
 
   test.skipIf(cannot.spentBefore)(
-    withReason("a session without any money makes no call", cannot.spentBefore),
+    withReason("a session whose money is spent makes no call in its next run", cannot.spentBefore),
     async () => {
-      await expectNotAsked(undefined, { maxCostMicros: 0 });
+      const sessionId = await bench().session({ maxCostMicros: Math.ceil(0.9 * dear()) });
+      const first = await bench().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
+      expect(await bench().answer(first)).toBe("Dear.");
+      await expectNotAsked(await bench().prompt(sessionId, [{ text: "Never." }]));
     },
   );
 
   test.skipIf(cannot.unpriced)(
     withReason("a model without a price is not asked where a limit was set, and is where none was", cannot.unpriced),
     async () => {
-      const limited = await expectNotAsked(1_000_000, { model: UNPRICED });
+      const limited = await bench().run([{ text: "Never." }], { agent: { model: UNPRICED }, maxCostMicros: 1_000_000 });
+      await expectNotAsked(limited);
       const [failed] = only(await bench().ended(limited), "session.failed");
       expect(failed?.data.error.message).toContain(UNPRICED);
       const free = await bench().prompt(limited.sessionId, [{ text: "Here." }]);
@@ -86,8 +84,7 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
     withReason("what a subagent spends comes out of the limit of the run that asked for it", cannot.subagentCost),
     async () => {
       const { under, name } = bench();
-      const dearTask = { ...endless(), usage: { input_tokens: DEAR } };
-      const task = under.prompt([dearTask], name());
+      const task = under.prompt(spending({ input_tokens: DEAR }), name());
       const maxCostMicros = Math.floor(0.9 * price({ input_tokens: DEAR, output_tokens: 0 }));
       const prompted = await bench().run([{ tools: [under.calls.subagent(task)] }, { text: "Never." }], {
         maxCostMicros,

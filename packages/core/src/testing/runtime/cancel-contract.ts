@@ -54,20 +54,20 @@ export function describeCancels(bench: () => RuntimeBench): void {
 
   test("a cancel while the run waits for a person closes the question, and a later answer is stale", async () => {
     const { under, host, name } = bench();
-    const effect = name();
-    const prompted = await bench().run([{ tools: [under.calls.effect(effect)] }, { text: "Never." }], {
+    const effects = [name(), name()];
+    const prompted = await bench().run([{ tools: effects.map(under.calls.effect) }, { text: "Never." }], {
       agent: { asks: true },
     });
-    const [waiting] = await until(async () => {
-      const open = await host.store.awaits(prompted.sessionId);
-      return open.length > 0 ? open : undefined;
-    });
+    const waiting = await until(async () => (await host.store.awaits(prompted.sessionId))[0]);
     await host.sessions.cancel(prompted.sessionId, { reason: "Nobody is here." });
     await expectCancelled(prompted, "Nobody is here.");
+    const events = await bench().ended(prompted);
+    expect(new Set(only(events, "await.resolved").map(({ data }) => data.resolution))).toEqual(new Set(["cancelled"]));
+    expect(only(events, "tool.completed").map(({ data }) => data.is_error)).toEqual([true, true]);
     expect(await host.store.awaits(prompted.sessionId)).toEqual([]);
-    const late = await host.sessions.answer(prompted.sessionId, waiting?.tool_use_id ?? "", { content: "yes" });
+    const late = await host.sessions.answer(prompted.sessionId, waiting.tool_use_id, { content: "yes" });
     expect(late).toMatchObject({ disposition: "stale" });
-    expect(under.effects(effect)).toBe(0);
+    expect(effects.map(under.effects)).toEqual([0, 0]);
   });
 }
 

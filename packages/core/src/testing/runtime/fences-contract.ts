@@ -1,7 +1,7 @@
 import { type Event, KnownError, NO_USAGE, type NewEvent, type Usage, addUsage } from "@skein/protocol";
 import { expect, test } from "vitest";
-import type { Store } from "../../store.ts";
-import { type Host, type Prompted, type RuntimeBench, only, until } from "./bench.ts";
+import type { Store } from "../../ports/store.ts";
+import { type Prompted, type RuntimeBench, only } from "./bench.ts";
 import type { FactPlace, RuntimeExceptions } from "./under-test.ts";
 
 /**
@@ -32,7 +32,7 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
     const { id } = await first.sessions.create(under.agent({}));
     const name = bench().name();
     const begun = await bench().prompt(id, steps(name), { host: first });
-    await until(async () => Promise.race([lost.promise.then(() => true), ended(first, begun).then(() => true)]));
+    await lost.promise;
     const next = bench().another(store);
     const prompted = { ...begun, host: next };
     await bench().ended(prompted);
@@ -40,10 +40,6 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
     await first.stop();
     await expectOneTurn(prompted, name);
     await next.stop();
-  }
-
-  async function ended(host: Host, { sessionId }: Prompted): Promise<void> {
-    await until(async () => (await host.sessions.get(sessionId)).outcome);
   }
 
   /** One turn with one call, however many workers it took. */

@@ -1,6 +1,6 @@
 import { NO_USAGE, type Usage, addUsage, priceCall, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { type LiveFrame, draftOf } from "../../live.ts";
+import { type LiveFrame, draftOf } from "../../live/live.ts";
 import { type RuntimeBench, only, until } from "./bench.ts";
 
 /** Facts that each runtime tells in its own way, beside those that every run has. */

@@ -1,6 +1,6 @@
 import { type Usage, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
-import type { SessionState } from "../../state.ts";
+import type { SessionState } from "../../log/state.ts";
 import { withReason } from "../bench.ts";
 import { type RuntimeBench, only, until } from "./bench.ts";
 import type { RuntimeExceptions } from "./under-test.ts";

@@ -1,9 +1,10 @@
 import type { Event, Ids, JsonObject, Usage } from "@skein/protocol";
-import type { Live } from "../../live.ts";
-import type { Engine, Runtime } from "../../runtime.ts";
-import type { SessionAgent } from "../../agents.ts";
-import type { StateCache } from "../../state-cache.ts";
-import type { Store } from "../../store.ts";
+import type { Live } from "../../live/live.ts";
+import type { Engine } from "../../ports/engine.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { SessionAgent } from "../../sessions/agents.ts";
+import type { StateCache } from "../../log/state-cache.ts";
+import type { Store } from "../../ports/store.ts";
 
 /** What the scripted model says at one step. In a text, `$LAST` is the result of the last call. A script repeats its last step. */
 export interface ModelStep {

@@ -1,6 +1,6 @@
 import { type Ids, isKnownError } from "@skein/protocol";
-import { createSessions } from "../../sessions.ts";
-import type { Store } from "../../store.ts";
+import { createSessions } from "../../sessions/sessions.ts";
+import type { Store } from "../../ports/store.ts";
 import type { Operation, Stream } from "../check-history.ts";
 import { scriptedAgent } from "../script.ts";
 import type { Faults } from "./faults.ts";

@@ -1,6 +1,6 @@
 import type { ContentBlock, Ids, Message, Usage } from "@skein/protocol";
-import type { Runtime } from "../../runtime.ts";
-import type { Store } from "../../store.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
 
 /**
  * What turns a claimed session into facts: a `Runtime`, such as the loop. The scripted one is the default.

@@ -1,6 +1,6 @@
 import { type Event, KnownError } from "@skein/protocol";
-import type { NewsListener } from "../../followers.ts";
-import type { Store } from "../../store.ts";
+import type { NewsListener } from "../../log/followers.ts";
+import type { Store } from "../../ports/store.ts";
 import type { Faults } from "./faults.ts";
 import type { Process, World } from "./world.ts";
 

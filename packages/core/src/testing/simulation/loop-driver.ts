@@ -6,12 +6,12 @@ import {
   type NewEvent,
   isKnownError,
 } from "@skein/protocol";
-import { createMemoryLive } from "../../live.ts";
+import { createMemoryLive } from "../../live/live.ts";
 import { createLoop } from "../../loop/drive.ts";
-import { type Model, ModelFailure } from "../../model.ts";
-import { createStateCache } from "../../state-cache.ts";
-import type { Store } from "../../store.ts";
-import { defineTool } from "../../tool.ts";
+import { type Model, ModelFailure } from "../../ports/model.ts";
+import { createStateCache } from "../../log/state-cache.ts";
+import type { Store } from "../../ports/store.ts";
+import { defineTool } from "../../ports/tool.ts";
 import type { Driver, DriverDeps } from "./driver.ts";
 
 const INPUT: JsonObject = { type: "object", properties: { n: { type: "number" } } };

@@ -1,6 +1,6 @@
 import { type Event, KnownError, type NewEvent, isKnownError } from "@skein/protocol";
-import { placed } from "../../append-rules.ts";
-import type { AppendOptions, Appended, Lease, Store } from "../../store.ts";
+import { placed } from "../../log/append-rules.ts";
+import type { AppendOptions, Appended, Lease, Store } from "../../ports/store.ts";
 import type { Mutant } from "./mutants.ts";
 import type { World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 import { isKnownError } from "@skein/protocol";
-import type { Store } from "../../store.ts";
+import type { Store } from "../../ports/store.ts";
 import type { Stream } from "../check-history.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultyStore } from "./faulty-store.ts";

@@ -1,4 +1,4 @@
-import type { Lease, Store } from "../../store.ts";
+import type { Lease, Store } from "../../ports/store.ts";
 import type { Act } from "../check-history.ts";
 
 /** A store that writes down whom it allowed to do what, at the moment of the commit. */

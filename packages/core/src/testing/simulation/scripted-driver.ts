@@ -1,7 +1,7 @@
 import { type Fact, type NewEvent, isKnownError } from "@skein/protocol";
-import { fold, restore, snapshotOf } from "../../fold.ts";
-import { type RunState, type SessionState, contextOf, emptyState } from "../../state.ts";
-import type { Claimed } from "../../runtime.ts";
+import { fold, restore, snapshotOf } from "../../log/fold.ts";
+import { type RunState, type SessionState, contextOf, emptyState } from "../../log/state.ts";
+import type { Claimed } from "../../ports/runtime.ts";
 import type { Driver, DriverDeps, ModelReply } from "./driver.ts";
 import type { Mutant } from "./mutants.ts";
 import {

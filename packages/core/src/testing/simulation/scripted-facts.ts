@@ -1,6 +1,6 @@
 import { type Content, type Fact, type FactData, NO_USAGE, type Usage, addUsage, textOf } from "@skein/protocol";
-import { rowsOf } from "../../message-rows.ts";
-import type { CallState, QueuedPrompt, RunState, SessionState } from "../../state.ts";
+import { rowsOf } from "../../log/message-rows.ts";
+import type { CallState, QueuedPrompt, RunState, SessionState } from "../../log/state.ts";
 import type { ModelReply } from "./driver.ts";
 import { priceOf } from "./outside.ts";
 

@@ -1,7 +1,7 @@
 import type { Event } from "@skein/protocol";
-import { fold, foldAll, restore } from "../../fold.ts";
-import { createMemoryStore } from "../../memory-store.ts";
-import type { Store } from "../../store.ts";
+import { fold, foldAll, restore } from "../../log/fold.ts";
+import { createMemoryStore } from "../../memory-store/memory-store.ts";
+import type { Store } from "../../ports/store.ts";
 import {
   type Act,
   type History,

@@ -1,7 +1,8 @@
 import { type Ids, isKnownError } from "@skein/protocol";
-import { type Claimed, openingOf } from "../../runtime.ts";
-import { createSessions } from "../../sessions.ts";
-import type { Claim, Store } from "../../store.ts";
+import type { Claimed } from "../../ports/runtime.ts";
+import { openingOf } from "../../run/runtimes.ts";
+import { createSessions } from "../../sessions/sessions.ts";
+import type { Claim, Store } from "../../ports/store.ts";
 import type { Operation } from "../check-history.ts";
 import { AGENT } from "./client.ts";
 import type { CreateDriver } from "./driver.ts";

@@ -1,3 +1,4 @@
+import { hookCalled } from "@skein/core";
 import type { Fact, HookEvent, HookWebhook, HooksConfig, JsonObject } from "@skein/protocol";
 import type { HookCallback, HookInput, Options } from "@anthropic-ai/claude-agent-sdk";
 import { compileMatcher } from "../policy/rules.ts";
@@ -100,9 +101,8 @@ function callback(
       error = thrown instanceof HookFailure ? thrown : new HookFailure("hook_failed", "The webhook was not called.");
       answer = GATES.has(event) ? { decision: "deny", reason: `A hook could not be asked. ${error.message}` } : {};
     }
-    await session.wrote({
-      event_type: "hook.called",
-      data: {
+    await session.wrote(
+      hookCalled({
         run_id: session.runId(),
         hook_event: event,
         tool_use_id: toolUseId ?? null,
@@ -112,8 +112,8 @@ function callback(
         modified_input: answer.modified_input ?? null,
         error: error ? { code: error.code, message: error.message } : null,
         duration_ms: Math.max(0, Math.round(deps.now() - began)),
-      },
-    });
+      }),
+    );
     return outputOf(event, answer);
   };
 }

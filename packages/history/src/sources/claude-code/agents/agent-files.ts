@@ -4,7 +4,7 @@ import { openPlainFile } from "../../../scan/read-file.ts";
 
 export type AgentFiles = readonly DataFile[];
 
-/** The subagents of sessions. In the old layout only the file itself says whose it is. */
+/** The subagents of each session. In the old layout only the file's lines name the session. */
 export function agentsBySession(
   all: readonly DataFile[],
   sessions: readonly DataFile[],
@@ -23,7 +23,7 @@ export function agentsBySession(
   return found;
 }
 
-/** The session that an agent file of the old layout belongs to, by its first lines. */
+/** The session that a subagent's file of the old layout belongs to, from its first lines. */
 export function parentOf(file: DataFile): string | undefined {
   let fd: number;
   try {

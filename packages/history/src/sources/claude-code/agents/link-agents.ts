@@ -1,4 +1,4 @@
-/** Which call started which subagent, by the traces that versions of Claude Code have left, the surest first. */
+/** Finds the tool call that started a subagent. Versions of Claude Code left different traces; the surest is tried first. */
 import { readFileSync } from "node:fs";
 import type { DataFile } from "../../../model/data-file.ts";
 import { AgentMeta } from "../format/other-files.ts";
@@ -8,7 +8,7 @@ import { resultText } from "../transcript/to-message.ts";
 
 type Linked = Pick<AgentSummary, "toolUseId" | "linkedBy">;
 
-/** The subagents of a session: those with files, and those that were only recorded inline. */
+/** The subagents of a session: those with files, and those that are only in progress lines of the parent. */
 export function linkAgents(
   parentSessionId: string,
   messages: readonly Message[],

@@ -3,23 +3,23 @@ import { discover } from "../discover/discover.ts";
 import { knownBlockTypes } from "../format/content-blocks.ts";
 import { knownLineTypes, lineSchemas } from "../format/lines.ts";
 import { arrayOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
-import { createBreathe } from "../../../scan/breathe.ts";
+import { createPause } from "../../../scan/pause.ts";
 import { readLines } from "../../../scan/read-lines.ts";
 
 export interface SeenType {
   readonly type: string;
   readonly count: number;
   readonly isKnown: boolean;
-  /** The first place where it was seen. */
+  /** Where the type was first seen. */
   readonly path: string;
   readonly line: number;
-  /** The fields of that first one. */
+  /** The fields of the first object of this type. */
   readonly fields: readonly string[];
 }
 
 interface FormProblem {
   readonly type: string;
-  /** The field that has another form than this version knows. */
+  /** The field that does not match the schema. */
   readonly field: string;
   readonly count: number;
   readonly path: string;
@@ -29,19 +29,19 @@ interface FormProblem {
 export interface DoctorReport {
   readonly lineTypes: readonly SeenType[];
   readonly blockTypes: readonly SeenType[];
-  /** Lines of a known type whose form is new. They are read all the same. */
+  /** Lines of a known type that do not match its schema. They are read all the same. */
   readonly formProblems: readonly FormProblem[];
-  /** Claude Code's versions and how many lines each wrote. */
+  /** The versions of Claude Code, and how many lines each has written. */
   readonly versions: Readonly<Record<string, number>>;
   readonly unknownLines: number;
   readonly damagedLines: number;
   readonly skippedFiles: number;
 }
 
-/** What in the data is newer than this version of Skein: unknown types, counted and shown, and known types of a new form. */
+/** Reports what in the data this version of Skein does not know: unknown types, and known types with another form. */
 export async function doctor(config: LibraryConfig = {}): Promise<DoctorReport> {
   const { files, skipped } = discover(config);
-  const breathe = createBreathe(config.signal);
+  const pause = createPause(config.signal);
   const lineTypes = createCounter(knownLineTypes);
   const blockTypes = createCounter(knownBlockTypes);
   const problems = new Map<string, FormProblem>();
@@ -61,7 +61,7 @@ export async function doctor(config: LibraryConfig = {}): Promise<DoctorReport> 
       },
       damage: () => (damagedLines += 1),
     });
-    await breathe();
+    await pause();
   }
   const seen = lineTypes.seen();
   return {

@@ -16,7 +16,7 @@ export function getProjectsPath(dataPath: string): string {
   return join(dataPath, "projects");
 }
 
-/** Every place to look at: those given, those of the environment, or the usual ones, old and new. */
+/** The data directories to read: those given, those in CLAUDE_CONFIG_DIR, or the usual ones. */
 export function dataPaths(config: LibraryConfig, environment: Environment = process.env): readonly DataPath[] {
   const { dataPath } = config;
   if (dataPath !== undefined) {
@@ -28,13 +28,13 @@ export function dataPaths(config: LibraryConfig, environment: Environment = proc
   }
   return [
     { path: join(homedir(), ".claude"), expected: true },
-    // Used by 1.0.28 to 1.0.30 only; what was written then still lies there.
+    // Claude Code 1.0.28 to 1.0.30 wrote here, and the files are still there.
     { path: join(homedir(), ".config", "claude"), expected: false },
   ];
 }
 
 export interface DataPath {
   readonly path: string;
-  /** Its absence is an error. */
+  /** True if it is an error when the directory does not exist. */
   readonly expected: boolean;
 }

@@ -7,7 +7,7 @@ import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../mod
 
 /**
  * Finds every transcript in every data directory: sessions, and subagents in all layouts that Claude Code has used.
- * The folder name says nothing about the project; only the lines do.
+ * The project is not taken from the folder name, because only the lines have the path.
  */
 export function discover(config: LibraryConfig): Discovered {
   const roots = existingRoots(config);
@@ -22,7 +22,7 @@ export function discover(config: LibraryConfig): Discovered {
   return { roots, ...walk };
 }
 
-/** The directories that are there, each once, however it was reached. */
+/** The data directories that exist, each once, also if several paths lead to it. */
 export function existingRoots(config: LibraryConfig): readonly string[] {
   const roots = new Set<string>();
   const wanted = dataPaths(config);
@@ -111,7 +111,7 @@ function add(walk: Walk, entry: Dirent, file: Omit<DataFile, "size" | "mtimeMs" 
     const { size, mtimeMs, ino } = lstatSync(file.path);
     walk.files.push({ ...file, size, mtimeMs, inode: ino });
   } catch {
-    // Deleted in the meantime, or not ours to see.
+    // The file was deleted meanwhile, or this user may not see it.
     walk.skipped.push({ path: file.path, reason: "unreadable" });
   }
 }
@@ -124,7 +124,7 @@ function reasonToSkip(entry: Dirent): SkippedFile["reason"] | undefined {
   return "device";
 }
 
-/** No projects yet is fine. Projects that may not be read are an error: "no sessions" would be a lie. */
+/** A missing folder means no projects. A folder that may not be read is an error, because there may be sessions in it. */
 function projectsOf(folder: string, walk: Walk): readonly Dirent[] {
   walk.folders.push(seen(folder));
   if (!isDirectory(folder)) return [];
@@ -142,7 +142,7 @@ function entriesOf(folder: string, walk: Walk): readonly Dirent[] {
   }
 }
 
-/** A folder that is not there shows in the one above it when it comes. */
+/** For a folder that does not exist, its parent is noted: the parent changes when the folder is made. */
 function seen(folder: string): SeenFolder {
   const stat = statSync(folder, { throwIfNoEntry: false });
   return stat ? { path: folder, changedMs: stat.ctimeMs } : seen(dirname(folder));

@@ -1,4 +1,4 @@
-/** `@skein/history/discover`: which files there are. For who starts often and reads little: it loads nothing else. */
+/** `@skein/history/discover`: finds the transcripts. It loads nothing else, for programs that must start fast. */
 export type { LibraryConfig } from "../../../config.ts";
 export { isDataNotFoundError } from "../../../errors.ts";
 export type { DataFile, Discovered } from "../../../model/data-file.ts";

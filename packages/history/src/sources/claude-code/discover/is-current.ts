@@ -3,12 +3,12 @@ import type { LibraryConfig } from "../../../config.ts";
 import type { Discovered } from "../../../model/data-file.ts";
 import { existingRoots } from "./discover.ts";
 
-/** A folder that changed so shortly before it was read may change again without its time telling it. */
+/** A folder that changed less than this before it was read may change again and keep the same time. */
 const YOUNG_MS = 2000;
 
 /**
- * Whether to discover again would find the same, at half the price: a folder whose time has not changed has the entries that
- * it had. Its time is the one that nobody can set and that rights change too.
+ * True if discovering again would find the same files. It costs half as much: a folder whose change time (ctime) is the
+ * same has the same entries. No program can set that time, and a change of permissions changes it too.
  */
 export function isCurrent(found: Discovered, config: LibraryConfig): boolean {
   const { roots, files, skipped, folders, atMs } = found;
@@ -19,7 +19,7 @@ export function isCurrent(found: Discovered, config: LibraryConfig): boolean {
         const { size, mtimeMs, ino } = lstatSync(file.path);
         return size === file.size && mtimeMs === file.mtimeMs && ino === file.inode;
       }) &&
-      // What could not be read may be readable now.
+      // A file that could not be read may be readable now.
       skipped.every(({ reason }) => reason !== "unreadable") &&
       String(existingRoots(config)) === String(roots)
     );

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
-import { filesBelow } from "../../../disk/durable.ts";
+import { filesBelow } from "../../../disk/durable-files.ts";
 
-/** Everything that belongs to sessions. Settings, credentials and caches are not kept. */
+/** The files of a data directory that belong to sessions and are archived. Not settings, credentials and caches. */
 export function keptFiles(root: string): readonly string[] {
   const folders = ["projects", "file-history", "plans", "todos", "tasks"];
   const files = folders.flatMap((name) => filesBelow(join(root, name)).files);

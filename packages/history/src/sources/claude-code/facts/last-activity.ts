@@ -5,7 +5,7 @@ import { openPlainFile } from "../../../scan/read-file.ts";
 
 const peek = newPeek();
 const firstTry = 16 * 1024;
-/** Hundreds of files are looked at one after the other: one piece of memory does for all of them. */
+/** One buffer for all files, because hundreds of them are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(firstTry);
 
 /** The newest time in the last lines of a file, so that a list can be ordered without reading the files. */
@@ -24,7 +24,7 @@ export function lastActivity(file: DataFile): number {
       const count = readSync(fd, tail, 0, length, start);
       const found = newestTime(tail.subarray(0, count), start > 0);
       if (found !== undefined) return found;
-      // Megabytes without a single time: the file's own time has to do.
+      // There is no time in the last 16 MiB: use the file's modification time.
       if (start === 0 || bytes > 16 * 1024 * 1024) return file.mtimeMs;
     }
   } finally {
@@ -50,7 +50,7 @@ function newestTime(tail: Buffer, isCut: boolean): number | undefined {
   return undefined;
 }
 
-/** Queue operations and snapshots carry times too, but nobody spoke. */
+/** Queue operations and snapshots have times too, but they are not part of the conversation. */
 function isConversation(bytes: Buffer): boolean {
   const length = peek.typeEnd - peek.typeStart;
   const first = bytes[peek.typeStart];

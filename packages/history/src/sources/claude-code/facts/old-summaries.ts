@@ -1,6 +1,6 @@
 /**
- * Summaries of old versions. They were written wherever there was room, often at the beginning of the next session, and
- * `leafUuid` says whose they are: those of the session that has this message.
+ * Summary lines of old versions of Claude Code. They were often written into the file of the next session. A summary
+ * belongs to the session that has the message `leafUuid`.
  */
 import type { DataFile } from "../../../model/data-file.ts";
 import { readFile } from "../../../scan/read-file.ts";
@@ -30,7 +30,7 @@ export function noteSummary(state: Summaries, line: Readonly<Record<string, unkn
   if (state.openSummaries.length > maxOpen) state.openSummaries.shift();
 }
 
-/** Takes the summaries whose message is among these lines. */
+/** Uses the summaries whose message is among these lines. */
 export function settleSummaries(state: Summaries, lines: Buffer): void {
   const open = state.openSummaries.filter(({ leafUuid, summary }) => {
     if (!hasMessage(lines, leafUuid)) return true;
@@ -40,19 +40,19 @@ export function settleSummaries(state: Summaries, lines: Buffer): void {
   state.openSummaries.splice(0, state.openSummaries.length, ...open);
 }
 
-/** The summary of a session, if need be by looking for its message in lines that were read before the summary was. */
+/** The summary of a session. Reads the file again if the summary's message may be in lines before the summary. */
 export function summaryOfFile(file: DataFile, facts: Summaries): string | null {
   if (facts.summary !== null || facts.openSummaries.length === 0) return facts.summary;
   const found = { summary: null, openSummaries: [...facts.openSummaries] };
   try {
     readFile(file.path, {}, ({ bytes, start, end }) => settleSummaries(found, bytes.subarray(start, end)));
   } catch {
-    // Gone in the meantime: then there is no summary either.
+    // The file was deleted meanwhile, so there is no summary.
   }
   return found.summary;
 }
 
-/** In JSON as it is written: a quote inside of text would be escaped. */
+/** Searches for the JSON bytes. They cannot be inside a text, because there the quotes would be escaped. */
 function hasMessage(lines: Buffer, uuid: string): boolean {
   return lines.includes(`"uuid":${JSON.stringify(uuid)}`);
 }

@@ -4,7 +4,7 @@ import type { SessionFacts } from "./session-facts.ts";
 type ProjectFacts = Pick<SessionFacts, "relocatedCwd" | "worktreeOriginalCwd" | "cwds">;
 type ProjectPath = Pick<SessionSummary, "projectPath" | "projectPathSource">;
 
-/** The project that a session belongs to: from its lines, never decoded from the folder name, which loses information. */
+/** The project that a session belongs to, from its lines. The folder name is not decoded, because it loses information. */
 export function projectPathOf(facts: ProjectFacts, encodedPath: string): ProjectPath {
   if (facts.relocatedCwd !== null) return { projectPath: facts.relocatedCwd, projectPathSource: "relocated" };
   if (facts.worktreeOriginalCwd !== null) {

@@ -1,4 +1,4 @@
-/** What a list shows of a transcript, folded from its lines without parsing most of them. */
+/** What a list shows of a session, computed from the transcript without parsing most of its lines. */
 import type { Facet } from "../../../facets/facet.ts";
 import { humanPrompt } from "../format/human-prompt.ts";
 import { findKeys, keys, newFound } from "../../../scan/json-scan.ts";
@@ -15,11 +15,11 @@ export interface SessionFacts extends Summaries {
   messageCount: number;
   firstTime: string | null;
   lastTime: string | null;
-  /** Every working directory in the order of appearance. */
+  /** Every working directory, in the order in which they appear. */
   cwds: string[];
   version: string;
   gitBranch: string | null;
-  /** The `sessionId` of the first line that has one. For a subagent it is the parent's. */
+  /** The `sessionId` of the first line that has one. In a subagent's file it is the parent's id. */
   sessionId: string | null;
   customTitle: string | null;
   aiTitle: string | null;
@@ -27,7 +27,7 @@ export interface SessionFacts extends Summaries {
   firstPrompt: string | null;
   relocatedCwd: string | null;
   worktreeOriginalCwd: string | null;
-  /** Hashes of the ids of the answers seen, so that a continued fold does not count one twice. */
+  /** Hashes of the answers' ids, so that lines added later do not count an answer again. */
   answerIds: Set<number>;
 }
 
@@ -81,7 +81,7 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
 };
 
 const peek: Peek = newPeek();
-/** The last line of a region whose time lies between two nested values: only this one is worth the walk. */
+/** The last line of a region whose time is between two nested values. Only for this line the whole line is searched. */
 let untimed = { start: -1, end: -1 };
 
 type Lines = Pick<Region, "bytes" | "start" | "end">;
@@ -100,7 +100,7 @@ function foldLines(state: SessionFacts, lines: Lines): void {
 }
 
 function foldLine(state: SessionFacts, bytes: Buffer, lineStart: number, end: number): void {
-  // An editor may have put a mark before the first line.
+  // An editor may have written a byte order mark before the first line.
   const isMarked = bytes[lineStart] === 0xef && bytes[lineStart + 1] === 0xbb && bytes[lineStart + 2] === 0xbf;
   const start = isMarked ? lineStart + 3 : lineStart;
   if (end - start < 2 || !isWhole(bytes, end) || !peekLine(bytes, start, end, peek)) return;
@@ -109,7 +109,7 @@ function foldLine(state: SessionFacts, bytes: Buffer, lineStart: number, end: nu
   else foldOther(state, bytes, start, end);
 }
 
-/** A line that was cut is no record, whatever its first half says. */
+/** False for a line that was cut: it does not end with a brace. */
 function isWhole(bytes: Buffer, end: number): boolean {
   let last = end - 1;
   while (bytes[last] === 0x20 || bytes[last] === 0x09) last -= 1;
@@ -128,7 +128,7 @@ function foldUser(state: SessionFacts, bytes: Buffer, start: number, end: number
   if (!peek.isSidechain) state.messageCount += 1;
   if (state.firstPrompt !== null) return;
   const line = parse(bytes, start, end);
-  // In a subagent's file everything is on the side; there the first user line is the task it was given.
+  // In a subagent's file every line is a side chain. Its first user line is the task that it was given.
   const prompt =
     line && (humanPrompt(line) ?? humanPrompt({ ...line, isSidechain: peek.isSidechain && state.messageCount > 0 }));
   if (prompt !== undefined) state.firstPrompt = oneLine(prompt);
@@ -196,7 +196,7 @@ function noteCwd(state: SessionFacts, bytes: Buffer, start: number, end: number)
   const isLast = state.cwds.length > 0 && end - start === lastCwd.length && compare(bytes, start, end, lastCwd) === 0;
   if (isLast && state.cwds.includes(lastCwd)) return;
   const cwd = text(bytes, start, end);
-  // Kept as bytes would be: only an ASCII path without escapes takes the short way above.
+  // The fast comparison above works on bytes, so it only finds ASCII paths without escapes.
   lastCwd = cwd;
   if (!state.cwds.includes(cwd) && state.cwds.length < 1000) state.cwds.push(cwd);
 }
@@ -207,7 +207,7 @@ function foldOther(state: SessionFacts, bytes: Buffer, start: number, end: numbe
     foldEnvelope(state, bytes, start, end);
     if (type !== "attachment" || state.firstPrompt !== null) return;
   }
-  // Written again after every turn, and the last one counts: only that one is parsed.
+  // These lines are repeated after every turn and the last one counts, so only the last one is parsed.
   if (type === "ai-title" || type === "last-prompt") lastOf.set(type, { start, end });
   else readMetadata(state, type, bytes, start, end);
 }

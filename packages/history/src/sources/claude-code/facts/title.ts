@@ -5,15 +5,15 @@ import { summaryOfFile } from "./old-summaries.ts";
 import type { SessionFacts } from "./session-facts.ts";
 
 /**
- * The title by today's rule: what the user named it, what the model named it, the summary that old versions wrote, the
- * last prompt, the first one.
+ * The title, by Claude Code's rule of today: the user's title, the model's title, the summary of old versions, the last
+ * prompt, the first prompt.
  */
 export function titleOf(file: DataFile, facts: SessionFacts): string | null {
   const given = facts.customTitle ?? titleBeside(file) ?? facts.aiTitle;
   return given ?? summaryOfFile(file, facts) ?? facts.lastPrompt ?? facts.firstPrompt;
 }
 
-/** `/rename` also writes the name into a file in the session's folder. */
+/** `/rename` also writes the title into a file in the session's folder. */
 function titleBeside(file: DataFile): string | null {
   if (file.sessionId === undefined) return null;
   try {

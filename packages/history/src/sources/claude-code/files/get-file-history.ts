@@ -13,16 +13,16 @@ export interface FileVersion {
   /** The user message before whose edits the copy was made. */
   readonly messageUuid: string;
   readonly backupTime: Date | null;
-  /** Null: the file did not exist then. */
+  /** Null if the file did not exist at that time. */
   readonly backupFileName: string | null;
-  /** Where the copy lies; null if there is none or it has been deleted. */
+  /** The path of the copy; null if there is none or it was deleted. */
   readonly backupPath: string | null;
 }
 
 export interface FileHistoryEntry {
-  /** The absolute path, as far as it is known. */
+  /** The absolute path; the recorded path if the working directory is unknown. */
   readonly path: string;
-  /** The path as recorded: relative to the working directory when inside of it. */
+  /** The path as recorded: relative to the working directory if it is inside it. */
   readonly trackingPath: string;
   readonly versions: readonly FileVersion[];
 }
@@ -34,7 +34,7 @@ export interface FileHistory {
   readonly messageUuids: readonly string[];
   /**
    * The text of a file as it was at a user message, before the edits that followed; null if it did not exist.
-   * Undefined if nothing is recorded, or the copy is gone.
+   * Undefined if nothing is recorded or the copy was deleted.
    */
   contentAt(path: string, messageUuid: string): string | null | undefined;
 }
@@ -88,7 +88,7 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
       const entry = files.find((file) => file.path === path || file.trackingPath === path);
       const from = snapshots.findIndex(({ messageId }) => messageId === messageUuid);
       if (!entry || from < 0) return undefined;
-      // A file that was not tracked yet had not been touched: its first copy, made later, is what it was.
+      // A file that was not tracked yet had not been edited, so its first copy, which was made later, has its content.
       for (const { files: tracked } of snapshots.slice(from)) {
         const backup = tracked.get(entry.trackingPath);
         if (!backup) continue;
@@ -101,14 +101,14 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
   };
 }
 
-/** The name comes from a file that anyone may have written: it must not lead out of the folder. */
+/** The name comes from a transcript, which anyone may have written. It must not lead out of the folder. */
 function backupPath(folder: string, name: string | null): string | null {
   if (name === null || !/^[0-9A-Za-z]+@v\d+$/.test(name)) return null;
   const path = join(folder, name);
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
 }
 
-/** The name of a copy begins with a hash of the absolute path, which tells the right working directory. */
+/** Tries each working directory. The name of a copy begins with a hash of the absolute path, which shows the right one. */
 function absolutePath(trackingPath: string, cwds: readonly string[], versions: readonly FileVersion[]): string {
   if (isAbsolute(trackingPath) || win32.isAbsolute(trackingPath)) return trackingPath;
   const hash = versions.find(({ backupFileName }) => backupFileName !== null)?.backupFileName?.split("@")[0];

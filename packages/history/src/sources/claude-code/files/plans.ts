@@ -20,16 +20,16 @@ export async function listPlans(config: LibraryConfig = {}): Promise<readonly Pl
   return await Promise.resolve(plans.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt)));
 }
 
-/** The folder can be moved by a setting. */
+/** The folder with the plans. The setting `plansDirectory` can change it. */
 function plansFolder(root: string): string {
   try {
     const { plansDirectory } = JSON.parse(readFileSync(join(root, "settings.json"), "utf8")) as {
       plansDirectory?: unknown;
     };
-    // A relative one is relative to each project, which this file does not say.
+    // A relative path is relative to each project, and the settings do not name the projects.
     if (typeof plansDirectory === "string" && isAbsolute(plansDirectory)) return plansDirectory;
   } catch {
-    // No settings, or none that can be read.
+    // There are no settings, or they cannot be read.
   }
   return join(root, "plans");
 }
@@ -55,7 +55,7 @@ function plansIn(folder: string): readonly PlanFile[] {
   });
 }
 
-/** Plain files only: a pipe would wait forever for a writer. */
+/** The names of the plain files with this extension. Pipes are left out, because reading one would block. */
 export function namesIn(folder: string, extension: string): readonly string[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

@@ -22,7 +22,7 @@ export interface PromptHistory extends PaginatedResult<PromptHistoryItem> {
   readonly damage: readonly FileDamage[];
 }
 
-/** What was typed, in every project, the newest first. It survives when transcripts are deleted. */
+/** The prompts of all projects, newest first. Claude Code keeps them when it deletes transcripts. */
 export async function readHistory(config: LibraryConfig = {}): Promise<PromptHistory> {
   const page = pageOf(config);
   const items: PromptHistoryItem[] = [];
@@ -34,7 +34,8 @@ export async function readHistory(config: LibraryConfig = {}): Promise<PromptHis
       line: ({ value, line }) => {
         const { data } = HistoryEntry.safeParse(value);
         if (data) items.push(itemOf(data, path, line));
-        else damage.push({ path, line, kind: "not-an-entry", message: "the line is not an entry of the history" });
+        else
+          damage.push({ path, line, kind: "not-an-entry", message: "the line is not an entry of the prompt history" });
       },
       damage: (found) => damage.push({ path, ...found }),
     });

@@ -7,7 +7,7 @@ export interface Snapshot {
   readonly files: Map<string, FileBackup>;
 }
 
-/** Snapshots in the order of their messages. Later lines complete a snapshot: updates replace, deltas only add. */
+/** Snapshots in the order of their messages. Later lines change a snapshot: updates replace files, deltas only add files. */
 export function foldSnapshots(lines: Iterable<Value>): readonly Snapshot[] {
   const snapshots = new Map<string, Snapshot>();
   for (const line of lines) {

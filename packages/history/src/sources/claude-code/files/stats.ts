@@ -9,7 +9,7 @@ export interface StatsFile {
   readonly stats: StatsCache;
 }
 
-/** Claude Code's own statistics, where they exist. They are often frozen or wrong: `getUsage` counts for itself. */
+/** Claude Code's own statistics, if it wrote them. They are often outdated or wrong; `getUsage` does not use them. */
 export async function readStats(config: LibraryConfig = {}): Promise<readonly StatsFile[]> {
   const files = existingRoots(config).flatMap((root) => {
     const path = join(root, "stats-cache.json");

@@ -11,7 +11,7 @@ export interface TodoList {
   readonly items: readonly TodoItem[];
   readonly path: string;
   readonly modifiedAt: Date;
-  /** Why the file could not be used; then there are no items. */
+  /** Why the file could not be read; `items` is then empty. */
   readonly problem: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface TaskList {
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
 }
 
-/** Todo lists of the old kind, the newest first. */
+/** Todo lists, newest first. Claude Code before 2.1.16 wrote them. */
 export async function listTodos(config: LibraryConfig = {}): Promise<readonly TodoList[]> {
   const lists = existingRoots(config).flatMap((root) => {
     const folder = join(root, "todos");
@@ -37,7 +37,7 @@ export async function listTodos(config: LibraryConfig = {}): Promise<readonly To
   return await Promise.resolve(lists.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt)));
 }
 
-/** Task lists of today, each with its tasks in order. */
+/** Task lists, which replaced todo lists in 2.1.16, each with its tasks in order. */
 export async function listTasks(config: LibraryConfig = {}): Promise<readonly TaskList[]> {
   const lists = existingRoots(config).flatMap((root) => {
     const folder = join(root, "tasks");

@@ -25,7 +25,7 @@ export const ToolResultBlock = z.looseObject({
 
 const ImageBlock = z.looseObject({ type: z.literal("image"), source: z.looseObject({ type: z.string() }) });
 
-/** Whatever comes next: kept as it is. */
+/** A block of an unknown type, kept as it is. */
 const UnknownBlock = z.looseObject({ type: z.string() });
 
 export const ContentBlock = z.union([

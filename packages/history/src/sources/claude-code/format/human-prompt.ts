@@ -1,6 +1,6 @@
 /**
- * What a person typed, as against what the machine put into a user line: results, reminders, notifications, output of
- * local commands, summaries, prompts for subagents.
+ * What a person typed. Claude Code also writes user lines of its own: results, reminders, notifications, output of local
+ * commands, summaries, prompts for subagents.
  */
 type Value = Readonly<Record<string, unknown>>;
 
@@ -15,7 +15,7 @@ export function humanPrompt(line: Value): string | undefined {
   return isObject(message) ? typedText(message["content"]) : undefined;
 }
 
-/** What Claude Code itself puts into user lines: the names of the tags at their beginning. */
+/** Tags at the beginning of user lines that Claude Code wrote itself. */
 export const machineTags: readonly string[] = [
   "command-name",
   "command-message",
@@ -40,7 +40,7 @@ export const machineTags: readonly string[] = [
 const wrapper = new RegExp(`^\\s*<(${machineTags.join("|")})(?:\\s[^>]*)?>`);
 const machineText = /^\s*(\[Request interrupted by user[^\]]*\]\s*$|Caveat: )/;
 
-/** The text without what is wrapped around it, or undefined if nothing is left that a person wrote. */
+/** The text without these tags and their content, or undefined if nothing is left. */
 function withoutWrappers(text: string): string | undefined {
   let rest = text;
   for (;;) {

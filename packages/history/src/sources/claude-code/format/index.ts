@@ -1,4 +1,5 @@
 /** `@skein/history/format`: what other packages need to know about Claude Code's lines. */
+export { encodeProjectPath } from "../discover/encode-project-path.ts";
 export { FileHistoryDelta, FileHistorySnapshot } from "./file-history-lines.ts";
 export { humanPrompt, machineTags } from "./human-prompt.ts";
 export { lineSchemas } from "./lines.ts";

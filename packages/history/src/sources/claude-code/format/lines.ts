@@ -5,7 +5,7 @@ import { TodoItem } from "./todo.ts";
 import { UsageInfo } from "./usage-info.ts";
 
 /**
- * The lines of a transcript, in the form of 2.0 and in today's.
+ * The lines of a transcript, in the form of Claude Code 2.0 and in today's form.
  *
  * The format is internal to Claude Code and grows with every version, so every object is open: a field that is
  * not named here is kept, and a `type` that is not named here is an `UnknownLine`, kept as it is.
@@ -14,7 +14,7 @@ import { UsageInfo } from "./usage-info.ts";
 const text = z.string().nullish();
 const flag = z.boolean().nullish();
 
-/** What lines that belong to the conversation share. */
+/** The fields that all lines of the conversation have. */
 const envelope = {
   uuid: text,
   parentUuid: text,
@@ -74,7 +74,7 @@ export const AssistantLine = z.looseObject({
   apiBlockIndex: z.number().nullish(),
   effort: z.unknown().optional(),
   isApiErrorMessage: flag,
-  /** Seed 003 has it here; in real files it is on the user line that carries the result. */
+  /** The SQL specification has this field here. In real files the user line with the result has it. */
   toolUseResult: z.unknown().optional(),
 });
 
@@ -93,7 +93,7 @@ const AttachmentLine = z.looseObject({
   attachment: z.looseObject({ type: z.string() }),
 });
 
-/** 2.1.12 to 2.1.8x; `agent_progress` carries a subagent's line. */
+/** Written by 2.1.12 to 2.1.8x. `agent_progress` contains a line of a subagent. */
 const ProgressLine = z.looseObject({
   type: z.literal("progress"),
   ...envelope,
@@ -119,7 +119,7 @@ const AiTitleLine = z.looseObject({ type: z.literal("ai-title"), aiTitle: text }
 
 const LastPromptLine = z.looseObject({ type: z.literal("last-prompt"), lastPrompt: text, leafUuid: text });
 
-/** The session's own running total. A check beside our count, never a replacement. */
+/** Claude Code's own running total of the session. It is shown for comparison; our totals do not use it. */
 const CostStateLine = z.looseObject({
   type: z.literal("cost-state"),
   totalCostUSD: z.number().nullish(),
@@ -134,7 +134,7 @@ const WorktreeStateLine = z.looseObject({
   worktreeSession: z.looseObject({ originalCwd: text, worktreePath: text }).nullish(),
 });
 
-/** A type that has no schema of its own here: metadata lines, the workflow journal, and all that comes. */
+/** A line of a type without a schema: metadata lines, the workflow journal, and types of newer versions. */
 const UnknownLine = z.looseObject({ type: z.string().optional() });
 
 /** The schema of a line by its type. */

@@ -17,7 +17,7 @@ export const DailyStats = z.looseObject({
   toolCallCount: z.number(),
 });
 
-/** `stats-cache.json`, version 1 and later. Often frozen or wrong: show it, never count with it. */
+/** `stats-cache.json`, version 1 and later. Claude Code often does not update it: show it, do not count with it. */
 export const StatsCache = z.looseObject({
   version: z.number(),
   lastComputedDate: z.string().nullish(),

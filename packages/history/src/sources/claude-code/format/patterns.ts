@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Value patterns of Claude Code's files. Ids of other origins occur too, so readers use these to recognise, not to refuse. */
+/** Patterns of values in Claude Code's files. Other forms occur too, so readers do not reject a value that differs. */
 
 export const Uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
 

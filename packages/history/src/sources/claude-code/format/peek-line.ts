@@ -1,13 +1,13 @@
 /**
- * What a line is, read from its bytes: its `type`, its time, and where its message lies.
+ * Finds `type`, time and other fields of a line in its bytes, and where its message begins.
  *
  * Keys have no fixed order: `type` may follow a nested `"type"` (attachments, answers), so a plain search would be
- * wrong. The head of the line up to the first nested value is walked; so is its tail,
- * backwards, up to the last nested value. Only if the type is in neither the whole line is walked.
+ * wrong. The line is read up to its first nested value, and backwards from its end to its last nested value. If the type is
+ * in neither part, the whole line is read.
  */
 import { findKeys, keys, newFound, skipSpace, skipString } from "../../../scan/json-scan.ts";
 
-/** Where things stand in a line; -1 where a thing was not met. Strings are given without their quotes. */
+/** Positions in a line; -1 if a field was not found. Positions of strings are without the quotes. */
 export interface Peek {
   typeStart: number;
   typeEnd: number;
@@ -24,9 +24,9 @@ export interface Peek {
   requestIdStart: number;
   requestIdEnd: number;
   isSidechain: boolean;
-  /** Behind the last nested value, where plain pairs follow up to the end. */
+  /** The position after the last nested value; only plain pairs follow. */
   tailAt: number;
-  /** The first nested value: its key and where it starts. Usually the message. */
+  /** The key of the first nested value and its position. Usually it is the message. */
   nestedKeyStart: number;
   nestedKeyEnd: number;
   nestedAt: number;
@@ -59,8 +59,8 @@ export function newPeek(): Peek {
 const QUOTE = 0x22;
 
 /**
- * Fills `peek` for the line in `[start, end)`. False when the bytes do not look like an object with a `type`. Its time
- * may be missing although the line has one, between two nested values: `findTimestamp` then finds it.
+ * Fills `peek` for the line in `[start, end)`. False if the bytes do not look like an object with a `type`. A time between
+ * two nested values is not found here; `findTimestamp` finds it.
  */
 export function peekLine(bytes: Buffer, start: number, end: number, peek: Peek): boolean {
   reset(peek);
@@ -70,7 +70,7 @@ export function peekLine(bytes: Buffer, start: number, end: number, peek: Peek):
   return peek.typeStart >= 0;
 }
 
-/** The time of a line by walking all of it. */
+/** The time of a line, found by reading the whole line. */
 export function findTimestamp(bytes: Buffer, start: number, end: number): string | undefined {
   findKeys(bytes, start, end, wanted, found);
   const [, , at = -1, until = -1] = found;
@@ -111,7 +111,7 @@ function walkHead(bytes: Buffer, start: number, end: number, peek: Peek): boolea
     } else {
       valueEnd = value;
       while (valueEnd < end && bytes[valueEnd] !== 0x2c && bytes[valueEnd] !== 0x7d) valueEnd += 1;
-      // isSidechain: the only flag that matters here.
+      // The only flag that is needed is isSidechain.
       if (first === 0x74 && keyEnd - i === 13 && bytes[i + 3] === 0x53) peek.isSidechain = true;
     }
     i = skipSpace(bytes, valueEnd, end);
@@ -159,7 +159,7 @@ function noteString(
   }
 }
 
-/** Walks `"key":"value"` pairs from the end towards the first nested value. Pairs that the object ends with are its own. */
+/** Reads `"key":"value"` pairs backwards from the end of the object to its last nested value. */
 function walkTail(bytes: Buffer, start: number, end: number, peek: Peek): void {
   let i = end - 1;
   while (i > start && isSpace(bytes[i])) i -= 1;
@@ -182,18 +182,18 @@ function walkTail(bytes: Buffer, start: number, end: number, peek: Peek): void {
   }
 }
 
-/** The place before the opening quote of a string whose closing quote is at `at`; `start` if that is not plain. */
+/** The position before the opening quote of a string whose closing quote is at `at`; `start` if the string has escapes. */
 function beforeString(bytes: Buffer, at: number, start: number): number {
   let i = at - 1;
   while (i > start && bytes[i] !== QUOTE) {
     if (bytes[i] === 0x5c) return start;
     i -= 1;
   }
-  // An escaped quote is the end of nothing.
+  // An escaped quote does not end a string.
   return bytes[i - 1] === 0x5c ? start : i - 1;
 }
 
-/** The place before a number, `true`, `false` or `null` that ends at `at`. */
+/** The position before a number, `true`, `false` or `null` that ends at `at`. */
 function beforeScalar(bytes: Buffer, at: number, start: number): number {
   let i = at;
   while (i > start) {

@@ -15,7 +15,7 @@ export const Plan = z.object({
 });
 export type Plan = z.infer<typeof Plan>;
 
-/** Reads the structure of a plan; text that has none of it gives an empty structure, never an error. */
+/** Reads the structure of a plan. Text without any structure gives an empty plan, not an error. */
 export function parsePlan(markdown: string): Plan {
   const plan: Plan = { title: null, sections: [], phases: [] };
   let fence: string | undefined;

@@ -10,7 +10,7 @@ export type TodoItem = z.infer<typeof TodoItem>;
 /** `todos/<session>-agent-<agent>.json`; since 2.1.16 replaced by task files. */
 export const TodoFile = z.array(TodoItem);
 
-/** `tasks/<list>/<n>.json`. It carries no time of its own. */
+/** `tasks/<list>/<n>.json`. It has no time. */
 export const TaskItem = z.looseObject({
   id: z.string(),
   subject: z.string(),

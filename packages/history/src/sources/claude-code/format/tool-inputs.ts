@@ -20,14 +20,14 @@ export const EditInput = z.looseObject({
 
 export const GlobInput = z.looseObject({ pattern: z.string(), path: z.string().optional() });
 
-/** `Task` was renamed to `Agent`; the kind of agent is a free string, because people define their own. */
+/** `Task` was renamed to `Agent`. `subagent_type` is any string, because users define their own agents. */
 export const TaskInput = z.looseObject({
   subagent_type: z.string().optional(),
   description: z.string().optional(),
   prompt: z.string(),
 });
 
-/** An array today; a Markdown checklist in the oldest files. */
+/** An array; in the oldest files a Markdown checklist. */
 export const TodoWriteInput = z.looseObject({ todos: z.union([z.array(TodoItem), z.string()]) });
 
 export const WebFetchInput = z.looseObject({

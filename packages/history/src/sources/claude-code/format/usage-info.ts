@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const tokens = z.number().nullish();
 
-/** The token counters of one model call, as the API gave them. Several lines repeat them: see the counting rule. */
+/** The token counters of one model call, as the API returned them. All lines of an answer repeat them. */
 export const UsageInfo = z.looseObject({
   input_tokens: tokens,
   output_tokens: tokens,

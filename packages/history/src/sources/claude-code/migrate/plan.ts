@@ -1,10 +1,10 @@
-/** What a migration would do with a session: which files go where. Nothing is written here. */
+/** Plans the migration of a session: which files go where. Nothing is written here. */
 import { lstatSync, readlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
-import { encodeProjectPath } from "../discover/slug.ts";
+import { encodeProjectPath } from "../discover/encode-project-path.ts";
 import type { Change } from "../../../migrate/copy-file.ts";
-import { exists, filesBelow } from "../../../disk/durable.ts";
+import { exists, filesBelow } from "../../../disk/durable-files.ts";
 import type { PathMapping } from "../../../migrate/path-mapping.ts";
 
 export interface PlannedFile {
@@ -15,12 +15,12 @@ export interface PlannedFile {
   readonly mtimeMs: number;
   readonly inode: number;
   readonly mode: number;
-  /** Where a symbolic link leads; null for a file. */
+  /** The target of a symbolic link; null for a file. */
   readonly link: string | null;
-  /** Staging happens here: on the same disk as the place it goes to. */
+  /** The folder for staging, on the same disk as the destination. */
   readonly toTop: string;
   readonly fromTop: string;
-  /** What the result must be, where that is known before. */
+  /** The hash that the result must have, if it is known. */
   readonly expectedHash?: string;
 }
 
@@ -30,16 +30,16 @@ export interface PlannedSession {
   readonly destinationRoot: string;
   readonly source: string;
   readonly destination: string;
-  /** The main transcript last: the session appears when everything else is there. */
+  /** The main transcript comes last, so that the session is listed only when it is complete. */
   readonly files: readonly PlannedFile[];
-  /** Pipes and the like, which are left where they are. */
+  /** Pipes, sockets and devices, which are not migrated. */
   readonly others: readonly string[];
 }
 
 export interface SessionPlace {
   readonly file: DataFile;
   readonly agents: readonly DataFile[];
-  /** Nicknames in its lines, which name plans. */
+  /** The `slug` values of its lines, which are the names of plan files. */
   readonly slugs: readonly string[];
   readonly source: string;
   readonly destination: string;
@@ -79,7 +79,7 @@ export function planSession(place: SessionPlace): PlannedSession {
       add(agent.path, join(toFolder, basename(agent.path)), tops, changeOf(agent.path, mappings));
   }
   if (destinationRoot !== root) {
-    // Kept by the id of the session, not by project: inside of one data directory they stay where they are.
+    // These files are stored per session, not per project, so inside one data directory they need not move.
     for (const path of ofSession(root, sessionId, place.slugs)) {
       const top = relative(root, path).split(/[\\/]/, 1)[0] ?? "";
       const places = { fromTop: join(root, top), toTop: join(destinationRoot, top) };
@@ -90,7 +90,7 @@ export function planSession(place: SessionPlace): PlannedSession {
   return { sessionId, root, destinationRoot, source, destination, files: planned, others };
 }
 
-/** The memory of a project, which belongs to none of its sessions. */
+/** Plans the migration of a project's memory, which belongs to no session. */
 export function planMemory(options: {
   fromFolder: string;
   root: string;
@@ -122,7 +122,7 @@ export function planMemory(options: {
   return { sessionId: "memory", root, destinationRoot, source, destination, files: planned, others };
 }
 
-/** The longest first. Beside the project itself, lines name files in the session's own folder of the data directory. */
+/** Path mappings, longest first: the project, and the session's own files in the data directory, which lines name too. */
 function mappingsOf(
   { file, source, destination, destinationRoot }: SessionPlace,
   fromFolder: string,
@@ -142,7 +142,7 @@ function mappingsOf(
 
 function changeOf(path: string, mappings: readonly PathMapping[]): Change {
   if (path.endsWith(".jsonl")) return { kind: "lines", mappings };
-  // Summaries of workflows name their scripts; other files beside a session hold text.
+  // Workflow files name paths of scripts. Other files of a session are text and not changed.
   return /[\\/]workflows[\\/][^\\/]+\.json$/.test(path) ? { kind: "json", mappings } : { kind: "none" };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rewrites paths in a line, and nothing else: only strings in fields that are paths are replaced, inside of the bytes.
- * All other bytes stay: text, signatures, the order of keys, escapes, numbers. Unknown and damaged lines stay whole.
+ * Rewrites paths in the bytes of a line. Only strings in fields that hold paths change. All other bytes stay: text,
+ * signatures, the order of keys, escapes, numbers. Unknown and damaged lines are not changed.
  */
 import { knownBlockTypes } from "../format/content-blocks.ts";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
@@ -53,7 +53,7 @@ const pathKeyedFields: ReadonlySet<string> = new Set(["trackedFileBackups"]);
 
 const deepest = 200;
 
-/** A line of a transcript, or undefined if it stays as it is. */
+/** The rewritten line of a transcript, or undefined if nothing changes. */
 export function rewriteLine(line: Buffer, mappings: readonly PathMapping[]): Rewritten | undefined {
   if (!mayMention(line, mappings)) return undefined;
   const value = parsed(line);
@@ -63,7 +63,7 @@ export function rewriteLine(line: Buffer, mappings: readonly PathMapping[]): Rew
   return rewriteJson(line, mappings);
 }
 
-/** Any JSON object whose path fields are known to be paths, for example an entry of the prompt history. */
+/** Rewrites any JSON object with these path fields, for example an entry of the prompt history. */
 export function rewriteJson(bytes: Buffer, mappings: readonly PathMapping[]): Rewritten | undefined {
   const walk: Walk = { bytes, mappings, found: [] };
   walkValue(walk, skipSpace(bytes, startOf(bytes), bytes.length), { isPath: false, key: "", depth: 0 });
@@ -97,7 +97,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Answers the place behind the value. */
+/** Returns the position after the value. */
 function walkValue(walk: Walk, at: number, place: Place): number {
   const { bytes } = walk;
   const end = bytes.length;
@@ -142,7 +142,7 @@ function walkObject(walk: Walk, at: number, place: Place): number {
 const typeKey = keys("type");
 const typeFound = newFound(typeKey);
 
-/** A block in a message's content that this version does not know stays as it is. */
+/** True for a content block of an unknown type, which is not changed. */
 function isUnknownBlock({ bytes }: Walk, at: number, { key, depth }: Place): boolean {
   if (key !== "content" || depth > 4) return false;
   if (!findKeys(bytes, at, bytes.length, typeKey, typeFound)) return false;
@@ -157,7 +157,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   const mapped = mapPath(text, walk.mappings);
   if (!mapped) return;
   const { prefix } = mapped;
-  // Without escapes in the token the beginning can be replaced alone, which keeps what is written down for undo small.
+  // Without escapes it is enough to replace the beginning of the path, which keeps the data for undo small.
   const isPlain = prefix !== undefined && !token.includes("\\") && token.startsWith(prefix.old, 1);
   if (isPlain) {
     const replaced = JSON.stringify(prefix.new).slice(1, -1);
@@ -165,7 +165,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   } else walk.found.push({ start, end, text: Buffer.from(JSON.stringify(mapped.path)) });
 }
 
-/** Most lines of other projects can be told by one search for the longest name in the path. */
+/** False if the line cannot contain the path: it lacks the longest name of the path. */
 function mayMention(line: Buffer, mappings: readonly PathMapping[]): boolean {
   return mappings.some(({ from }) => {
     const longest = from.split(/[^A-Za-z0-9]+/).reduce((a, b) => (b.length > a.length ? b : a), "");

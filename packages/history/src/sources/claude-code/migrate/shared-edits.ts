@@ -1,5 +1,5 @@
 import type { KeyEdit, LineEdits } from "../../../migrate/journal.ts";
-import { liveSessions } from "./live.ts";
+import { openSessions } from "./open-sessions.ts";
 import { planHistoryEdits, planKeyEdit } from "./shared-files.ts";
 import type { MigrateMode, SessionMove } from "../../../migrate/types.ts";
 
@@ -9,7 +9,7 @@ export interface SharedEdits {
   readonly notes: readonly string[];
 }
 
-/** What changes in the files that all projects share, once sessions are in their new place. */
+/** The edits of the files that all projects share, for sessions that are in their new place. */
 export function sharedEdits(
   moves: readonly SessionMove[],
   { mode, isWholeWorkspace }: { readonly mode: MigrateMode; readonly isWholeWorkspace: boolean },
@@ -30,14 +30,14 @@ export function sharedEdits(
     lines.push(...planHistoryEdits({ root, destinationRoot, sessionIds, source, destination, mode, isWholeWorkspace }));
     if (!isWholeWorkspace) continue;
     if (root !== destinationRoot) {
-      notes.push("Settings of the project stay with the data directory they are in.");
+      notes.push("The settings of the project stay in their data directory.");
       continue;
     }
     const edit = planKeyEdit(root, { from: source, to: destination, mode });
     if (typeof edit === "string") notes.push(edit);
     else if (edit) keys.push(edit);
-    if (edit && liveSessions(root).size > 0) {
-      notes.push("Claude Code is running: it may write its settings again as it remembers them.");
+    if (edit && openSessions(root).size > 0) {
+      notes.push("Claude Code is running. It may overwrite the settings of the project with its own copy.");
     }
   }
   return { lines, keys, notes };

@@ -1,4 +1,4 @@
-/** The two files that all projects share: the prompt history and the settings by project. */
+/** Edits the two files that all projects share: the prompt history and the settings per project. */
 import {
   closeSync,
   existsSync,
@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
 import { HistoryEntry } from "../format/other-files.ts";
 import { isSamePath } from "../../../model/same-path.ts";
-import { exists, syncFolder } from "../../../disk/durable.ts";
+import { exists, syncFolder } from "../../../disk/durable-files.ts";
 import type { KeyEdit, LineEdits } from "../../../migrate/journal.ts";
 import { rewriteJson } from "./rewrite-line.ts";
 import type { MigrateMode } from "../../../migrate/types.ts";
@@ -31,7 +31,7 @@ export interface HistoryMove {
   readonly isWholeWorkspace: boolean;
 }
 
-/** The entries of the prompt history that belong to the sessions, and what becomes of them. */
+/** The edits of the prompt history for the migrated sessions. */
 export function planHistoryEdits(move: HistoryMove): readonly LineEdits[] {
   const path = join(move.root, "history.jsonl");
   const target = join(move.destinationRoot, "history.jsonl");
@@ -69,13 +69,13 @@ function belongsTo(line: string, { sessionIds, source, isWholeWorkspace }: Histo
 
 function linesOf(path: string): readonly string[] {
   if (!existsSync(path)) return [];
-  // A byte that is no UTF-8 would not survive: such a line is not found again and so left alone.
+  // Bytes that are not UTF-8 would be lost, so lines with them are not edited.
   return readFileSync(path, "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.includes("\u{FFFD}"));
 }
 
-/** Edits lines where they stand. May be called again: a line that has been edited is not found any more. */
+/** Edits lines in place and appends lines. May be called again: lines that were edited are not found again. */
 export function applyLineEdits({ path, edits, appended }: LineEdits): void {
   const wanted = new Map(edits);
   const present = new Set(linesOf(path));
@@ -120,7 +120,7 @@ function appendLines(path: string, lines: readonly string[]): void {
   }
 }
 
-/** Replaces a file as a whole. What a running Claude Code appends to the old one in the meantime is taken over. */
+/** Replaces a whole file. Bytes that a running Claude Code appends to the old file meanwhile are copied over. */
 function replaceFile(path: string, change: (bytes: Buffer) => Buffer): void {
   const old = openSync(path, "r");
   const staged = join(dirname(path), `.skein-${basename(path)}`);
@@ -149,7 +149,7 @@ function replaceFile(path: string, change: (bytes: Buffer) => Buffer): void {
   }
 }
 
-/** Where the settings by project lie for a data directory: inside of it, or beside it for the usual one. */
+/** The file with the settings per project: in the data directory, or beside it for `~/.claude`. */
 function settingsFile(root: string): string | undefined {
   const inside = join(root, ".claude.json");
   if (exists(inside)) return inside;
@@ -157,18 +157,18 @@ function settingsFile(root: string): string | undefined {
   return basename(root) === ".claude" && exists(beside) ? beside : undefined;
 }
 
-/** What would change in the settings, or why nothing does. */
+/** The edit of the settings, a sentence that says why there is none, or undefined if there are no settings. */
 export function planKeyEdit(root: string, edit: Omit<KeyEdit, "path">): KeyEdit | string | undefined {
   const path = settingsFile(root);
   if (path === undefined) return undefined;
   const places = projectPlaces(readFileSync(path));
   if (!places || !places.has(edit.from)) return undefined;
   if (places.has(edit.to))
-    return `${path} has settings for ${edit.to} already; they stay, and so do those of ${edit.from}.`;
+    return `${path} already has settings for ${edit.to}. They stay, and the settings of ${edit.from} stay too.`;
   return { path, ...edit };
 }
 
-/** Renames or doubles a project's key. Everything else in the file stays, byte for byte. */
+/** Renames or copies a project's key. Everything else in the file stays, byte for byte. */
 export function applyKeyEdit({ path, from, to, mode }: KeyEdit): void {
   if (!exists(path)) return;
   const places = projectPlaces(readFileSync(path));
@@ -189,7 +189,7 @@ export function applyKeyEdit({ path, from, to, mode }: KeyEdit): void {
   });
 }
 
-/** Takes a doubled key out again, or gives a renamed one its old name. */
+/** Removes a copied key, or gives a renamed key its old name. */
 export function undoKeyEdit({ path, from, to, mode }: KeyEdit): void {
   if (mode === "move") {
     applyKeyEdit({ path, from: to, to: from, mode });
@@ -200,7 +200,7 @@ export function undoKeyEdit({ path, from, to, mode }: KeyEdit): void {
     const places = projectPlaces(bytes);
     const copy = places?.get(to);
     const original = places?.get(from);
-    // Only an untouched copy right before its original is taken out.
+    // The copy is removed only if it still is right before its original.
     if (!copy || !original || original.space !== copy.end + 1) return bytes;
     return Buffer.concat([bytes.subarray(0, copy.key), bytes.subarray(original.key)]);
   });

@@ -1,9 +1,9 @@
 /**
- * A made-up Claude Code data directory for benchmarks and tests, the same for the same seed.
+ * Generates a data directory of Claude Code for benchmarks and tests. The same seed gives the same files.
  *
- * It has what makes real ones hard: answers spread over several lines that repeat their usage, streaming
- * placeholders, one-hour cache writes, subagents in their own files, metadata lines re-appended after each turn,
- * tool output that is stored twice, and file histories.
+ * It has the difficult parts of real data: answers over several lines that repeat their usage, streaming placeholders,
+ * one-hour cache writes, subagents in their own files, metadata lines repeated after each turn, and tool output that is
+ * stored twice.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -12,12 +12,12 @@ import { topics } from "./prose.ts";
 import { writeTurn, type SessionWriter } from "./turn.ts";
 
 export interface CorpusOptions {
-  /** The data directory to fill; its `projects` folder is made. */
+  /** The data directory to write. Its `projects` folder is created. */
   readonly folder: string;
   readonly files: number;
   readonly bytes: number;
   readonly seed?: number;
-  /** Every how many sessions one starts subagents. 0 = never. */
+  /** Every n-th session starts a subagent; 0 means none. */
   readonly subagentEvery?: number;
 }
 
@@ -28,7 +28,7 @@ export interface CorpusFacts {
   readonly bytes: number;
 }
 
-/** Writes the corpus and says what is in it. `files` counts main transcripts and subagents together. */
+/** Writes the corpus and returns what is in it. `files` counts main transcripts and subagents together. */
 export function writeCorpus(options: CorpusOptions): CorpusFacts {
   const { folder, files, bytes, seed = 1, subagentEvery = 5 } = options;
   const random = createRandom(seed);

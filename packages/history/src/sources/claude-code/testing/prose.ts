@@ -13,12 +13,12 @@ const rare =
     " ",
   );
 
-/** Words that only some sessions are about. */
+/** Rare words that occur only in some sessions. */
 export function topics(random: Random): readonly string[] {
   return [random.pick(rare), random.pick(rare)];
 }
 
-/** Words with the frequencies of real text: few words most of the time, and now and then what the session is about. */
+/** Words with the frequencies of real text: mostly a few common words, and sometimes a topic of the session. */
 export function prose(random: Random, words: number, about: readonly string[]): string {
   const out: string[] = [];
   for (let i = 0; i < words; i += 1) {
@@ -33,7 +33,7 @@ export function prose(random: Random, words: number, about: readonly string[]): 
 
 let pool: string[] | undefined;
 
-/** Long tool output, cut from a pool so that hundreds of megabytes are made in seconds. */
+/** Long tool output, assembled from a pool of lines so that hundreds of megabytes take seconds. */
 export function toolOutput(random: Random, length: number, poolRandom: () => Random): string {
   if (!pool) {
     const own = poolRandom();

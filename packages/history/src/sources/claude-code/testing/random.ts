@@ -1,4 +1,4 @@
-/** Randomness that repeats: the same seed gives the same numbers, on every machine. */
+/** Pseudo-random numbers. The same seed gives the same numbers on every machine. */
 export interface Random {
   /** From 0 to 1. */
   next(): number;

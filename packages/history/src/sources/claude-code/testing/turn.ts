@@ -1,7 +1,7 @@
 import { createRandom, type Random } from "./random.ts";
 import { prose, toolOutput } from "./prose.ts";
 
-/** Where a made-up session is written to, and what its next line hangs on. */
+/** Writes the lines of a generated session and keeps the parent and time of the next line. */
 export interface SessionWriter {
   readonly sessionId: string;
   readonly cwd: string;

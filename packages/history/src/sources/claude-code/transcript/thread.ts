@@ -1,9 +1,9 @@
 /**
- * Which lines are the conversation as it went on, which were rewound, and which only look like a fork.
+ * Finds out which messages are on the active thread, which were rewound, and where the conversation branched.
  *
- * `parentUuid` is a tree with recording artefacts: parallel tool results hang beside the answer that goes on, hooks
- * and progress hang where they happened, replays after a compaction repeat a parent. A branch is real only if a
- * person went back and said something else.
+ * `parentUuid` forms a tree, but not every fork in it is a branch: parallel tool results are siblings of the answer that
+ * follows, hooks and progress lines are children of the line at which they happened, and replays after a compaction repeat
+ * a parent. A fork is a branch only if a person went back and typed another prompt.
  */
 import type { Branch, Message } from "../../../model/types.ts";
 
@@ -21,7 +21,7 @@ export function thread(messages: readonly Message[]): Thread {
     if (node.children.length < 2) continue;
     const ways = realWays(node);
     if (ways.length < 2) continue;
-    // The last way in file order went on; the others were left.
+    // The last branch in file order is the active one.
     for (const left of ways.slice(0, -1)) markBelow(left, rewound);
     branches.push({ atUuid: node.message.uuid, childUuids: ways.map((way) => way.message.uuid) });
   }
@@ -49,7 +49,7 @@ interface Node {
   parent: Node | undefined;
 }
 
-/** One node per message that takes part in the chain. Unknown parents make roots, and no node is its own ancestor. */
+/** One node per message with an id. A node with an unknown parent is a root, and no node is its own ancestor. */
 function buildTree(messages: readonly Message[]): readonly Node[] {
   const nodes: Node[] = [];
   const byUuid = new Map<string, Node>();
@@ -61,7 +61,7 @@ function buildTree(messages: readonly Message[]): readonly Node[] {
   });
   const parentOf = ({ message: { parentUuid } }: Node): Node | undefined =>
     parentUuid === null ? undefined : byUuid.get(parentUuid);
-  // Links to an earlier line cannot close a cycle among themselves; with all of them made, the others can be checked.
+  // Links to earlier lines cannot form a cycle. Links to later lines are added after them, with a check.
   for (const node of nodes) {
     const parent = parentOf(node);
     if (parent && parent.at < node.at) node.parent = parent;
@@ -78,7 +78,7 @@ function isChained(message: Message): boolean {
   return typeof message.raw["uuid"] === "string";
 }
 
-/** An answer has an id per line, and what follows may hang on any of them. */
+/** An answer has an id per line, and the next line may name any of them as its parent. */
 function uuidsOf(message: Message): readonly string[] {
   return message.role === "assistant" ? message.lineUuids : [message.uuid];
 }
@@ -89,8 +89,8 @@ function isAncestor(node: Node, of: Node): boolean {
 }
 
 /**
- * Going back to the very first prompt leaves two prompts without a parent. They are ways of one beginning if they are
- * of the same session and no compaction lies between them, which begins anew too.
+ * Rewinding to the first prompt leaves two prompts without a parent. They are branches if they belong to the same session
+ * and no compaction is between them, because the first line after a compaction has no parent either.
  */
 function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
   const groups = new Map<string, Node[]>();
@@ -103,7 +103,7 @@ function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
     if (group) group.push(node);
     else groups.set(key, [node]);
   }
-  // Where prompts are never linked to what came before them, many beginnings say nothing.
+  // In files whose prompts never have a parent, several prompts without a parent are not branches.
   const areLinked = nodes.some((node) => node.parent !== undefined && isPrompt(node.message));
   return [...groups.values()].map(promptWays).filter((ways) => ways.length === 2 || (ways.length > 2 && areLinked));
 }
@@ -112,21 +112,21 @@ function isPrompt(message: Message): boolean {
   return message.type === "user" && message.role === "user" && message.humanPrompt !== null;
 }
 
-/** Children that are ways of their own: someone spoke there, and it is not a copy of its sibling. */
+/** The children that are branches: a person typed a prompt there, and it is not a replay of its sibling. */
 function realWays(node: Node): readonly Node[] {
   const ways = promptWays(node.children);
-  // Where the answer went on and one prompt hangs beside it, someone came back to this point later.
+  // One child continues the answer and one is a later prompt: a person rewound to this point.
   const only = ways.length === 1 ? ways[0] : undefined;
   const other = only && node.children.findLast((child) => child !== only && child.at < only.at && wentOn(child));
   return only && other ? [other, only] : ways;
 }
 
-/** Those of several ways from one point that a person opened. */
+/** The nodes among `starts` that begin with a prompt and are not replays. */
 function promptWays(starts: readonly Node[]): readonly Node[] {
   const ways: Node[] = [];
   const times = new Set<number>();
   for (const child of starts) {
-    // The same time twice is a line that was replayed after a compaction.
+    // Two lines with the same time: the second was replayed after a compaction.
     const time = child.message.timestamp.getTime();
     const isReplay = !child.message.timestampIsInferred && times.has(time);
     times.add(time);
@@ -135,7 +135,7 @@ function promptWays(starts: readonly Node[]): readonly Node[] {
   return ways;
 }
 
-/** The model answered below this node, so it is more than a result or a hook that was recorded beside. */
+/** True if the model answered below this node, so that it is more than a tool result or a hook. */
 function wentOn(start: Node): boolean {
   const open = [start];
   for (let steps = 0; steps < 200; steps += 1) {
@@ -147,7 +147,7 @@ function wentOn(start: Node): boolean {
   return false;
 }
 
-/** The way begins with something a person typed, perhaps after hooks and other lines of the machinery. */
+/** True if the branch begins with a prompt, perhaps after hooks and other lines of Claude Code. */
 function opensWithPrompt(start: Node): boolean {
   let node: Node | undefined = start;
   for (let steps = 0; node !== undefined && steps < 50; steps += 1) {

@@ -1,4 +1,4 @@
-/** Lines to messages: the lines of one answer are merged, everything else is one message each, nothing is left out. */
+/** Turns lines into messages. The lines of one answer become one message, every other line becomes one of its own. */
 import { humanPrompt } from "../format/human-prompt.ts";
 import type { ParsedLine } from "../../../scan/parse-line.ts";
 import type {
@@ -12,15 +12,16 @@ import type {
 } from "../../../model/types.ts";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
 
-/** Turns the lines of one file into messages. `fallbackTime` is for files without any time. */
+/** Makes messages of the lines of one file. */
 export interface MessageBuilder {
-  /** The message that begins with this line; undefined if the line continues an answer that was handed out before. */
+  /** The message that begins with this line; undefined if the line belongs to an answer that was returned before. */
   add(line: ParsedLine): Message | undefined;
 }
 
 type Open<T> = { -readonly [K in keyof T]: T[K] };
 type OpenAnswer = Open<AssistantMessage> & { content: AssistantContent[]; lineUuids: string[] };
 
+/** `fallbackTime` is used for files without any time. */
 export function createMessageBuilder(fallbackTime: Date): MessageBuilder {
   const answers = new Map<string, OpenAnswer>();
   let lastTime: Date | undefined;
@@ -55,7 +56,7 @@ function usageOf(value: unknown): TokenUsage {
   };
 }
 
-/** The text of a tool result, whatever form it has; what is not text is named, never turned into "[object Object]". */
+/** The text of a tool result in any of its forms. A part that is not text is shown as its name in brackets. */
 export function resultText(content: unknown): string {
   if (typeof content === "string") return content;
   return arrayOf(content)
@@ -153,7 +154,7 @@ function assistantContent(block: unknown): AssistantContent {
   return value as AssistantContent;
 }
 
-/** Early lines of an answer carry placeholders, so each counter is the largest that was seen. */
+/** Early lines of an answer have placeholders, so the largest value of each counter is used. */
 function largest(a: TokenUsage, b: TokenUsage): TokenUsage {
   return {
     inputTokens: Math.max(a.inputTokens, b.inputTokens),

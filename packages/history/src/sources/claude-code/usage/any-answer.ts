@@ -12,9 +12,9 @@ const message = newFound(messageKeys);
 const progress = newFound(progressKeys);
 
 /**
- * Reads the calls that a line of any shape records: one in an answer, one in a progress line of a subagent, none in
- * other lines that happen to have a `usage` (results of subagents). A line that is not one whole object is parsed with
- * care, so that records glued into one line still count. `call` is filled and handed over.
+ * Reads the model calls in a line of any shape: one in an answer, one in a progress line of a subagent, none in other
+ * lines with a `usage` (results of subagents). A line that is not one whole object is parsed, so that records glued into
+ * one line still count. `call` is filled and handed to `onCall`.
  */
 // oxlint-disable-next-line max-params
 export function readAnyAnswer(
@@ -34,7 +34,7 @@ export function readAnyAnswer(
   }
 }
 
-/** False when the bytes are not an object. A line without a call leaves the id empty. */
+/** False if the bytes are not an object. If the line has no call, `call.id` is empty. */
 function readWhole(bytes: Buffer, start: number, end: number, call: Call): boolean {
   call.id = "";
   const behind = readObject(bytes, start, end, lineKeys, line);
@@ -51,7 +51,7 @@ function readWhole(bytes: Buffer, start: number, end: number, call: Call): boole
   return true;
 }
 
-/** `own` has the message. What it lacks, its time for example, is taken from the line around it. */
+/** `own` has the message. Fields that it lacks, for example the time, are taken from the line around it. */
 function readAnswer(bytes: Buffer, own: Int32Array, call: Call, isSide: boolean): void {
   findKeys(bytes, at(own, 1), at(own, 1, 1), messageKeys, message);
   if (at(message, 2) < 0 || bytes[at(message, 2)] !== 0x7b || isText(bytes, message, 1, "<synthetic>")) return;

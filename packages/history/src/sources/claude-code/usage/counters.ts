@@ -17,7 +17,10 @@ const usage = newFound(usageKeys);
 const split = newFound(splitKeys);
 const tool = newFound(toolKeys);
 
-/** Fills in a call's counters and answers the place behind them, or -1. Breakdowns (`iterations`, `output_tokens_details`) repeat the numbers and are not added. */
+/**
+ * Fills in a call's counters and returns the position after them, or -1. Breakdowns (`iterations`,
+ * `output_tokens_details`) repeat the numbers and are not added.
+ */
 export function readCounters(bytes: Buffer, start: number, end: number, into: Float64Array): number {
   const behind = readObject(bytes, start, end, usageKeys, usage);
   if (behind < 0) return -1;
@@ -36,7 +39,7 @@ export function readCounters(bytes: Buffer, start: number, end: number, into: Fl
   return behind;
 }
 
-/** The milliseconds of an ISO time. The usual form is read from its digits, which is ten times faster than the calendar. */
+/** The milliseconds of an ISO time. The usual form is read digit by digit, which is ten times faster than `Date.parse`. */
 export function timeAt(bytes: Buffer, start: number, end: number): number {
   if (end - start === 24 && bytes[end - 1] === 0x5a && bytes[start + 19] === 0x2e) {
     const two = (at: number): number => (bytes[start + at] ?? 0) * 10 + (bytes[start + at + 1] ?? 0) - 528;
@@ -52,7 +55,7 @@ export function timeAt(bytes: Buffer, start: number, end: number): number {
 let lastDay = "";
 let lastDayTime = 0;
 
-/** Times come in order, so the day is nearly always that of the line before. */
+/** Times come in order, so the day is nearly always the same as in the previous line. */
 function dayAt(bytes: Buffer, start: number): number | undefined {
   if (isStringAt(bytes, start, start + 10, lastDay)) return lastDayTime;
   const day = bytes.toString("latin1", start, start + 10);
@@ -102,7 +105,7 @@ function number(bytes: Buffer, found: Int32Array, which: number): number {
   let value = 0;
   for (let i = start; i >= 0 && i < end; i += 1) {
     const digit = (bytes[i] ?? 0) - 0x30;
-    // A sign, a point or an exponent: rare enough to leave it to the language.
+    // A sign, a point or an exponent is rare and left to `Number`.
     if (digit < 0 || digit > 9) return Math.max(0, Number(bytes.toString("latin1", start, end)) || 0);
     value = value * 10 + digit;
   }

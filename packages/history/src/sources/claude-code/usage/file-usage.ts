@@ -1,8 +1,8 @@
 /**
- * What one file says about usage: its model calls, each once, and what stands beside them.
+ * The usage in one file: its model calls, each once, with the project and the web searches.
  *
- * One call is written as one line per content block, early lines with placeholders, and again by resumes and forks.
- * Most bytes are never looked at: only lines with `"usage":` are walked, and only their counters are read.
+ * A call is written as one line per content block, early lines with placeholders, and written again by resumes and forks.
+ * Only lines with `"usage":` are read, and only their counters.
  */
 import type { Facet } from "../../../facets/facet.ts";
 import type { Region } from "../../../scan/line-splitter.ts";
@@ -16,15 +16,15 @@ import { addCall, decodeTable, encodeTable, newCall, newTable, type UsageTable }
 
 export interface FileUsage {
   readonly table: UsageTable;
-  /** Searches that only their results tell of, by the line's uuid. */
+  /** Web searches that are recorded only in their results, by the line's uuid. */
   readonly searches: Map<string, { readonly time: number; readonly count: number }>;
   /** The first working directory, if any line has one. */
   readonly cwds: string[];
   relocatedCwd: string | null;
   worktreeOriginalCwd: string | null;
-  /** The session that the lines name; for a subagent the parent. */
+  /** The session that the lines name; in a subagent's file the parent session. */
   sessionId: string;
-  /** The session's own total, as last written. */
+  /** Claude Code's own total of the session, as last written. */
   costStateUsd: number | null;
 }
 
@@ -44,9 +44,9 @@ export const usageFacet: Facet<FileUsage> = {
     const needles = needlesOf(search);
     if (state.cwds.length === 0) notePlace(state, region);
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
-      // More than one in a line: a tool was called with something of that name, and only a full walk tells which is which.
+      // With two of them one may be in the input of a tool. Only reading the whole line tells which one counts.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
-      // Behind a piece of another record, which may end anywhere, this one begins with its usual key.
+      // A record that was glued behind a piece of another one begins with `{"parentUuid":`.
       const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;
       if (!isOnly || !isOne || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
@@ -114,7 +114,7 @@ function needlesOf(search: ByteSearch): Needles {
     usage: search.needle(Buffer.from('"usage":')),
     record: search.needle(Buffer.from('{"parentUuid":')),
     searchCount: search.needle(Buffer.from('"searchCount":')),
-    // `cost-state` and `worktree-state` with one look.
+    // Finds both `cost-state` and `worktree-state`.
     state: search.needle(Buffer.from('-state"')),
     relocated: search.needle(Buffer.from('"relocated"')),
   };
@@ -138,13 +138,13 @@ function eachLineWith(region: Region, search: ByteSearch, needle: Needle, onLine
 
 const peek = newPeek();
 
-/** The first line that says where it was written, as a list takes it. */
+/** Takes the project from the first line with a working directory, as a list does. */
 function notePlace(state: FileUsage, region: Region): void {
   const { bytes } = region;
   for (let start = region.start; start < region.end;) {
     let end = bytes.indexOf(0x0a, start);
     if (end < 0 || end > region.end) end = region.end;
-    // What does not look like a record may have one in it.
+    // A line that does not look like a record may contain one.
     const mayTell = !peekLine(bytes, start, end, peek) || peek.cwdStart >= 0;
     for (const { cwd, sessionId } of mayTell ? recordsIn(bytes, start, end) : []) {
       if (typeof sessionId === "string") state.sessionId = sessionId;
@@ -178,7 +178,7 @@ function readMetadata(state: FileUsage, bytes: Buffer, start: number, end: numbe
   }
 }
 
-/** What is whole in a line: one record, or more where they were glued together. */
+/** The whole records of a line: one, or several if they were glued together. */
 function recordsIn(bytes: Buffer, start: number, end: number): readonly Readonly<Record<string, unknown>>[] {
   return parseLine(bytes.subarray(start, end), { line: 1, offset: start }, () => {}).map(({ value }) => value);
 }

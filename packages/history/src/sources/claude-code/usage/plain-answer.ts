@@ -14,9 +14,9 @@ export interface HitLine {
 }
 
 /**
- * Reads a line that looks like nearly all answers do: the message is its first nested value, and the only `usage`
- * (found at `hit`) is a key of the message. The text between them is not walked, and a further line of the same answer
- * makes no strings. False for any other line, which is then walked as a whole.
+ * Reads a line with the usual form of an answer: the message is its first nested value, and the only `usage` (at `hit`) is
+ * a key of the message. The text between them is not read, and a further line of the same answer creates no strings. False
+ * for any other line, which must then be read as a whole.
  */
 export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, hit }: HitLine): boolean {
   if (!peekLine(bytes, start, end, peek) || !isStringAt(bytes, peek.typeStart, peek.typeEnd, "assistant")) return false;
@@ -41,7 +41,7 @@ export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, 
   }
   call.id = stringAt(bytes, head.idStart, head.idEnd);
   call.requestId = requestIdStart < 0 ? "" : stringAt(bytes, requestIdStart, requestIdEnd);
-  // A session rarely changes its model: the name is there already.
+  // Most calls of a session use the same model, so its name is reused.
   const model = table.models[last < 0 ? 0 : valueOf(table, last, column.model)] ?? "";
   const isSameModel = isStringAt(bytes, head.modelStart, head.modelEnd, model);
   call.model = isSameModel ? model : stringAt(bytes, head.modelStart, head.modelEnd);
@@ -49,7 +49,7 @@ export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, 
   return true;
 }
 
-/** Between `at` and `end` exactly one bracket more closes than opens: what stands before `at` is a key of that object. */
+/** True if between `at` and `end` only one object is closed: the key before `at` then belongs to that object. */
 function closesOnce(bytes: Buffer, at: number, end: number): boolean {
   let depth = 0;
   for (let i = at; i < end; i += 1) {
@@ -67,7 +67,7 @@ function closesOnce(bytes: Buffer, at: number, end: number): boolean {
 
 const head = { idStart: -1, idEnd: -1, modelStart: -1, modelEnd: -1 };
 
-/** The message's id and model, which stand before its content. */
+/** Finds the message's id and model, which are before its content. */
 function readHead(bytes: Buffer, start: number, end: number): boolean {
   head.idStart = head.modelStart = -1;
   let i = start;

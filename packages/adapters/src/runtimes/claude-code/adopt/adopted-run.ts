@@ -1,0 +1,212 @@
+import {
+  LOST_RESULT,
+  type RunEnd,
+  completedCall,
+  endWith,
+  estimateTokens,
+  finalText,
+  messageCreated,
+  observedStep,
+  promptAccepted,
+  rowsOf,
+  runCompleted,
+  runFailed,
+  runStarted,
+  runtimeNoticed,
+  stepAbandoned,
+  stopReasonOf,
+  toolStarted,
+} from "@skein/core";
+import {
+  type Content,
+  type Fact,
+  type Failure,
+  type Ids,
+  NO_USAGE,
+  type UsageTotals,
+  addUsage,
+  isToolUse,
+} from "@skein/protocol";
+import type { Answer } from "./model-answers.ts";
+
+/** Writes the facts of one run of an adopted session, in the order in which a driver would have. */
+export interface AdoptedRun {
+  readonly id: string;
+  /** The model has said its last word, unless somebody speaks again. */
+  isAnswered(): boolean;
+  answered(answer: Answer, at: { messageId: string; resultsMessageId: string; time: number }): void;
+  /** An answer that was gone back behind: it is no part of the conversation, and was paid for. */
+  leftBehind(answer: Answer): void;
+  resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
+  /** A prompt that was typed while the run went on. */
+  steered(content: Content, messageId: string): void;
+  /** Counts what a subagent took. */
+  counted(answer: Pick<Answer, "usage" | "cost">): void;
+  noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown> }): void;
+  failed(failure: Failure): void;
+  /** The run is over. A run that stopped in the middle was interrupted. */
+  end(time: number): void;
+}
+
+export interface AdoptedRunDeps {
+  readonly ids: Ids;
+  readonly write: (...facts: readonly Fact[]) => void;
+  /** How many messages there are, and how large they are together: the same object for all runs of a session. */
+  readonly transcript: { messages: number; tokens: number };
+}
+
+const INTERRUPTED: Failure = { code: "interrupted", message: "The run was interrupted." };
+
+interface OpenCall {
+  readonly name: string;
+  readonly input: unknown;
+  readonly part: number;
+  readonly time: number;
+}
+
+export function beginRun(
+  prompt: { readonly content: Content; readonly messageId: string; readonly time: number },
+  { ids, write, transcript }: AdoptedRunDeps,
+): AdoptedRun {
+  const id = ids();
+  const startedAt = new Date(prompt.time).toISOString();
+  let step = 0;
+  let usage: UsageTotals = NO_USAGE;
+  let costMicros = 0;
+  let unpricedCalls = 0;
+  let last: Answer | null = null;
+  let failure: Failure | null = null;
+  let resultsMessageId = "";
+  let results = 0;
+  let tokensOfResults = 0;
+  let now = prompt.time;
+  const open = new Map<string, OpenCall>();
+
+  const place = () => ({ runId: id, step });
+
+  function enter(entered: {
+    messageId: string;
+    role: "user" | "assistant";
+    rows: number;
+    tokens: number;
+    isResults: boolean;
+  }): void {
+    const { messageId, role, rows, tokens, isResults } = entered;
+    const before = { ...transcript };
+    transcript.messages += 1;
+    transcript.tokens += tokens;
+    write(messageCreated(place(), { messageId, role, rows, isResults, before, tokens }));
+  }
+
+  function accept(content: Content, messageId: string, mode: "queue" | "steer") {
+    const prompt = promptAccepted({ message_id: messageId, run_id: mode === "queue" ? id : ids(), mode, content });
+    write(prompt);
+    return prompt.data;
+  }
+
+  function enterPrompt(content: Content, messageId: string): void {
+    const rows = rowsOf(messageId, "user", content).length;
+    enter({ messageId, role: "user", rows, tokens: estimateTokens(content), isResults: false });
+  }
+
+  function passed(time: number): number {
+    const duration = Math.max(0, time - now);
+    now = Math.max(now, time);
+    return duration;
+  }
+
+  function completed(
+    toolUseId: string,
+    call: OpenCall,
+    result: { content: Content; isError: boolean; time: number; outcome: "committed" | "failed" | "unknown" },
+  ): void {
+    const { content, isError, time, outcome } = result;
+    open.delete(toolUseId);
+    tokensOfResults += estimateTokens(content);
+    const durationMs = Math.max(0, time - call.time);
+    const made = { outcome, content, isError, durationMs, messageId: resultsMessageId, part: call.part };
+    write(completedCall(place(), { ...call, toolUseId }, made));
+    passed(time);
+    if (open.size > 0) return;
+    enter({ messageId: resultsMessageId, role: "user", rows: results, tokens: tokensOfResults, isResults: true });
+    tokensOfResults = 0;
+  }
+
+  /** A model is never shown a call without its result, and neither is a reader. */
+  function closeCalls(): void {
+    for (const [toolUseId, call] of open) completed(toolUseId, call, { ...LOST_RESULT, isError: true, time: now });
+  }
+
+  function count(counted: Pick<Answer, "usage" | "cost">): void {
+    usage = addUsage(usage, counted.usage);
+    costMicros += counted.cost?.total_micros ?? 0;
+    unpricedCalls += counted.cost ? 0 : 1;
+  }
+
+  function isAnswered(): boolean {
+    return last !== null && !last.content.some(isToolUse);
+  }
+
+  write(runStarted(accept(prompt.content, prompt.messageId, "queue"), "json"));
+  enterPrompt(prompt.content, prompt.messageId);
+
+  return {
+    id,
+    isAnswered,
+    answered(answer, { messageId, resultsMessageId: of, time }) {
+      closeCalls();
+      step += 1;
+      failure = null;
+      last = answer;
+      const { content } = answer;
+      const calls = content.filter(isToolUse);
+      count(answer);
+      const reply = { ...answer, messageId, resultsMessageId: () => of, durationMs: passed(time) };
+      write(...observedStep(place(), { reply, attempt: 1, ...transcript }));
+      const rows = rowsOf(messageId, "assistant", [...content]).length;
+      enter({ messageId, role: "assistant", rows, tokens: estimateTokens(content), isResults: false });
+      resultsMessageId = of;
+      results = calls.length;
+      calls.forEach(({ id: toolUseId, name, input }, part) => {
+        open.set(toolUseId, { name, input, part, time });
+        write(toolStarted(place(), { toolUseId, name, input }));
+      });
+    },
+    leftBehind(answer) {
+      count(answer);
+      write(stepAbandoned(place(), answer));
+    },
+    resulted({ toolUseId, content, isError, time }) {
+      const call = open.get(toolUseId);
+      if (call) completed(toolUseId, call, { content, isError, time, outcome: isError ? "failed" : "committed" });
+    },
+    steered(content, messageId) {
+      accept(content, messageId, "steer");
+      enterPrompt(content, messageId);
+    },
+    counted: count,
+    noticed({ messageId, subtype, entry }) {
+      write(runtimeNoticed({ runId: id }, { messageId, subtype, notice: entry }));
+    },
+    failed(reason) {
+      failure = reason;
+    },
+    end(time) {
+      const isWhole = isAnswered();
+      closeCalls();
+      passed(time);
+      const totals = { ...place(), usage, costMicros, unpricedCalls, filesGenerated: 0, startedAt };
+      const error = failure ?? (isWhole ? null : INTERRUPTED);
+      if (error) write(runFailed(totals, { ...endOf(error), now }));
+      else {
+        const stopReason = stopReasonOf(last?.stopReason ?? null);
+        write(runCompleted(totals, { stopReason, finalResponse: finalText([...(last?.content ?? [])]), now }));
+      }
+    },
+  };
+}
+
+/** Whoever interrupts Claude Code cancels its run. */
+function endOf(error: Failure): RunEnd {
+  return error.code === INTERRUPTED.code ? { stopReason: "cancelled", error } : endWith(error);
+}

@@ -1,0 +1,74 @@
+import { encodeProjectPath } from "@skein/history/format";
+import { type ClaudeFile, type Event, type JsonObject, KnownError } from "@skein/protocol";
+import { BACKUPS } from "../transcript.ts";
+import { TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
+
+/** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, long outputs of tools, and the files of its checkpoints. */
+export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {
+  const transcripts = linesOfEvents(events);
+  const own = transcripts.get(null);
+  if (!own)
+    throw new KnownError(
+      "invalid",
+      `Session ${sessionId} has no transcript of Claude Code: another runtime drives it.`,
+    );
+  const project = `projects/${encodeProjectPath(projectOf(events, own))}`;
+  return [...transcripts].flatMap(([subpath, lines]) => {
+    if (subpath === null) return [textFile(`${project}/${sessionId}.jsonl`, textOf(lines))];
+    if (subpath.startsWith(TOOL_RESULTS)) return copyFiles(`${project}/${sessionId}/tool-results`, lines, SAFE_RESULT);
+    if (subpath.startsWith(BACKUPS)) return copyFiles(`${BACKUPS}${sessionId}`, lines, SAFE_COPY);
+    if (!SAFE.test(subpath)) return [];
+    return subagentFiles(`${project}/${sessionId}/${subpath}`, lines);
+  });
+}
+
+/** What Claude Code itself names such files. Anything else could lead out of the folder. */
+const SAFE = /^subagents(?:\/[A-Za-z0-9_-]+)+$/;
+
+const SAFE_COPY = /^[A-Za-z0-9_-]+@v\d+$/;
+const SAFE_RESULT = /^[A-Za-z0-9_-]+\.(?:txt|json)$/;
+
+function textFile(path: string, content: string): ClaudeFile {
+  return { path, content, encoding: "utf8" };
+}
+
+/** A copy that was made twice is the newer one. */
+function copyFiles(folder: string, lines: readonly string[], safe: RegExp): readonly ClaudeFile[] {
+  const { name, data } = entryOf(lines.at(-1) ?? "");
+  if (typeof name !== "string" || typeof data !== "string" || !safe.test(name)) return [];
+  return [{ path: `${folder}/${name}`, content: data, encoding: "base64" }];
+}
+
+function textOf(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** The folder that the session belongs to: where it was moved to, or where it first spoke. */
+function projectOf(events: readonly Event[], lines: readonly string[]): string {
+  const entries = lines.map(entryOf);
+  const moved = entries.findLast((entry) => entry["type"] === "relocated")?.["relocatedCwd"];
+  if (typeof moved === "string" && moved !== "") return moved;
+  const [created] = events;
+  const first = entries.map((entry) => entry["cwd"]).find((cwd) => typeof cwd === "string");
+  if (first !== undefined) return first;
+  return (created?.event_type === "session.created" ? created.data.working_directory : null) ?? "/";
+}
+
+function entryOf(line: string): JsonObject {
+  try {
+    return (JSON.parse(line) ?? {}) as JsonObject;
+  } catch {
+    return {};
+  }
+}
+
+/** A subagent's transcript, and beside it what is known about the subagent: in the log that is an entry among the others. */
+function subagentFiles(path: string, lines: readonly string[]): readonly ClaudeFile[] {
+  const isMeta = (line: string): boolean => entryOf(line)["type"] === "agent_metadata";
+  const said = lines.filter((line) => !isMeta(line));
+  const meta = lines.findLast(isMeta);
+  const files = said.length === 0 ? [] : [textFile(`${path}.jsonl`, textOf(said))];
+  if (meta === undefined) return files;
+  const { type: _, ...about } = entryOf(meta);
+  return [...files, textFile(`${path}.meta.json`, JSON.stringify(about))];
+}

@@ -1,0 +1,166 @@
+import { type JsonObject, KnownError, Uuid } from "@skein/protocol";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
+
+/** What the history knows of a session when it has read its transcript. */
+export interface FoundSession {
+  readonly id: string;
+  /** Its transcript. */
+  readonly path: string;
+  readonly summary: string | null;
+  readonly projectPath: string;
+  /** `folder`: the path is only guessed from the name of a folder. */
+  readonly projectPathSource: string;
+  readonly version: string;
+  readonly gitBranch: string | null;
+  readonly timestamp: Date;
+  readonly lastActivityAt: Date;
+  readonly messages: readonly TranscriptMessage[];
+  readonly agents: readonly {
+    readonly path: string | null;
+    readonly agentId: string;
+    readonly parentAgentId: string | null;
+    readonly toolUseId: string | null;
+  }[];
+}
+
+/** A message of a transcript, with what the history knows of it: rewound, compacted, typed by a person. */
+export type TranscriptMessage = UserLine | AnswerLines | OtherLine;
+
+interface LineBase {
+  readonly uuid: string;
+  readonly timestamp: Date;
+  readonly isSidechain: boolean;
+  readonly isActive: boolean;
+  readonly isCompacted: boolean;
+  /** The first line of the message, from 1. */
+  readonly lineNumber: number;
+  readonly raw: JsonObject;
+}
+
+export interface UserLine extends LineBase {
+  readonly type: string;
+  readonly role: "user";
+  /** What a person typed; null where the machine speaks. */
+  readonly humanPrompt: string | null;
+}
+
+/** An answer of the model, which has one line per block. */
+export interface AnswerLines extends LineBase {
+  readonly type: string;
+  readonly role: "assistant";
+  readonly lineUuids: readonly string[];
+  readonly content: readonly { readonly type: string }[];
+}
+
+interface OtherLine extends LineBase {
+  readonly type: string;
+  readonly role?: undefined;
+  readonly humanPrompt: string | null;
+}
+
+/** A session of Claude Code as its files have it. */
+export interface ClaudeSession {
+  readonly id: string;
+  readonly title: string | null;
+  /** The project that it belongs to; null where only the name of a folder is left of it. */
+  readonly cwd: string | null;
+  readonly version: string;
+  readonly gitBranch: string | null;
+  readonly startedAt: Date;
+  readonly lastActivityAt: Date;
+  readonly lines: readonly TranscriptLine[];
+  /** The messages of `lines`. */
+  readonly messages: readonly TranscriptMessage[];
+  readonly subagents: readonly ClaudeSubagent[];
+  /** Copies of files as they were before they were changed: what a rewind needs. */
+  readonly backups: readonly FileCopy[];
+  /** Outputs of tools that were too long for the transcript, which only points to them. */
+  readonly toolResults: readonly FileCopy[];
+}
+
+/** A file that is kept beside a transcript. */
+export interface FileCopy {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The transcript of a subagent. */
+export interface ClaudeSubagent {
+  /** Where it stands beside the session: `subagents/agent-…`. */
+  readonly subpath: string;
+  readonly agentId: string;
+  readonly parentAgentId: string | null;
+  /** The call that it worked for. */
+  readonly toolUseId: string | null;
+  readonly lines: readonly TranscriptLine[];
+}
+
+/** Reads the files of a session: its transcript, those of its subagents, and the copies of files beside them. */
+export function readClaudeSession(found: FoundSession): ClaudeSession {
+  if (!Uuid.safeParse(found.id).success)
+    throw new KnownError("invalid", `Session ${found.id} has no UUID for a name, and none can be made up for it.`);
+  const lines = linesOfFile(readFileSync(found.path), found.path);
+  return {
+    id: found.id,
+    title: found.summary,
+    cwd: found.projectPathSource === "folder" ? null : found.projectPath,
+    version: found.version,
+    gitBranch: found.gitBranch,
+    startedAt: found.timestamp,
+    lastActivityAt: found.lastActivityAt,
+    lines,
+    // What was written since the lines were read is not ours.
+    messages: found.messages.filter(({ lineNumber }) => lineNumber <= lines.length),
+    subagents: found.agents.flatMap(({ path, agentId, parentAgentId, toolUseId }) =>
+      path === null
+        ? []
+        : [
+            {
+              subpath: subpathOf(path, { session: found.path, agentId }),
+              agentId,
+              parentAgentId,
+              toolUseId,
+              lines: [...linesOfFile(readFileSync(path), path), ...metaLine(path)],
+            },
+          ],
+    ),
+    backups: copiesIn(join(dataDirectoryOf(found.path), "file-history", found.id)),
+    toolResults: copiesIn(join(found.path.slice(0, -".jsonl".length), "tool-results")),
+  };
+}
+
+/** Larger ones stay where they are. */
+const MAXIMUM_COPY = 8 * 1024 * 1024;
+
+function copiesIn(folder: string): readonly FileCopy[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((file) => file.isFile() && statSync(join(folder, file.name)).size <= MAXIMUM_COPY)
+    .map(({ name }) => ({ name, bytes: readFileSync(join(folder, name)) }));
+}
+
+/** The directory of `projects/FOLDER/SESSION.jsonl`. */
+function dataDirectoryOf(path: string): string {
+  return dirname(dirname(dirname(path)));
+}
+
+/** Where a subagent's file stands beside its session. Files of the old layout lay next to it. */
+function subpathOf(path: string, { session, agentId }: { session: string; agentId: string }): string {
+  const beside = relative(session.slice(0, -".jsonl".length), path).split(sep);
+  const isInside = beside[0] === "subagents" && dirname(path) !== dirname(session);
+  return isInside ? beside.join("/").slice(0, -".jsonl".length) : join("subagents", `agent-${agentId}`);
+}
+
+/** What Claude Code keeps beside a subagent's transcript, as an entry of it: so the SDK's own stores have it. */
+function metaLine(path: string): readonly TranscriptLine[] {
+  const file = `${path.slice(0, -".jsonl".length)}.meta.json`;
+  if (!existsSync(file)) return [];
+  try {
+    const entry = { type: "agent_metadata", ...(JSON.parse(readFileSync(file, "utf8")) as object) };
+    return [{ text: JSON.stringify(entry), entry }];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,72 @@
+import { transcriptAppended } from "@skein/core";
+import { type Event, type Fact, type FactData, type JsonObject, KnownError } from "@skein/protocol";
+import { BACKUPS } from "../transcript.ts";
+
+/** A line of a Claude Code transcript: its text, and the entry that it is, if it is one. */
+export interface TranscriptLine {
+  readonly text: string;
+  readonly entry: JsonObject | null;
+}
+
+/** Where long outputs of tools stand. Below the copies, because the runtime shows Claude Code nothing of that as a transcript. */
+export const TOOL_RESULTS = `${BACKUPS}tool-results/`;
+
+/** The lines of a file. Refuses bytes that are not UTF-8, because they would come back as other ones. */
+export function linesOfFile(bytes: Uint8Array, name: string): readonly TranscriptLine[] {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new KnownError(
+      "invalid",
+      `${name} is not UTF-8 and would not come back as it is. "skein history doctor" shows the lines.`,
+    );
+  }
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => ({ text: line, entry: entryOf(line) }));
+}
+
+function entryOf(line: string): JsonObject | null {
+  try {
+    const value = JSON.parse(line) as unknown;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The fact that brings these lines, so that they can be written again byte for byte. */
+export function linesFact(lines: readonly TranscriptLine[], subpath: string | null): Fact {
+  const entries: JsonObject[] = [];
+  const odd: NonNullable<FactData<"transcript.appended">["odd_lines"]> = [];
+  for (const { text, entry } of lines) {
+    if (!entry) odd.push({ at: entries.length, text, is_entry: false });
+    else if (JSON.stringify(entry) !== text) odd.push({ at: entries.length, text, is_entry: true });
+    if (entry) entries.push(entry);
+  }
+  return transcriptAppended(entries, subpath, odd);
+}
+
+/** Each transcript of a session, its own under null, as the lines of the file that it was or would be. */
+export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
+  const transcripts = new Map<string | null, string[]>();
+  for (const event of events) {
+    if (event.event_type !== "transcript.appended") continue;
+    const { subpath } = event.data;
+    const lines = transcripts.get(subpath) ?? [];
+    lines.push(...linesOfFact(event.data));
+    transcripts.set(subpath, lines);
+  }
+  return transcripts;
+}
+
+function linesOfFact({ entries, odd_lines = [] }: FactData<"transcript.appended">): readonly string[] {
+  const lines: string[] = [];
+  for (let at = 0; at <= entries.length; at += 1) {
+    const odd = odd_lines.filter((line) => line.at === at);
+    lines.push(...odd.filter(({ is_entry }) => !is_entry).map(({ text }) => text));
+    if (at < entries.length) lines.push(odd.find(({ is_entry }) => is_entry)?.text ?? JSON.stringify(entries[at]));
+  }
+  return lines;
+}

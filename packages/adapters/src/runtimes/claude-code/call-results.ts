@@ -1,0 +1,63 @@
+import {
+  type Batch,
+  type CallState,
+  type MissingResult,
+  type RunState,
+  awaitResolved,
+  messageEntered,
+  toolClosed,
+} from "@skein/core";
+import type { Await, FactData } from "@skein/protocol";
+import type { CallResult } from "./sdk-messages.ts";
+
+type Resolution = FactData<"await.resolved">["resolution"];
+
+/** What came of a call, and of the question that it waited for, if it did. */
+export interface SettledCall extends CallResult {
+  readonly outcome: FactData<"tool.completed">["outcome"];
+  readonly resolution?: Resolution;
+}
+
+/** A call that ran and brought this result. */
+export function settledBy(result: CallResult): SettledCall {
+  return { ...result, outcome: result.isError ? "failed" : "committed" };
+}
+
+/** A call that has no result of its own. */
+export function missing(toolUseId: string, result: MissingResult): SettledCall {
+  return { toolUseId, ...result, isError: true };
+}
+
+/** A call has its result; with the last one of its step, the results enter the transcript. */
+export function settleCall(result: SettledCall, batch: Batch): void {
+  const run = batch.state.run as RunState;
+  const call = run.calls.find(({ toolUseId, phase }) => toolUseId === result.toolUseId && phase !== "done");
+  if (!call) return;
+  if (call.phase === "waiting") resolveAwait(call.toolUseId, result.resolution ?? "cancelled", batch);
+  batch.add(toolClosed(run, call, result));
+  if (run.calls.every(({ phase }) => phase === "done") && run.resultsMessageId !== null)
+    batch.add(messageEntered(batch.state, run.resultsMessageId));
+}
+
+/** Every open call gets a result that says why there is none. */
+export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingResult): void {
+  const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
+  for (const call of open) settleCall(missing(call.toolUseId, resultOf(call)), batch);
+}
+
+/** Questions of subagents are no calls of the session: they are closed by themselves when nobody will hear the answer. */
+export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch: Batch): void {
+  const { run } = batch.state;
+  if (!run) return;
+  for (const { tool_use_id } of awaits)
+    if (!run.calls.some(({ toolUseId }) => toolUseId === tool_use_id)) resolveAwait(tool_use_id, "cancelled", batch);
+}
+
+/** A question has its answer, or nobody waits for it any more. */
+export function resolveAwait(toolUseId: string, resolution: Resolution, { state, now, add }: Batch): void {
+  const { run } = state;
+  if (!run) return;
+  const openedAt = run.calls.find((call) => call.toolUseId === toolUseId)?.openedAt ?? null;
+  const waitedMs = openedAt === null ? 0 : Math.max(0, now - Date.parse(openedAt));
+  add(awaitResolved(run, toolUseId, { resolution, waitedMs }));
+}

@@ -1,0 +1,20 @@
+import type { SessionState } from "@skein/core";
+import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
+import type { Child } from "./child.ts";
+
+/** Tells a child when its session is to go on with another permission mode or another model than it had at first. */
+export function followControl(child: Child, first: SessionState): (state: SessionState) => void {
+  const told = { ...first.control };
+  return ({ control: { permissionMode, model } }) => {
+    if (permissionMode !== null && permissionMode !== told.permissionMode) {
+      told.permissionMode = permissionMode;
+      child.now.permissionMode = permissionMode as PermissionMode;
+      child.query.setPermissionMode(permissionMode as PermissionMode).catch(() => undefined);
+    }
+    if (model !== null && model !== told.model) {
+      told.model = model;
+      child.now.model = model;
+      child.query.setModel(model).catch(() => undefined);
+    }
+  };
+}

@@ -1,0 +1,80 @@
+import type { Child, ChildStart } from "./child.ts";
+
+/**
+ * Processes that are started before there is a session for them. A process is bound to its session's id and options from
+ * its start, so the id comes from here: whoever begins a session with the same options takes the id that is ready.
+ */
+export interface Prefetch {
+  /** Starts one for the next session of this kind, unless one is there. The kind that was asked for the longest ago gives way. */
+  prepare(kind: string, start: ChildStart): void;
+  /** The id for a session of this kind whose process is up already; it is kept for it for a while. */
+  reserve(kind: string): string | undefined;
+}
+
+interface Started {
+  readonly sessionId: string;
+  readonly child: Promise<Child | undefined>;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** A session that somebody took an id for begins within this time, or not at all. */
+const RESERVED_MS = 10_000;
+
+export function createPrefetch(
+  start: (request: ChildStart) => Promise<Child>,
+  { idleMs, maxAhead }: { readonly idleMs: number; readonly maxAhead: number },
+): Prefetch & { claim(sessionId: string): Promise<Child | undefined>; close(): void } {
+  const ready = new Map<string, Started>();
+  const reserved = new Map<string, Started>();
+
+  function end(started: Started | undefined): void {
+    if (!started) return;
+    clearTimeout(started.timer);
+    void started.child.then((child) => child?.kill());
+  }
+
+  function remove(from: Map<string, Started>, key: string): void {
+    const started = from.get(key);
+    from.delete(key);
+    end(started);
+  }
+
+  return {
+    prepare(kind, request) {
+      if (maxAhead === 0 || ready.has(kind)) return;
+      // One that could not be started is none: the session that needs it will say why.
+      const child = start({ ...request, ahead: true }).catch(() => undefined);
+      const timer = setTimeout(() => remove(ready, kind), idleMs).unref();
+      ready.set(kind, { sessionId: request.sessionId, child, timer });
+      void child
+        .then((up) => up?.ended)
+        .then(() => (ready.get(kind)?.child === child ? remove(ready, kind) : undefined));
+      for (const oldest of ready.keys()) {
+        if (ready.size <= maxAhead) return;
+        remove(ready, oldest);
+      }
+    },
+    reserve(kind) {
+      const started = ready.get(kind);
+      if (!started) return undefined;
+      ready.delete(kind);
+      clearTimeout(started.timer);
+      const { sessionId } = started;
+      const timer = setTimeout(() => remove(reserved, sessionId), RESERVED_MS).unref();
+      reserved.set(sessionId, { ...started, timer });
+      return sessionId;
+    },
+    async claim(sessionId) {
+      const started = reserved.get(sessionId);
+      if (!started) return undefined;
+      reserved.delete(sessionId);
+      clearTimeout(started.timer);
+      const child = await started.child;
+      return child?.isOver ? undefined : child;
+    },
+    close() {
+      for (const kind of ready.keys()) remove(ready, kind);
+      for (const sessionId of reserved.keys()) remove(reserved, sessionId);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import {
+  type Batch,
+  LOST_RESULT,
+  type RunState,
+  type SessionState,
+  messageEntered,
+  observedStep,
+  runtimeNoticed,
+  runtimeStarted,
+  stepAbandoned,
+  stepRetried,
+  subagentMessaged,
+  toolStarted,
+} from "@skein/core";
+import { isToolUse } from "@skein/protocol";
+import { closeCalls, settleCall, settledBy } from "./call-results.ts";
+import { messageIdOf } from "./message-id.ts";
+import { endRun } from "./run-ends.ts";
+import type { ClaudeMessage } from "./sdk-messages.ts";
+
+/** Writes down what Claude Code said. */
+export function recordMessage(message: ClaudeMessage, batch: Batch): void {
+  const { state } = batch;
+  const { run } = state;
+  if (!run) return;
+  switch (message.kind) {
+    case "started":
+      return batch.add(runtimeStarted(run, message.info));
+    case "noticed":
+      return batch.add(runtimeNoticed(run, message));
+    case "retried":
+      return batch.add(stepRetried(nextStep(run), { ...message, attempt: Math.max(1, message.attempt) }));
+    case "subagent":
+      return batch.add(subagentMessaged({ ...message, runId: run.runId }));
+    case "reply":
+      return recordReply(message, run, batch);
+    case "steered":
+      return recordSteered(message.messageId, batch);
+    case "results":
+      for (const result of message.results) settleCall(settledBy(result), batch);
+      return;
+    case "ended":
+      return endRun(message.result, batch);
+  }
+}
+
+/** A prompt was taken into the run that was under way. */
+export function recordSteered(messageId: string, batch: Batch): void {
+  const isQueued = batch.state.queue.some(({ message_id }) => message_id === messageId);
+  if (batch.state.run && isQueued) batch.add(messageEntered(batch.state, messageId));
+}
+
+/** Writes down what an answer has cost that never entered the transcript. */
+export function recordLost(message: ClaudeMessage, { state, add }: Batch): void {
+  if (!state.run || (message.kind !== "reply" && message.kind !== "subagent")) return;
+  const { model, usage } = message;
+  if (model !== null && usage !== null) add(stepAbandoned(nextStep(state.run), { model, usage }));
+}
+
+function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }>, run: RunState, batch: Batch): void {
+  // An answer that asks for more while calls are open means that nobody will answer those any more.
+  closeCalls(batch, () => LOST_RESULT);
+  const { state } = batch;
+  const place = nextStep(run);
+  const messageId = messageIdOf(state.sessionId, reply.apiMessageId);
+  batch.add(...observedStep(place, { ...observed(reply, state), attempt: Math.max(1, run.attempts + 1) }));
+  batch.add(messageEntered(state, messageId));
+  const calls = reply.content.filter(isToolUse);
+  batch.add(...calls.map(({ id, name, input }) => toolStarted(place, { toolUseId: id, name, input })));
+}
+
+function observed(
+  reply: Extract<ClaudeMessage, { kind: "reply" }>,
+  { sessionId, transcript, contextTokens }: SessionState,
+) {
+  const messageId = messageIdOf(sessionId, reply.apiMessageId);
+  const resultsMessageId = (): string => messageIdOf(sessionId, `${reply.apiMessageId}/results`);
+  return { reply: { ...reply, messageId, resultsMessageId }, messages: transcript.length, tokens: contextTokens };
+}
+
+/** Claude Code says nothing about a call of the model before its answer is there: that answer is of the next step. */
+function nextStep({ runId, step }: RunState) {
+  return { runId, step: step + 1 };
+}

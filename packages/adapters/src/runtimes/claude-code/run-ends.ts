@@ -1,0 +1,74 @@
+import {
+  type Batch,
+  LOST_RESULT,
+  type RunEnd,
+  type RunState,
+  brokeEnd,
+  cancellation,
+  endWith,
+  finalResponse,
+  resultAtEnd,
+  runCompleted,
+  runFailed,
+  stopReasonOf,
+} from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
+import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
+import { budgetEnd } from "./budget.ts";
+import { closeCalls } from "./call-results.ts";
+
+/** The run ends as Claude Code said: `is_error` decides, never `subtype`. */
+export function endRun(said: SDKResultMessage, batch: Batch): void {
+  const { state, now } = batch;
+  const run = state.run as RunState;
+  const result = said as unknown as JsonObject;
+  if (said.is_error) return failRun(endOf(said, run, batch), batch, result);
+  closeCalls(batch, () => LOST_RESULT);
+  const text = said.subtype === "success" ? said.result : finalResponse(state);
+  batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: text, now, result }));
+}
+
+/** The run ends with an error; `result` is Claude Code's own word about it, if it had one. */
+export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
+  const { state, now } = batch;
+  if (!state.run) return;
+  closeCalls(batch, (call) => resultAtEnd(call, end.stopReason));
+  batch.add(runFailed(state.run, { ...end, now, result }));
+}
+
+/** The model has said its last word, and only the end of the run is missing. */
+export function completeRun(batch: Batch): void {
+  const { state, now } = batch;
+  if (!state.run) return;
+  const stopReason = stopReasonOf(state.run.stopReason);
+  batch.add(runCompleted(state.run, { stopReason, finalResponse: finalResponse(state), now }));
+}
+
+/** Why a run ends with an error: what the log knows of it, else what Claude Code said. */
+function endOf(result: SDKResultMessage, run: RunState, { state }: Batch): RunEnd {
+  const own = cancellation(state, run) ?? budgetEnd(state);
+  if (own) return own;
+  const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
+  switch (result.subtype) {
+    case "error_max_turns":
+      return endWith({ code: "max_turns", message: said || "The limit of turns was reached." });
+    case "error_max_budget_usd":
+      return brokeEnd(said || "The budget was used up.");
+    case "error_max_structured_output_retries":
+      return endWith({
+        code: "structured_output",
+        message: said || "No answer fitted the schema that was asked for.",
+      });
+    case "success":
+    case "error_during_execution": {
+      const status = "api_error_status" in result ? result.api_error_status : undefined;
+      const code = typeof status === "number" ? "api_error" : "agent_error";
+      const message = said || "Claude Code ended the run with an error and did not say which.";
+      return endWith({ code, message, ...(typeof status === "number" && { status }) });
+    }
+  }
+}
+
+function textOfResult(result: SDKResultMessage): string {
+  return result.subtype === "success" ? result.result : "";
+}

@@ -1,0 +1,229 @@
+import type { Content, ContentBlock, Failure, JsonObject, Usage } from "@skein/protocol";
+import type { SDKMessage, SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
+
+/** One thing that Claude Code said, in our words. */
+export type ClaudeMessage =
+  | { readonly kind: "started"; readonly info: JsonObject }
+  | {
+      readonly kind: "reply";
+      /** The Messages API's own id of the answer. */
+      readonly apiMessageId: string;
+      readonly content: readonly ContentBlock[];
+      readonly model: string;
+      readonly usage: Usage;
+      readonly stopReason: string | null;
+      readonly durationMs: number;
+    }
+  /** A prompt was taken into the turn that was under way. */
+  | { readonly kind: "steered"; readonly messageId: string }
+  | { readonly kind: "results"; readonly results: readonly CallResult[] }
+  | {
+      readonly kind: "subagent";
+      readonly messageId: string;
+      readonly parentToolUseId: string;
+      readonly role: "user" | "assistant";
+      readonly content: Content;
+      readonly model: string | null;
+      readonly usage: Usage | null;
+    }
+  | { readonly kind: "noticed"; readonly messageId: string; readonly subtype: string; readonly notice: JsonObject }
+  | { readonly kind: "retried"; readonly attempt: number; readonly error: Failure; readonly delayMs: number }
+  | { readonly kind: "ended"; readonly result: SDKResultMessage };
+
+export interface CallResult {
+  readonly toolUseId: string;
+  readonly content: Content;
+  readonly isError: boolean;
+}
+
+/** A message, and the transcript entries that must be stored before it may become a fact. */
+export interface PendingMessage {
+  readonly message: ClaudeMessage;
+  readonly uuids: readonly string[];
+}
+
+/** Turns the SDK's messages into ours. It gathers the blocks of an answer, which come one by one. */
+export interface MessageReader {
+  read(message: SDKMessage, now: number): readonly PendingMessage[];
+  /** The answer that is being gathered is whole: whoever asks knows that its calls begin. Nothing while it is streamed. */
+  settle(now: number): readonly PendingMessage[];
+}
+
+interface Gathered {
+  readonly apiMessageId: string;
+  readonly model: string;
+  readonly blocks: ContentBlock[];
+  readonly uuids: Set<string>;
+  usage: Usage;
+  stopReason: string | null;
+}
+
+/** Chatter: what is only interesting while it happens, or is said again by what follows. */
+const NOT_KEPT: ReadonlySet<string> = new Set([
+  "init",
+  "status",
+  "thinking_tokens",
+  "session_state_changed",
+  "control_request_progress",
+  "hook_progress",
+  "task_progress",
+  "background_tasks_changed",
+  "commands_changed",
+]);
+
+const NO_TOKENS: Usage = { input_tokens: 0, output_tokens: 0 };
+
+export function createMessageReader(): MessageReader {
+  let gathered: Gathered | undefined;
+  /** The answer whose stream is open, with what its last event but one says about it. */
+  let streaming: { readonly id: string; usage: Usage; stopReason: string | null } | undefined;
+  let startedAt = 0;
+  /** Answers of subagents whose usage was counted. */
+  const counted = new Set<string>();
+
+  function whole(now: number): readonly PendingMessage[] {
+    if (!gathered) return [];
+    const { apiMessageId, model, blocks, uuids, usage, stopReason } = gathered;
+    gathered = undefined;
+    const durationMs = Math.max(0, Math.round(now - startedAt));
+    const message: ClaudeMessage = {
+      kind: "reply",
+      apiMessageId,
+      content: blocks,
+      model,
+      usage,
+      stopReason,
+      durationMs,
+    };
+    return [{ message, uuids: [...uuids] }];
+  }
+
+  function gather(message: Extract<SDKMessage, { type: "assistant" }>, now: number): readonly PendingMessage[] {
+    const { id, model, usage, stop_reason } = message.message;
+    const before = gathered && gathered.apiMessageId !== id ? whole(now) : [];
+    gathered ??= { apiMessageId: id, model, blocks: [], uuids: new Set(), usage: NO_TOKENS, stopReason: null };
+    gathered.blocks.push(...(message.message.content as unknown as ContentBlock[]));
+    gathered.uuids.add(message.uuid);
+    gathered.usage = usageOf(usage);
+    gathered.stopReason = stop_reason;
+    return before;
+  }
+
+  function stream({ event }: Extract<SDKMessage, { type: "stream_event" }>, now: number): readonly PendingMessage[] {
+    switch (event.type) {
+      case "message_start": {
+        const before = whole(now);
+        startedAt = now;
+        streaming = { id: event.message.id, usage: usageOf(event.message.usage), stopReason: null };
+        return before;
+      }
+      case "message_delta":
+        if (streaming) {
+          // Only the counters that it has: what is missing stands in the first event.
+          const known = Object.entries(event.usage ?? {}).filter(([, value]) => value !== null);
+          streaming.usage = usageOf({ ...streaming.usage, ...Object.fromEntries(known) });
+          streaming.stopReason = event.delta.stop_reason;
+        }
+        return [];
+      case "message_stop": {
+        const ended = streaming;
+        streaming = undefined;
+        // A stream that broke is asked for again without streaming; then the answer has another id and comes later.
+        if (!ended || gathered?.apiMessageId !== ended.id) return [];
+        gathered.usage = ended.usage;
+        gathered.stopReason = ended.stopReason;
+        return whole(now);
+      }
+      default:
+        return [];
+    }
+  }
+
+  function inSubagent(message: Extract<SDKMessage, { type: "assistant" | "user" }>, parent: string): PendingMessage {
+    const isReply = message.type === "assistant";
+    const first = isReply && !counted.has(message.message.id);
+    if (isReply) counted.add(message.message.id);
+    const messageId = message.uuid ?? crypto.randomUUID();
+    return {
+      uuids: [messageId],
+      message: {
+        kind: "subagent",
+        messageId,
+        parentToolUseId: parent,
+        role: message.type,
+        content: message.message.content as unknown as Content,
+        model: isReply ? message.message.model : null,
+        usage: first ? usageOf(message.message.usage) : null,
+      },
+    };
+  }
+
+  function readUser(message: Extract<SDKMessage, { type: "user" }>, now: number): readonly PendingMessage[] {
+    const before = whole(now);
+    const { content } = message.message;
+    const results = resultsIn(content as unknown as Content);
+    const uuids = message.uuid === undefined ? [] : [message.uuid];
+    if (results.length > 0) return [...before, { message: { kind: "results", results }, uuids }];
+    return [...before, noticed("user_message", message)];
+  }
+
+  return {
+    settle: (now) => (streaming && streaming.id === gathered?.apiMessageId ? [] : whole(now)),
+    read(message, now) {
+      switch (message.type) {
+        case "stream_event":
+          return message.parent_tool_use_id === null ? stream(message, now) : [];
+        case "assistant":
+          return message.parent_tool_use_id === null
+            ? gather(message, now)
+            : [inSubagent(message, message.parent_tool_use_id)];
+        case "user":
+          return message.parent_tool_use_id === null
+            ? readUser(message, now)
+            : [inSubagent(message, message.parent_tool_use_id)];
+        case "result":
+          return [...whole(now), { message: { kind: "ended", result: message }, uuids: [] }];
+        case "system":
+          if (message.subtype === "init")
+            return [{ message: { kind: "started", info: message as unknown as JsonObject }, uuids: [] }];
+          if (message.subtype === "api_retry") return [retried(message)];
+          return NOT_KEPT.has(message.subtype) ? [] : [noticed(message.subtype, message)];
+        default:
+          // Types that this SDK has or will have and that say nothing about the conversation.
+          return [];
+      }
+    },
+  };
+}
+
+function noticed(subtype: string, message: SDKMessage): PendingMessage {
+  const messageId = "uuid" in message && message.uuid ? message.uuid : crypto.randomUUID();
+  return { message: { kind: "noticed", messageId, subtype, notice: message as unknown as JsonObject }, uuids: [] };
+}
+
+function retried(message: Extract<SDKMessage, { type: "system"; subtype: "api_retry" }>): PendingMessage {
+  const { attempt, retry_delay_ms, error_status, error } = message;
+  const failure: Failure = {
+    code: error,
+    message: `The Messages API failed${error_status === null ? "" : ` with ${error_status}`}; Claude Code tries again.`,
+    ...(error_status !== null && { status: error_status }),
+  };
+  return { message: { kind: "retried", attempt, error: failure, delayMs: Math.round(retry_delay_ms) }, uuids: [] };
+}
+
+function resultsIn(content: Content): readonly CallResult[] {
+  if (typeof content === "string") return [];
+  return content
+    .filter(({ type }) => type === "tool_result")
+    .map((block) => ({
+      toolUseId: String(block["tool_use_id"]),
+      content: (block["content"] ?? "") as Content,
+      isError: block["is_error"] === true,
+    }));
+}
+
+/** Only numbers that are tokens: the SDK adds fields of its own, and nulls. */
+function usageOf(usage: unknown): Usage {
+  const given = usage as Partial<Usage> | null | undefined;
+  return { ...given, input_tokens: given?.input_tokens ?? 0, output_tokens: given?.output_tokens ?? 0 };
+}

@@ -1,0 +1,210 @@
+import {
+  type Claimed,
+  type DriverLog,
+  type DriverLogDeps,
+  type Lease,
+  type Live,
+  type QueuedPrompt,
+  type SessionState,
+  endWith,
+} from "@skein/core";
+import { ClaudeOptions, isKnownError } from "@skein/protocol";
+import type { Options } from "@anthropic-ai/claude-agent-sdk";
+import type { Answers } from "./answers.ts";
+import type { Child, ChildStart, HookBridge } from "./child.ts";
+import type { Children } from "./children.ts";
+import { childEnvironment } from "./environment.ts";
+import { type ResolvedOptions, sdkOptions } from "./options.ts";
+import { createRecorder } from "./recorder.ts";
+import { failRun } from "./run-ends.ts";
+import { readTranscript } from "./transcript.ts";
+import { type Turn, type TurnEnd, runTurn } from "./turn.ts";
+
+export interface DriveDeps extends DriverLogDeps {
+  readonly live: Live;
+  readonly report: (error: unknown) => void;
+  readonly children: Children;
+  readonly leaseMs: number;
+  readonly parkAfterMs: number;
+  readonly firstWordMs: number;
+  readonly executable: string | undefined;
+  readonly configDirOf: (tenant: string) => string;
+  readonly apiEnv: Readonly<Record<string, string>>;
+  readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
+  readonly hooksOf: (session: HookSession) => Options["hooks"];
+}
+
+/** What a hook needs to know about the session that it is called for. */
+export interface HookSession extends HookBridge {
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly options: ResolvedOptions;
+}
+
+/** What one drive works with. */
+export interface Drive {
+  readonly claimed: Claimed;
+  readonly lease: Lease;
+  readonly log: DriverLog;
+  readonly answers: Answers;
+  readonly signal: AbortSignal;
+  readonly deps: DriveDeps;
+  /** How many entries the transcript had when the session was claimed. */
+  readonly entriesBefore: number;
+}
+
+/** The run ends because it cannot begin: the sentence says what to do about it. */
+export async function cannotStart({ log, deps }: Drive, error: unknown): Promise<TurnEnd> {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = isKnownError(error) ? error.code : "agent_error";
+  if (!isKnownError(error)) deps.report(error);
+  await log.write((batch) => failRun(endWith({ code, message }), batch));
+  return "ended";
+}
+
+/** A child and what it was given. */
+export interface SessionChild {
+  readonly child: Child;
+  readonly options: ResolvedOptions;
+}
+
+/** A child for a run: the session's idle one if nothing has changed, else one that goes on from the log. */
+export async function childFor(
+  drive: Drive,
+  prompt: QueuedPrompt,
+  {
+    env = {},
+    fresh = false,
+    shown,
+  }: Pick<ChildStart, "shown"> & { env?: Record<string, string>; fresh?: boolean } = {},
+): Promise<SessionChild> {
+  const { log, deps, lease } = drive;
+  const { sessionId } = lease;
+  const { tenant, transcriptEntries } = log.state;
+  const options = await deps.optionsOf(log.state, prompt);
+  const { model, permission_mode } = options;
+  if (fresh) deps.children.drop(sessionId);
+  const child = await deps.children.take(
+    {
+      ...startOf({ sessionId, tenant, options, env }, deps),
+      transcript: async () => (transcriptEntries > 0 ? readTranscript(deps.store, sessionId) : null),
+      ...(shown && { shown }),
+    },
+    (idle) => idle.entries === transcriptEntries,
+  );
+  if (child.now.permissionMode !== permission_mode) {
+    await child.query.setPermissionMode(permission_mode);
+    child.now.permissionMode = permission_mode;
+  }
+  if (child.now.model !== (model ?? undefined)) {
+    await child.query.setModel(model ?? undefined);
+    child.now.model = model ?? undefined;
+  }
+  return { child, options };
+}
+
+/** Starts a process for the next session like this one, which is new. */
+export function prepareNext({ log, deps }: Drive, options: ResolvedOptions): void {
+  const { tenant, agent } = log.state;
+  const start = startOf({ sessionId: crypto.randomUUID(), tenant, options, env: {} }, deps);
+  deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
+}
+
+/** Sessions whose options are written in the same way are of one kind. */
+export function kindOf(tenant: string, options: unknown): string {
+  return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
+}
+
+function startOf(
+  session: Pick<HookSession, "sessionId" | "tenant" | "options"> & { readonly env: Record<string, string> },
+  deps: DriveDeps,
+): Omit<ChildStart, "transcript"> {
+  const { sessionId, tenant, options, env } = session;
+  // What can be changed while a process runs is no reason for another one; it cannot be told later to ask nobody.
+  const { model: _model, permission_mode, include_partial_messages: _partial, ...fixed } = options;
+  const asksNobody = permission_mode === "bypassPermissions";
+  return {
+    sessionId,
+    key: JSON.stringify({ ...fixed, asksNobody }),
+    hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
+    options: {
+      ...sdkOptions(options),
+      ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
+      env: { ...childEnvironment(options, { configDir: deps.configDirOf(tenant), apiEnv: deps.apiEnv }), ...env },
+    },
+  };
+}
+
+/** How hooks reach the log of whoever drives now. */
+function bridge(log: DriverLog): HookBridge {
+  return {
+    runId: () => log.state.run?.runId ?? null,
+    wrote: (fact) => log.write((batch) => batch.add(fact)).catch(() => undefined),
+  };
+}
+
+export async function turn(
+  drive: Drive,
+  session: SessionChild,
+  work: Pick<Turn, "runId" | "begin"> & Partial<Pick<Turn, "begun" | "firstWord">>,
+): Promise<TurnEnd> {
+  const { log, answers, lease, claimed, signal, deps } = drive;
+  const { child, options } = session;
+  const how = await runTurn(
+    {
+      child,
+      log,
+      answers,
+      lease,
+      claimedMs: claimed.lease.leaseMs,
+      clock: claimed.clock,
+      cwd: options.cwd,
+      checkpoints: options.enable_file_checkpointing,
+      maxMessageBytes: options.max_buffer_size ?? null,
+      secrets: secretsOf(options, deps.apiEnv),
+      signal,
+      firstWord: {
+        ms: deps.firstWordMs,
+        code: "runtime_silent",
+        message: "Claude Code did not say a word after its prompt and was stopped. Send the prompt again.",
+      },
+      begun: Promise.resolve(),
+      ...work,
+      bridge: bridge(log),
+    },
+    deps,
+  );
+  if (how === "ended") deps.children.keep(child);
+  return how;
+}
+
+/** Keeps what a child writes to its transcript while it has no turn. */
+export function recording({ log, deps }: Drive, { child, options }: SessionChild): () => void {
+  const recorder = createRecorder({
+    ...deps,
+    child,
+    log,
+    runId: null,
+    cwd: options.cwd,
+    checkpoints: false,
+    heard: () => {},
+    written: () => {},
+    starved: () => {},
+  });
+  child.attach({
+    ...bridge(log),
+    terms: {},
+    message: () => {},
+    append: recorder.append,
+    begins: recorder.begins,
+    canUseTool: async () => ({ behavior: "deny", message: "There is no turn." }),
+  });
+  return () => child.detach();
+}
+
+/** What no error may repeat: values that only the child should know. Short ones would hide half of every sentence. */
+function secretsOf({ env, mcp_servers }: ResolvedOptions, apiEnv: Readonly<Record<string, string>>): readonly string[] {
+  const servers = Object.values(mcp_servers ?? {});
+  const all = [apiEnv, env, ...servers.flatMap((server) => [server.env, server.headers])];
+  return all.flatMap((one) => Object.values(one)).filter((value) => value.length >= 8);
+}

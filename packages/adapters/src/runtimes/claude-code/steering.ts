@@ -1,0 +1,29 @@
+import type { SessionState } from "@skein/core";
+import { type Child, hasEffect } from "./child.ts";
+import { userMessage } from "./inbox.ts";
+
+/** Prompts that a child is given in the middle of its turn. */
+export interface Steering {
+  /**
+   * Hands over the prompts that are for this turn. Claude Code reads them with the next result of a call: so they wait for a
+   * call, and if none comes, for a run of their own.
+   */
+  handOver(state: SessionState): void;
+  /** Whether a prompt that was handed over has not been read. */
+  isUnread(state: SessionState): boolean;
+}
+
+export function createSteering(child: Child): Steering {
+  const handed = new Set<string>();
+  return {
+    handOver({ run, queue }) {
+      if (!run?.calls.some(({ phase, name }) => phase !== "done" && hasEffect(name))) return;
+      for (const { mode, message_id, content } of queue) {
+        if (mode !== "steer" || handed.has(message_id)) continue;
+        handed.add(message_id);
+        child.send(userMessage(message_id, content, "next"));
+      }
+    },
+    isUnread: ({ queue }) => queue.some(({ message_id }) => handed.has(message_id)),
+  };
+}

@@ -1,0 +1,347 @@
+/** A session of Claude Code becomes one of ours and goes back, byte for byte, on made-up data directories. */
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { type Store, createMemoryStore, createSessions, foldAll } from "@skein/core";
+import { getSession, getUsage } from "@skein/history";
+import { writeCorpus } from "@skein/history/testing";
+import { Event, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { createDatabase } from "../../../../../scripts/postgres.ts";
+import { adopt, claudeFiles, readClaudeSession } from "../../../src/runtimes/claude-code/adopt/index.ts";
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "skein-adopt-"));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+function filesIn(root: string): ReadonlyMap<string, string> {
+  const paths = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(
+    paths.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path.slice(root.length + 1), readFileSync(path, "utf8")];
+    }),
+  );
+}
+
+async function adopted(dataPath: string, session: string | number, store: Store = createMemoryStore()) {
+  const claude = readClaudeSession(await getSession(session, { dataPath, cacheFolder: null }));
+  const row = await adopt(claude, { store, tenant: "default" });
+  const events = await store.read(row.id);
+  return { store, claude, row, events, state: foldAll(row.id, events), sessions: createSessions({ store }) };
+}
+
+const ID = "0a0a0a0a-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+
+interface Line extends JsonObject {
+  readonly n: number;
+}
+
+/** A data directory with one session; each line hangs on the one before unless told otherwise. */
+function dataWith(lines: readonly (Line | string)[], id = ID): string {
+  const root = folder();
+  const path = join(root, "projects", "-work-app", `${id}.jsonl`);
+  mkdirSync(dirname(path), { recursive: true });
+  const texts = lines.map((line) => {
+    if (typeof line === "string") return line;
+    const { n, ...fields } = line;
+    const time = new Date(Date.UTC(2026, 9, 1, 10, 0, n)).toISOString();
+    const shared = { sessionId: id, cwd: "/work/app", version: "2.1.325", timestamp: time, isSidechain: false };
+    return JSON.stringify({ parentUuid: n === 1 ? null : uuid(n - 1), ...shared, uuid: uuid(n), ...fields });
+  });
+  writeFileSync(path, texts.map((text) => `${text}\n`).join(""));
+  return root;
+}
+
+const typed = (n: number, content: unknown, more: JsonObject = {}): Line => ({
+  n,
+  type: "user",
+  message: { role: "user", content },
+  ...more,
+});
+const spoke = (n: number, id: string, block: JsonObject, more: JsonObject = {}): Line => ({
+  n,
+  type: "assistant",
+  message: {
+    id,
+    model: "claude-sonnet-4-5",
+    role: "assistant",
+    content: [block],
+    stop_reason: block["type"] === "tool_use" ? "tool_use" : "end_turn",
+    usage: { input_tokens: 1000, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  },
+  ...more,
+});
+const text = (words: string): JsonObject => ({ type: "text", text: words });
+const call = (id: string): JsonObject => ({ type: "tool_use", id, name: "Read", input: { file_path: "/work/app/a" } });
+const result = (n: number, id: string, content: unknown = "done", more: JsonObject = {}): Line =>
+  typed(n, [{ type: "tool_result", tool_use_id: id, content, ...more }]);
+
+const types = (events: readonly Event[]): string[] => events.map(({ event_type }) => event_type);
+
+describe("a made-up data directory", { timeout: 120_000 }, () => {
+  test("every session comes back as it was, costs what the history counts, and every call has its result", async () => {
+    const root = folder();
+    const { sessions } = writeCorpus({ folder: root, files: 24, bytes: 3_000_000, seed: 7, subagentEvery: 3 });
+    const before = filesIn(root);
+    const back = new Map<string, string>();
+    const costs = new Map<string, number>();
+    for (const id of sessions) {
+      const { events, row, state } = await adopted(root, id);
+      for (const { path, content } of claudeFiles(id, events)) back.set(path, content);
+      costs.set(id, row.cost_micros);
+      expect(row).toMatchObject({ status: "idle", id });
+      expect(state.run).toBeNull();
+      for (const event of events) expect(Event.safeParse(event).error).toBeUndefined();
+      state.transcript.forEach(({ content }, place) => {
+        const asked = blocksOf(content).filter(isToolUse);
+        const next = blocksOf(state.transcript[place + 1]?.content ?? []);
+        expect(next.filter(({ type }) => type === "tool_result").map((block) => block["tool_use_id"])).toEqual(
+          expect.arrayContaining(asked.map((block) => block.id)),
+        );
+      });
+    }
+    expect([...back.keys()].toSorted()).toEqual([...before.keys()].toSorted());
+    for (const [path, content] of before) expect(back.get(path) === content, path).toBe(true);
+    const usage = await getUsage({ dataPath: root, cacheFolder: null });
+    for (const { sessionId, costMicros } of usage.bySession) expect(costs.get(sessionId), sessionId).toBe(costMicros);
+    expect(filesIn(root)).toEqual(before);
+  });
+});
+
+describe("lines that JSON would not write as they stand there", () => {
+  const ODD = [
+    `{ "type": "mode", "mode": "normal" }`,
+    ``,
+    `{"type":"tag","tag":"x","big":12345678901234567890}`,
+    `{"type":"mode","mode":"a"}\r`,
+    `["no","object"]`,
+    `{"type":"mode","twice":1,"twice":2}`,
+    `{"type":"mode","b":1,"10":2,"__proto__":{"x":1}}`,
+    `{"type":"mode","text":"\\u0000 \\uD800 \\u00e9 \\/ ü 日本"}`,
+    `{"type":"user","message":{"role":"us`,
+  ];
+
+  const STORES: readonly (readonly [string, (place: string) => Promise<Store>])[] = [
+    ["memory", async () => createMemoryStore()],
+    ["sqlite", async (place) => createSqliteStore({ file: join(place, "skein.db") })],
+    ["files", async (place) => createFilesystemStore({ folder: join(place, "store") })],
+    [
+      "PostgreSQL",
+      async () => {
+        const server = inject("postgres");
+        const database = await createDatabase(server.url, { template: server.template });
+        onTestFinished(() => database.drop());
+        return createPostgresStore({ url: database.url });
+      },
+    ],
+  ];
+
+  test.each(STORES)("come back byte for byte from %s", async (_, open) => {
+    const root = dataWith([typed(1, "hello"), ...ODD.slice(0, -1), spoke(2, "m1", text("hi")), ...ODD.slice(-1)]);
+    const store = await open(folder());
+    onTestFinished(() => store.close());
+    const { events, claude } = await adopted(root, 0, store);
+    const [file] = claudeFiles(ID, events);
+    expect(file?.content).toBe(readFileSync(join(root, file?.path ?? ""), "utf8"));
+    expect(claude.lines.filter(({ entry }) => entry === null)).toHaveLength(3);
+  });
+
+  test("bytes that are no UTF-8 are refused with a sentence", async () => {
+    const root = dataWith([typed(1, "hello")]);
+    writeFileSync(join(root, "projects", "-work-app", `${ID}.jsonl`), Buffer.from([0x7b, 0xff, 0x7d, 0x0a]), {
+      flag: "a",
+    });
+    await expect(adopted(root, 0)).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringContaining("UTF-8"),
+    });
+  });
+});
+
+describe("what the lines mean", () => {
+  test("a turn with two calls side by side is one run, with its steps, its calls and its answer", async () => {
+    const root = dataWith([
+      typed(1, "look at a and b"),
+      spoke(2, "m1", { type: "thinking", thinking: "Two.", signature: "s" }),
+      spoke(3, "m1", call("toolu_a")),
+      result(4, "toolu_a"),
+      spoke(5, "m1", call("toolu_b"), { parentUuid: uuid(3) }),
+      result(6, "toolu_b", [text("b")], { is_error: true }),
+      spoke(7, "m2", text("Both seen.")),
+      { n: 8, type: "system", subtype: "turn_duration", durationMs: 5 },
+    ]);
+    const { events, state, row, sessions } = await adopted(root, 0);
+    expect(types(events)).toEqual([
+      "session.created",
+      "transcript.appended",
+      "prompt.accepted",
+      "session.started",
+      "message.created",
+      "transcript.appended",
+      "step.started",
+      "step.generated",
+      "message.created",
+      "tool.started",
+      "tool.started",
+      "transcript.appended",
+      "tool.completed",
+      "transcript.appended",
+      "tool.completed",
+      "message.created",
+      "transcript.appended",
+      "step.started",
+      "step.generated",
+      "message.created",
+      "transcript.appended",
+      "runtime.noticed",
+      "session.completed",
+    ]);
+    expect(state.transcript.map(({ id, role }) => [id, role])).toEqual([
+      [uuid(1), "user"],
+      [uuid(2), "assistant"],
+      [uuid(4), "user"],
+      [uuid(7), "assistant"],
+    ]);
+    expect(state.transcript[1]?.content).toEqual([
+      { type: "thinking", thinking: "Two.", signature: "s" },
+      call("toolu_a"),
+      call("toolu_b"),
+    ]);
+    expect(row).toMatchObject({ title: "look at a and b", working_directory: "/work/app", total_runs: 1 });
+    expect(row.usage).toMatchObject({ input_tokens: 2000, output_tokens: 200 });
+    // Two calls at 3 and 15 dollars a million tokens.
+    expect(row.cost_micros).toBe(2 * (3000 + 1500));
+    const { items } = await sessions.messages(row.id);
+    expect(items.map(({ role }) => role)).toEqual([
+      "user",
+      "tool_call",
+      "tool_call",
+      "tool_result",
+      "tool_result",
+      "assistant",
+    ]);
+  });
+
+  test("what nobody typed begins a run if it is answered, and is no message otherwise", async () => {
+    const root = dataWith([
+      typed(1, "<local-command-stdout>nothing</local-command-stdout>"),
+      typed(2, "start it"),
+      spoke(3, "m1", text("started")),
+      typed(4, "<task-notification><task-id>t</task-id></task-notification>"),
+      spoke(5, "m2", text("it is done")),
+    ]);
+    const { state, row } = await adopted(root, 0);
+    expect(state.transcript.map(({ id }) => id)).toEqual([2, 3, 4, 5].map(uuid));
+    expect(row.total_runs).toBe(2);
+  });
+
+  test("what was gone back behind is no part of the conversation, and was paid for", async () => {
+    const root = dataWith([
+      typed(1, "one"),
+      spoke(2, "m1", text("first answer")),
+      typed(3, "a wrong way"),
+      spoke(4, "m2", text("lost")),
+      typed(5, "the right way", { parentUuid: uuid(2) }),
+      spoke(6, "m3", text("kept")),
+    ]);
+    const { state, row, events } = await adopted(root, 0);
+    expect(state.transcript.map(({ id }) => id)).toEqual([1, 2, 5, 6].map(uuid));
+    expect(types(events).filter((type) => type === "step.abandoned")).toHaveLength(1);
+    expect(row.cost_micros).toBe(3 * 4500);
+    expect(row.total_runs).toBe(2);
+  });
+
+  test("a compaction keeps what was said before it, and its summary is no message", async () => {
+    const root = dataWith([
+      typed(1, "one"),
+      spoke(2, "m1", text("first answer")),
+      { n: 3, type: "system", subtype: "compact_boundary", parentUuid: null, logicalParentUuid: uuid(2) },
+      typed(4, "This session is being continued …", { isCompactSummary: true }),
+      typed(5, "two"),
+      spoke(6, "m2", text("second answer")),
+    ]);
+    const { state, events } = await adopted(root, 0);
+    expect(state.transcript.map(({ id }) => id)).toEqual([1, 2, 5, 6].map(uuid));
+    expect(events.find(({ event_type }) => event_type === "runtime.noticed")?.data).toMatchObject({
+      subtype: "compact_boundary",
+    });
+  });
+
+  test("a turn that was interrupted, one that failed and one that stopped in the middle end as what they are", async () => {
+    const root = dataWith([
+      typed(1, "one"),
+      spoke(2, "m1", text("I will")),
+      typed(3, [text("[Request interrupted by user]")]),
+      typed(4, "two"),
+      spoke(5, "x", text("API Error: 529"), { isApiErrorMessage: true, apiErrorStatus: 529 }),
+      typed(6, "three"),
+      spoke(7, "m2", call("toolu_c")),
+    ]);
+    const { store, row, state } = await adopted(root, 0);
+    const { items } = await store.runs(row.id);
+    expect(items.toReversed().map(({ outcome }) => outcome)).toEqual(["cancelled", "failed", "cancelled"]);
+    expect(state.transcript.at(-1)?.content).toMatchObject([
+      { type: "tool_result", tool_use_id: "toolu_c", is_error: true },
+    ]);
+  });
+
+  test("kept files become checkpoints with the files that the turn changed", async () => {
+    const snapshot = (messageId: string, files: Record<string, string | null>, isSnapshotUpdate = false): string =>
+      JSON.stringify({
+        type: "file-history-snapshot",
+        messageId,
+        isSnapshotUpdate,
+        snapshot: {
+          messageId,
+          trackedFileBackups: Object.fromEntries(
+            Object.entries(files).map(([path, backupFileName]) => [path, { backupFileName, version: 1 }]),
+          ),
+        },
+      });
+    const root = dataWith([
+      snapshot(uuid(1), {}),
+      typed(1, "make a"),
+      snapshot(uuid(1), { "a.txt": null }, true),
+      spoke(2, "m1", text("made")),
+      snapshot(uuid(3), { "a.txt": "a@v1" }),
+      typed(3, "now b"),
+      snapshot(uuid(3), { "a.txt": "a@v1", "/tmp/b.txt": null }, true),
+      spoke(4, "m2", text("made")),
+      snapshot(uuid(5), { "a.txt": "a@v2", "/tmp/b.txt": "b@v1" }),
+      typed(5, "thanks"),
+      spoke(6, "m3", text("welcome")),
+    ]);
+    const { store, row } = await adopted(root, 0);
+    const checkpoints = await store.checkpoints(row.id);
+    expect(checkpoints.map((checkpoint) => [checkpoint.user_message_uuid, checkpoint.files_modified])).toEqual([
+      [uuid(1), ["/work/app/a.txt"]],
+      [uuid(3), ["/tmp/b.txt", "/work/app/a.txt"]],
+      [uuid(5), []],
+    ]);
+  });
+});
+
+test("a session is adopted once: the second time it is here already, and nothing changes", async () => {
+  const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
+  const { store, claude, events } = await adopted(root, ID.slice(0, 8));
+  await expect(adopt(claude, { store, tenant: "other" })).rejects.toMatchObject({ code: "already_exists" });
+  expect(await store.read(ID)).toEqual(events);
+});
+
+test("it begins with default permissions, whatever it was allowed to do elsewhere", async () => {
+  const root = dataWith([typed(1, "hello", { permissionMode: "bypassPermissions" }), spoke(2, "m1", text("hi"))]);
+  const { state } = await adopted(root, 0);
+  expect(state.agent).toMatchObject({ name: "Claude Code", runtime: "claude-code" });
+  expect(state.agent?.extras["claude"]).toMatchObject({
+    permission_mode: "default",
+    allowed_tools: [],
+    cwd: "/work/app",
+  });
+});

@@ -1,0 +1,208 @@
+/** Seed 000's session_messages of a Claude Code session: the same rows in every store and in SQL, and the stream again out of them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
+import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { type Store, claudeAgent } from "@skein/core";
+import { ClaudeOptions, type Fact, type JsonObject, blocksOf, createFraming, createIds, textOf } from "@skein/protocol";
+import { createSql } from "@skein/sql";
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { createDatabase } from "../../../../../scripts/postgres.ts";
+import { beginRun } from "../../../src/runtimes/claude-code/adopt/adopted-run.ts";
+
+const ids = createIds();
+const usage = { input_tokens: 10, output_tokens: 5 };
+const answer = (...content: { type: string; [key: string]: unknown }[]) => ({
+  model: "claude-sonnet-4-5",
+  content,
+  stopReason: content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn",
+  usage,
+  cost: null,
+});
+
+/** A session as Claude Code's driver writes it: it comes up, calls a subagent, compacts, and answers; the second run fails. */
+function facts(): readonly Fact[] {
+  const agent = claudeAgent(ClaudeOptions.parse({}));
+  const written: Fact[] = [
+    {
+      event_type: "session.created",
+      data: {
+        tenant: "default",
+        agent_id: agent.id,
+        agent_version: agent.version,
+        agent: agent.config,
+        title: null,
+        tags: [],
+        model_id: null,
+        working_directory: "/work",
+        metadata: {},
+        parent: null,
+        subagent_of: null,
+      },
+    },
+  ];
+  const write = (...more: readonly Fact[]): void => void written.push(...more);
+  const transcript = { messages: 0, tokens: 0 };
+  const run = beginRun({ content: "look around", messageId: ids(), time: 0 }, { ids, write, transcript });
+  write({
+    event_type: "runtime.started",
+    data: { run_id: run.id, info: { model: "claude-sonnet-4-5", tools: ["Read", "Task"], cwd: "/work" } },
+  });
+  const call = { type: "tool_use", id: "toolu_1", name: "Task", input: { prompt: "look" } };
+  run.answered(answer({ type: "text", text: "I will." }, call), {
+    messageId: ids(),
+    resultsMessageId: ids(),
+    time: 1,
+  });
+  const said = { run_id: run.id, parent_tool_use_id: "toolu_1" };
+  write(
+    {
+      event_type: "subagent.messaged",
+      data: { ...said, message_id: ids(), role: "user", content: "look", model: null, usage: null, cost: null },
+    },
+    {
+      event_type: "subagent.messaged",
+      data: {
+        ...said,
+        message_id: ids(),
+        role: "assistant",
+        content: [{ type: "text", text: "Seen." }],
+        model: "claude-haiku-4-5",
+        usage,
+        cost: null,
+      },
+    },
+  );
+  run.resulted({ toolUseId: "toolu_1", content: "Seen.", isError: false, time: 2 });
+  run.noticed({ messageId: ids(), subtype: "compact_boundary", entry: { content: "Compacted.", trigger: "auto" } });
+  run.answered(answer({ type: "text", text: "All seen." }), { messageId: ids(), resultsMessageId: ids(), time: 3 });
+  run.end(4);
+  const second = beginRun({ content: "again", messageId: ids(), time: 5 }, { ids, write, transcript });
+  second.failed({ code: "model_error", message: "Overloaded.", status: 529 });
+  second.end(6);
+  return written;
+}
+
+const FACTS = facts();
+
+async function played(store: Store): Promise<string> {
+  const sessionId = ids();
+  await store.append(
+    sessionId,
+    FACTS.map((fact) => ({ ...fact, id: ids() })),
+    { expect: 0 },
+  );
+  return sessionId;
+}
+
+interface Row {
+  readonly message_type: string;
+  readonly content: JsonObject;
+}
+
+/** What a row says, in the few words that a stream of it needs. */
+function brief({ message_type, content }: Row): readonly unknown[] {
+  const inner = content["content"];
+  const text = typeof inner === "string" || Array.isArray(inner) ? textOf(inner as never) : "";
+  const calls = Array.isArray(inner)
+    ? blocksOf(inner as never).flatMap((block) => (block.type === "text" ? [] : [block.type]))
+    : [];
+  const told = message_type === "result" ? (content["result"] ?? null) : text;
+  return [message_type, content["subtype"] ?? null, told, calls, content["parent_tool_use_id"] ?? null];
+}
+
+const EXPECTED: readonly (readonly unknown[])[] = [
+  ["user", null, "look around", [], null],
+  ["system", "init", "", [], null],
+  ["assistant", null, "I will.", ["tool_use"], null],
+  ["user", null, "look", [], "toolu_1"],
+  ["assistant", null, "Seen.", [], "toolu_1"],
+  ["user", null, "", ["tool_result"], null],
+  ["system", "compact_boundary", "Compacted.", [], null],
+  ["assistant", null, "All seen.", [], null],
+  ["result", "success", "All seen.", [], null],
+  ["user", null, "again", [], null],
+  ["result", "error", "Overloaded.", [], null],
+];
+
+test("in PostgreSQL, in the order of the log, and its rows tell the stream again", async () => {
+  const server = inject("postgres");
+  const database = await createDatabase(server.url, { template: server.template });
+  onTestFinished(() => database.drop());
+  const store = await createPostgresStore({ url: database.url });
+  onTestFinished(() => store.close());
+  const sessionId = await played(store);
+  const client = new pg.Client(database.url);
+  await client.connect();
+  const { rows } = await client.query<Row>(
+    "select * from api.session_messages where session_id = $1 order by created_at",
+    [sessionId],
+  );
+  await client.end();
+  expect(rows.map(brief)).toEqual(EXPECTED);
+  expect(rows[8]?.content).toMatchObject({ is_error: false, stop_reason: "end_turn", error: null });
+  expect(rows[10]?.content).toMatchObject({ is_error: true, error: { code: "model_error", status: 529 } });
+
+  // The stream that the API makes of the log: the same things, and a stream begins with init.
+  const framing = createFraming({
+    sessionId,
+    model: "m",
+    tools: [],
+    announces: true,
+    contents: new Map(),
+    costBefore: 0,
+  });
+  const frames = (await store.read(sessionId)).flatMap((event) => framing(event));
+  const streamed = frames.flatMap(({ event, data }) => {
+    if (event === "init") return [["init", ""]];
+    if (event === "message") return [[data.type, textOf(data.content)]];
+    if (event === "result") return [["result", ""]];
+    return [];
+  });
+  expect(streamed).toEqual(replayed(rows));
+});
+
+/** The stream of a session out of its rows. */
+function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
+  const told = rows.map((row): readonly unknown[] => {
+    const [type, subtype, text] = brief(row);
+    if (subtype === "init") return ["init", ""];
+    return type === "result" ? ["result", ""] : [type, text];
+  });
+  const init = told.findIndex(([type]) => type === "init");
+  return [told[init] ?? [], ...told.filter((_, place) => place !== init)];
+}
+
+test("in sqlite and in SQL over any store, the same rows", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-messages-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = await createSqliteStore({ file: join(folder, "skein.db") });
+  onTestFinished(() => store.close());
+  const sessionId = await played(store);
+  const views = new DatabaseSync(join(folder, "skein.db"), { readOnly: true });
+  onTestFinished(() => views.close());
+  const query = "select id, message_type, content from api_session_messages where session_id = ? order by id";
+  const inView = views.prepare(query).all(sessionId) as unknown as {
+    id: string;
+    message_type: string;
+    content: string;
+  }[];
+  const parsed = inView.map((row) => ({ ...row, content: JSON.parse(row.content) as JsonObject }));
+  const sorted = (given: readonly (readonly unknown[])[]): string[] =>
+    given.map((one) => JSON.stringify(one)).toSorted();
+  expect(sorted(parsed.map(brief))).toEqual(sorted(EXPECTED));
+  const sql = await createSql({ roots: [folder], store });
+  onTestFinished(() => sql.close());
+  const [asked] = await sql.run(
+    `select id, message_type, content from api.session_messages where session_id = '${sessionId}' order by id`,
+  );
+  const inSql = asked?.rows.map(([id, message_type, content]) => ({
+    id,
+    message_type,
+    content: (typeof content === "string" ? JSON.parse(content) : content) as JsonObject,
+  }));
+  expect(inSql).toEqual(parsed);
+});

@@ -1,0 +1,54 @@
+/** What a Claude Code session may spend: the same rule as in the loop. */
+import { expect, test } from "vitest";
+import { claudeAgent, createWorld, only, play, spawning } from "./world.ts";
+
+test("a budget that is spent ends the run, and the next one may go on", async () => {
+  const world = await createWorld();
+  const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }));
+  const step = (n: number) => ({ tools: [{ name: "Bash", input: { command: `echo ${n} >> steps` } }] });
+  const { runId } = await world.sessions.prompt(session.id, {
+    content: play(step(1), step(2), step(3), { text: "Done." }),
+    maxCostMicros: 1,
+  });
+  const events = await world.ended(session.id, runId);
+  expect(only(events, "session.failed")[0]?.data).toMatchObject({
+    stop_reason: "budget",
+    error: { code: "budget_exceeded" },
+  });
+  expect(only(events, "step.generated").length).toBeLessThan(4);
+  expect(only(events, "tool.completed")).toHaveLength(only(events, "tool.started").length);
+  const next = await world.again(session.id, play({ text: "On." }));
+  expect(only(next, "session.completed")[0]?.data.final_response).toBe("On.");
+}, 120_000);
+
+test("a model without a price is not asked where a limit was set, and is where none was", async () => {
+  const pids: number[] = [];
+  const world = await createWorld(spawning(pids));
+  const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, model: "claude-opus-9-9" }));
+  const { runId } = await world.sessions.prompt(session.id, {
+    content: play({ text: "Hi." }),
+    maxCostMicros: 1_000_000,
+  });
+  const events = await world.ended(session.id, runId);
+  expect(only(events, "session.failed")[0]?.data).toMatchObject({
+    stop_reason: "budget",
+    error: { code: "budget_exceeded", message: expect.stringContaining("claude-opus-9-9 has no price") as string },
+  });
+  expect(pids).toEqual([]);
+  const free = await world.again(session.id, play({ text: "Hi." }));
+  expect(only(free, "session.completed")[0]?.data).toMatchObject({ final_response: "Hi.", unpriced_calls: 1 });
+}, 120_000);
+
+test("a session that has spent its limit asks the model nothing more", async () => {
+  const world = await createWorld();
+  const agent = claudeAgent({ cwd: world.cwd });
+  const session = await world.sessions.create({ ...agent, config: { ...agent.config, max_cost_micros: 1 } });
+  const first = await world.again(session.id, play({ text: "One." }));
+  expect(only(first, "session.completed")[0]?.data.cost_micros).toBeGreaterThan(0);
+  const second = await world.again(session.id, play({ text: "Two." }));
+  expect(only(second, "session.failed")[0]?.data).toMatchObject({
+    stop_reason: "budget",
+    error: { code: "budget_exceeded", message: expect.stringContaining("The session may cost $0.000001") as string },
+  });
+  expect(only(second, "step.generated")).toEqual([]);
+}, 120_000);

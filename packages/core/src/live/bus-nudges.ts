@@ -1,0 +1,39 @@
+import { z } from "zod";
+import type { Bus } from "../ports/bus.ts";
+import type { Store } from "../ports/store.ts";
+
+const CHANNEL = "news";
+const SessionIds = z.array(z.string().max(100)).max(1000);
+
+/** Ids wait this long for others, so that many appends share one message. */
+const GATHER_MS = 5;
+const IDS_OF_A_MESSAGE = 1000;
+
+/** Tells other machines which sessions have news, so that whoever follows one there looks at once. Answers how to stop. */
+export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bus: Bus }): () => void {
+  const changed = new Set<string>();
+  let gathering: NodeJS.Timeout | undefined;
+
+  function send(): void {
+    gathering = undefined;
+    const ids = [...changed];
+    changed.clear();
+    for (let at = 0; at < ids.length; at += IDS_OF_A_MESSAGE) bus.say(CHANNEL, ids.slice(at, at + IDS_OF_A_MESSAGE));
+  }
+
+  const stops = [
+    bus.listen(CHANNEL, (words) => {
+      for (const id of SessionIds.safeParse(words).data ?? []) store.poke(id);
+    }),
+    store.onNews((sessionId, events) => {
+      // What was heard from another machine is not passed on.
+      if (!events) return;
+      changed.add(sessionId);
+      gathering ??= setTimeout(send, GATHER_MS);
+    }),
+  ];
+  return () => {
+    clearTimeout(gathering);
+    for (const stop of stops) stop();
+  };
+}

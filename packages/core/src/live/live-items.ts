@@ -1,0 +1,61 @@
+import type { Event } from "@skein/protocol";
+import { type FollowLive, followLive } from "./follow-live.ts";
+import type { LiveFrame } from "./live.ts";
+
+interface LiveItems extends Omit<FollowLive, "facts"> {
+  readonly facts: (stop: AbortSignal) => AsyncIterable<Event>;
+}
+
+/** A session as it happens, for whoever takes one thing after the other, at their own pace. */
+export async function* liveItems(
+  { facts, ...followed }: LiveItems,
+  signal?: AbortSignal,
+): AsyncGenerator<Event | LiveFrame> {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
+  const queue: (Event | LiveFrame)[] = [];
+  let isOver = false;
+  let wake = (): void => {};
+  let taken = (): void => {};
+  const following = followLive(
+    { ...followed, facts: () => facts(stop.signal) },
+    {
+      fact(event) {
+        queue.push(event);
+        wake();
+        return new Promise((resolve) => {
+          taken = () => resolve(!stop.signal.aborted);
+        });
+      },
+      frames(frames) {
+        queue.push(...frames);
+        wake();
+      },
+    },
+  ).finally(() => {
+    isOver = true;
+    wake();
+  });
+  // Whatever went wrong is said when everything before it was.
+  const settled = following.catch(() => {});
+  try {
+    for (;;) {
+      const item = queue.shift();
+      if (item) {
+        yield item;
+        if ("event_type" in item) taken();
+      } else if (isOver) return await following;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    abort();
+    taken();
+    await settled;
+  }
+}

@@ -1,0 +1,51 @@
+import { type Event, KnownError, type NewEvent, needsLease } from "@skein/protocol";
+import type { AppendOptions, Lease } from "../ports/store.ts";
+
+/** What can be said about an append without looking at the store. Every driver calls this first. */
+export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
+  if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
+  // Nobody can drive a session that is not there: the append that begins it may bring all that happened before.
+  const begins = events[0]?.event_type === "session.created";
+  const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
+  if (guarded && !options.lease)
+    throw new KnownError("lease_required", `Only the driver of session ${sessionId} may append ${guarded.event_type}.`);
+  if (options.lease && options.lease.sessionId !== sessionId)
+    throw new KnownError("invalid", `The lease is for session ${options.lease.sessionId}, not for ${sessionId}.`);
+  if (options.claim && !begins) throw new KnownError("invalid", "Only an append that begins a session can claim it.");
+  if (options.release && (!options.lease || options.expect === undefined))
+    throw new KnownError("invalid", "A release needs the lease and the last sequence that was seen (expect).");
+}
+
+/** Events with their place and time. `first` is the sequence of the first one. */
+export function placed(
+  sessionId: string,
+  events: readonly NewEvent[],
+  { first, createdAt }: { readonly first: number; readonly createdAt: string },
+): readonly Event[] {
+  return events.map(
+    ({ id, event_type, data }, index) =>
+      ({ id, session_id: sessionId, sequence: first + index, event_type, data, created_at: createdAt }) as Event,
+  );
+}
+
+export function sessionNotFound(sessionId: string): KnownError {
+  return new KnownError("not_found", `There is no session ${sessionId}.`);
+}
+
+export function leaseLost(lease: Lease): KnownError {
+  return new KnownError("lease_lost", `Session ${lease.sessionId} is no longer driven under fence ${lease.fence}.`);
+}
+
+export function logMoved(sessionId: string, expected: number, actual: number): KnownError {
+  return new KnownError("conflict", `Session ${sessionId} ends at event ${actual}, not at ${expected}.`, {
+    details: { expected, actual },
+  });
+}
+
+export function keyReused(key: string): KnownError {
+  return new KnownError("key_reused", `The idempotency key "${key}" was used before with another request.`);
+}
+
+export function duplicateCheckpoint(userMessageUuid: string): KnownError {
+  return new KnownError("already_exists", `There is already a checkpoint for user message ${userMessageUuid}.`);
+}

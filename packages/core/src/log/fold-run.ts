@@ -1,0 +1,260 @@
+import { type Content, type Event, type Failure, type Usage, addUsage, blocksOf, isToolUse } from "@skein/protocol";
+import { isApproval } from "../run/approval.ts";
+import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
+
+/** Events that only mean something inside a run. */
+export type RunEvent = Exclude<
+  Event,
+  {
+    readonly event_type:
+      | "session.created"
+      | "session.edited"
+      | "title.generated"
+      | "message.copied"
+      | "prompt.accepted"
+      | "cancel.requested"
+      | "session.started"
+      | "message.created"
+      | "session.completed"
+      | "session.failed"
+      | "transcript.appended"
+      | "checkpoint.created"
+      | "control.requested"
+      | "rewind.requested"
+      | "rewind.completed"
+      | "await.answered";
+  }
+>;
+
+/** What opens a call, and what closes one that a dead worker left open: a run that kills every worker writes these for ever. */
+const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
+  "run.resumed",
+  "step.started",
+  "step.abandoned",
+  "tool.started",
+]);
+
+/** Facts of the driver inside a run. */
+export function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
+  if (!NO_PROGRESS.has(event.event_type)) run.resumesWithoutProgress = 0;
+  switch (event.event_type) {
+    case "run.resumed":
+      run.fence = event.data.fence;
+      run.resumesWithoutProgress += 1;
+      return;
+    case "step.started":
+      run.step = event.data.step;
+      run.call = event.data;
+      run.callUnder = run.fence;
+      run.retryAt = null;
+      if (event.data.purpose === "step" || event.data.purpose === "summary") run.stepDone = false;
+      return;
+    case "step.retried":
+      if (event.data.lost) countCall(state, run, event.data.lost);
+      run.call = null;
+      if (event.data.error.code === "container_gone") state.containerId = null;
+      run.attempts = event.data.attempt;
+      run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
+      return;
+    case "step.error":
+      if (event.data.lost) countCall(state, run, event.data.lost);
+      failCall(run, event.data.error);
+      return;
+    case "step.abandoned":
+      run.call = null;
+      countCall(state, run, event.data);
+      return;
+    case "step.generated": {
+      const { data } = event;
+      run.call = null;
+      run.attempts = 0;
+      if (data.container_id !== null) state.containerId = data.container_id;
+      countCall(state, run, data);
+      if (data.purpose === "title") run.titleTried = true;
+      if (data.purpose === "title" || data.purpose === "compaction") return;
+      run.stopReason = data.stop_reason;
+      run.lastPurpose = data.purpose;
+      run.answerValid = false;
+      run.compactionChecked = false;
+      run.files.push(...generatedFiles(data.content, data.step));
+      run.stepDone = true;
+      run.replyId = data.message_id;
+      run.unread = [];
+      state.contextTokens = contextTokens(data.usage);
+      state.pending[data.message_id] = { role: "assistant", content: data.content };
+      run.resultsMessageId = data.results_message_id;
+      run.calls = callsIn(data.content);
+      return;
+    }
+    case "tool.started": {
+      const call = openCall(run, event.data.tool_use_id);
+      if (!call) return;
+      call.phase = "started";
+      call.policy = event.data.policy;
+      call.startedUnder = run.fence;
+      return;
+    }
+    case "tool.completed": {
+      const call = openCall(run, event.data.tool_use_id);
+      if (!call) return;
+      call.phase = "done";
+      call.result = { content: event.data.content, isError: event.data.is_error };
+      return;
+    }
+    case "await.opened":
+      for (const opened of event.data.awaits) {
+        const call = openCall(run, opened.tool_use_id);
+        if (!call) continue;
+        call.phase = "waiting";
+        call.awaiting = opened.kind;
+        call.openedAt = event.created_at;
+        call.expiresAt = opened.expires_at;
+      }
+      return;
+    case "await.resolved": {
+      const call = openCall(run, event.data.tool_use_id);
+      // An approval lets the call run; everything else is followed by the call's result.
+      if (call?.awaiting !== "approval" || event.data.resolution !== "answered") return;
+      if (!call.answer || !isApproval(call.answer)) return;
+      call.phase = "asked";
+      call.awaiting = null;
+      call.approved = true;
+      call.answer = null;
+      return;
+    }
+    case "answer.validated":
+      run.answerValid = event.data.passed;
+      if (!event.data.passed) run.validationFailures += 1;
+      return;
+    case "steps.exhausted":
+      run.exhausted = true;
+      return;
+    case "compaction.checked":
+      run.compactionChecked = true;
+      if (event.data.applied) state.contextTokens = event.data.tokens_after;
+      if (event.data.messages)
+        state.compacted = {
+          until: state.transcript.length,
+          messages: event.data.messages as readonly { role: "user" | "assistant"; content: Content }[],
+        };
+      return;
+    case "memory.retrieved":
+      run.memoryRetrieved = true;
+      if (event.data.injected.length > 0) state.recalled[run.prompt.message_id] = event.data.injected;
+      return;
+    case "memory.updated":
+      run.memoryUpdated = true;
+      return;
+    case "file.stored":
+      registerFile(state, run, event);
+      return;
+    case "parent.informed":
+      run.parentInformed = true;
+      return;
+    case "transcript.repaired":
+      run.repaired = true;
+      return;
+    case "file.failed":
+      run.files = run.files.filter(({ fileId }) => fileId !== event.data.file_id);
+      return;
+    case "subagent.messaged":
+      if (event.data.usage) countCall(state, run, { usage: event.data.usage, cost: event.data.cost });
+      return;
+    case "runtime.noticed":
+      if (event.data.subtype === TOOLS_NOTICED) run.noticed.push(String(event.data.notice["text"]));
+      return;
+    case "runtime.started":
+    case "hook.called":
+    case "memory.saved":
+    case "memory.restored":
+    case "file.generated":
+    case "file.downloaded":
+  }
+}
+
+/** Only the call that a run lives on can fail it; a title or a compaction that fails is gone without. */
+function failCall(run: RunState, error: Failure): void {
+  const purpose = run.call?.purpose ?? "step";
+  run.call = null;
+  run.attempts = 0;
+  if (purpose === "title") run.titleTried = true;
+  else if (purpose === "compaction") run.compactionChecked = true;
+  else run.failure = error;
+}
+
+function callsIn(content: Content): CallState[] {
+  return blocksOf(content)
+    .filter(isToolUse)
+    .map((block) => ({
+      toolUseId: block.id,
+      name: block.name,
+      input: block.input,
+      phase: "asked",
+      awaiting: null,
+      openedAt: null,
+      approved: false,
+      policy: null,
+      startedUnder: 0,
+      expiresAt: null,
+      answer: null,
+      result: null,
+    }));
+}
+
+function openCall(run: RunState, toolUseId: string): CallState | undefined {
+  return run.calls.find((call) => call.toolUseId === toolUseId && call.phase !== "done");
+}
+
+function countCall(
+  state: SessionState,
+  run: RunState,
+  { usage, cost }: Pick<Extract<Event, { event_type: "step.abandoned" }>["data"], "usage" | "cost">,
+): void {
+  for (const totals of [state, run]) {
+    totals.usage = addUsage(totals.usage, usage);
+    totals.costMicros += cost?.total_micros ?? 0;
+    totals.unpricedCalls += cost ? 0 : 1;
+  }
+}
+
+function registerFile(state: SessionState, run: RunState, event: Extract<Event, { event_type: "file.stored" }>): void {
+  const { file_id, filename, storage_path, size, mime_type } = event.data;
+  const known = Object.hasOwn(state.files, file_id) ? state.files[file_id] : undefined;
+  state.files[file_id] = {
+    filename,
+    storage_path,
+    size,
+    mime_type,
+    created_in_run: known?.created_in_run ?? run.runId,
+    last_updated_run: run.runId,
+    last_updated_at: event.created_at,
+  };
+  run.filesGenerated += 1;
+  run.files = run.files.filter(({ fileId }) => fileId !== file_id);
+}
+
+/** Everything that the model had before it and said, in tokens. */
+function contextTokens(usage: Usage): number {
+  return (
+    usage.input_tokens +
+    usage.output_tokens +
+    (usage.cache_creation_input_tokens ?? 0) +
+    (usage.cache_read_input_tokens ?? 0)
+  );
+}
+
+/** Files that code execution left behind: the result blocks of server tools name them, at any depth. */
+function generatedFiles(content: Content, step: number): { fileId: string; step: number }[] {
+  return blocksOf(content)
+    .filter(({ type }) => type.endsWith("code_execution_tool_result"))
+    .flatMap((block) => fileIds(block["content"]))
+    .map((fileId) => ({ fileId, step }));
+}
+
+function fileIds(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(fileIds);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "file_id" && typeof inner === "string" ? [inner] : fileIds(inner),
+  );
+}

@@ -1,0 +1,201 @@
+import { type Content, type ContentBlock, type JsonObject, KnownError } from "@skein/protocol";
+import { z } from "zod";
+import { imageProblem, isBlank, isResultBlock } from "../sessions/content-problem.ts";
+
+/** What a tool is told about the call it serves. */
+export interface ToolContext {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly toolUseId: string;
+  /** The same for every attempt of this call: hand it to whatever should act only once. */
+  readonly idempotencyKey: string;
+  readonly workingDirectory: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** Something the model may call. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  /** Who does it: this process, the client, a person, or another agent. */
+  readonly executor: "backend" | "frontend" | "question" | "subagent";
+  /** May it run again after a crash in the middle? `once` is the safe answer, and the default. */
+  readonly policy: "once" | "repeatable";
+  /** For a backend tool: when it is given up. For one that waits for somebody: when the wait ends. */
+  readonly timeoutMs: number | null;
+  /** Whether a person must allow this call first. */
+  readonly needsApproval: (input: unknown) => boolean;
+  /** Checks the input; throws a sentence for the model. */
+  readonly parse: (input: unknown) => unknown;
+  readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
+  /** The agent behind a subagent tool. */
+  readonly subagent?: string;
+  /** What was noticed about where it comes from (a server that died, tools that were left out); grows while it is used. */
+  readonly notices?: readonly string[];
+}
+
+/** What a tool is given: as its zod schema says, or any object for a JSON Schema. */
+export type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
+
+export interface ToolOptions<Schema extends z.core.$ZodType | JsonObject> {
+  readonly name: string;
+  readonly description: string;
+  /** A zod schema, or a JSON Schema as it is. */
+  readonly input: Schema;
+  readonly executor?: Tool["executor"];
+  readonly policy?: Tool["policy"];
+  readonly timeoutMs?: number;
+  readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean);
+  readonly run?: (input: InputOf<Schema>, context: ToolContext) => unknown;
+  readonly subagent?: string;
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+
+const OPTIONS: readonly string[] = [
+  "name",
+  "description",
+  "input",
+  "executor",
+  "policy",
+  "timeoutMs",
+  "needsApproval",
+  "run",
+  "subagent",
+] satisfies (keyof ToolOptions<JsonObject>)[];
+
+/** Makes a tool from a function and the schema of its input. */
+export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
+  const { name, description, executor = "backend", policy = "once", timeoutMs = null, needsApproval = false } = options;
+  if (!NAME.test(name))
+    throw new KnownError("invalid", `"${name}" is no name for a tool: it has 1 to 128 letters, digits, _ or -.`);
+  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
+  if (unknown !== undefined)
+    throw new KnownError("invalid", `The tool "${name}" has no option "${unknown}". It has ${OPTIONS.join(", ")}.`);
+  if (executor === "backend" && typeof options.run !== "function")
+    throw new KnownError("invalid", `The tool "${name}" needs a run function.`);
+  if (timeoutMs !== null && !(timeoutMs > 0))
+    throw new KnownError("invalid", `The timeoutMs of the tool "${name}" must be more than 0 milliseconds.`);
+  const { inputSchema, parse } = inputOf(name, options.input);
+  return {
+    name,
+    description,
+    inputSchema,
+    executor,
+    policy,
+    timeoutMs,
+    needsApproval: (input) =>
+      typeof needsApproval === "function" ? asks(() => needsApproval(parse(input) as InputOf<Schema>)) : needsApproval,
+    parse,
+    run: async (input, context) => options.run?.(input as InputOf<Schema>, context),
+    ...(options.subagent !== undefined && { subagent: options.subagent }),
+  };
+}
+
+/** A rule that fails has not said no: then a person decides. */
+function asks(rule: () => boolean): boolean {
+  try {
+    return rule();
+  } catch {
+    return true;
+  }
+}
+
+function inputOf(name: string, input: z.core.$ZodType | JsonObject): Pick<Tool, "inputSchema" | "parse"> {
+  if (input instanceof z.core.$ZodType) {
+    const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
+    if (inputSchema.type !== "object")
+      throw new KnownError(
+        "invalid",
+        `The input of the tool "${name}" must be one object. Put anything else into a field: z.object({ value: … }).`,
+      );
+    return { inputSchema, parse: (value) => parseInput(input, value) };
+  }
+  if (typeof input === "object" && Object.hasOwn(input ?? {}, "_def"))
+    throw new KnownError(
+      "invalid",
+      `The input of the tool "${name}" is a schema of zod 3. Use zod 4, or a JSON Schema.`,
+    );
+  if (typeof input !== "object" || input?.["type"] !== "object")
+    throw new KnownError("invalid", `The input schema of the tool "${name}" is no JSON Schema of an object.`);
+  const schema = fromJsonSchema(name, input);
+  return { inputSchema: input, parse: (value) => parseInput(schema, value) };
+}
+
+function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
+  try {
+    return z.fromJSONSchema(schema);
+  } catch (error) {
+    throw new KnownError(
+      "invalid",
+      `The input schema of the tool "${name}" is no JSON Schema: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function parseInput(schema: z.core.$ZodType, value: unknown): unknown {
+  const result = z.safeParse(schema, value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+  throw new Error(`The input does not fit the tool's schema. ${problems.join(" ")}`);
+}
+
+/** The most characters of a result that the model is shown. */
+export const RESULT_LIMIT = 100_000;
+
+/** What a tool returned, as the content of a tool_result: text and blocks as they are, bytes and giants as a note. */
+export function resultContent(output: unknown): Content {
+  if (typeof output === "string") return shortened(output);
+  if (output === undefined || output === null) return "";
+  if (typeof output === "bigint") return String(output);
+  if (output instanceof Error) return shortened(output.message);
+  if (output instanceof ArrayBuffer || ArrayBuffer.isView(output))
+    return `[The tool returned ${output.byteLength} bytes that are not text.]`;
+  if (Array.isArray(output) && output.length > 0 && output.every(isResultBlock)) return sizedBlocks(output);
+  return shortened(asJson(output));
+}
+
+/** As JSON, or a sentence about what JSON cannot hold: the tool has done its work, so this is no failure of it. */
+function asJson(output: unknown): string {
+  try {
+    const json = JSON.stringify(output, (_, value: unknown) => {
+      if (typeof value === "bigint") return String(value);
+      if (value instanceof Map) return [...value];
+      return value instanceof Set ? [...value] : value;
+    });
+    // A response, a stream: something without fields of its own, which would look like an empty object.
+    if (json !== undefined && (json !== "{}" || isPlain(output))) return json;
+    return `[The tool returned a ${kindOf(output)}, which is not text. Return its text, or an object of plain values.]`;
+  } catch (error) {
+    return `[The tool returned something that cannot be shown as JSON: ${(error as Error).message.split("\n")[0]}]`;
+  }
+}
+
+function isPlain(value: unknown): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === "object" ? (value?.constructor?.name ?? "object") : typeof value;
+}
+
+function sizedBlocks(blocks: ContentBlock[]): Content {
+  return blocks
+    .filter((block) => !isBlank(block))
+    .map((block) => {
+      // A picture that the model cannot read would fail this call and every later one.
+      const problem = imageProblem(block);
+      if (problem !== undefined) return { type: "text", text: `[The tool returned an image that is none. ${problem}]` };
+      return typeof block["text"] === "string" ? { ...block, text: shortened(block["text"]) } : block;
+    });
+}
+
+function shortened(text: string): string {
+  if (text.length <= RESULT_LIMIT) return text;
+  return `${text.slice(0, RESULT_LIMIT).toWellFormed()}\n[Shortened: the result has ${text.length} characters, and the first ${RESULT_LIMIT} are shown.]`;
+}

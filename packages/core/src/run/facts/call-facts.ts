@@ -1,0 +1,103 @@
+import type { Content, FactData } from "@skein/protocol";
+import type { CallState, RunState } from "../../log/state.ts";
+import { type FactOf, type Place, inStep } from "./place.ts";
+
+type Call = Pick<CallState, "toolUseId" | "name" | "input">;
+
+/** A call begins to run. One that may run only `once` is not run again after its worker has died. */
+export function toolStarted(
+  place: Place,
+  { toolUseId, name, input }: Call,
+  policy: "once" | "repeatable" = "once",
+): FactOf<"tool.started"> {
+  return {
+    event_type: "tool.started",
+    data: { ...inStep(place), tool_use_id: toolUseId, name, input, policy },
+  };
+}
+
+/** What came of a call. */
+export interface CallResult {
+  readonly outcome: FactData<"tool.completed">["outcome"];
+  readonly content: Content;
+  readonly isError: boolean;
+  readonly durationMs: number;
+}
+
+/** A call of the current step has its result. */
+export function toolCompleted(run: RunState, call: Call, result: CallResult): FactOf<"tool.completed"> {
+  const part = run.calls.findIndex(({ toolUseId }) => toolUseId === call.toolUseId);
+  return completedCall(run, call, { ...result, messageId: run.resultsMessageId ?? "", part });
+}
+
+/** A call of the current step gets a result without having run to its end. */
+export function toolClosed(
+  run: RunState,
+  call: Call,
+  result: Pick<CallResult, "outcome" | "content"> & Partial<CallResult>,
+): FactOf<"tool.completed"> {
+  return toolCompleted(run, call, { isError: true, ...result, durationMs: 0 });
+}
+
+/** A call has its result, as this part of the message that carries the results of its step. */
+export function completedCall(
+  place: Place,
+  { toolUseId, name, input }: Call,
+  result: CallResult & { readonly messageId: string; readonly part: number },
+): FactOf<"tool.completed"> {
+  return {
+    event_type: "tool.completed",
+    data: {
+      ...inStep(place),
+      tool_use_id: toolUseId,
+      name,
+      input,
+      outcome: result.outcome,
+      content: result.content,
+      is_error: result.isError,
+      message_id: result.messageId,
+      part: result.part,
+      duration_ms: result.durationMs,
+    },
+  };
+}
+
+/** A call that waits for something outside. */
+export interface OpenedAwait extends Call {
+  readonly kind: FactData<"await.opened">["awaits"][number]["kind"];
+  /** Until when it waits; null for as long as it takes. */
+  readonly expiresAt: number | null;
+  /** The session that works on it, for a subagent. */
+  readonly sessionId?: string;
+}
+
+export function awaitOpened(place: Place, awaits: readonly OpenedAwait[]): FactOf<"await.opened"> {
+  return {
+    event_type: "await.opened",
+    data: {
+      ...inStep(place),
+      awaits: awaits.map(({ toolUseId, kind, name, input, expiresAt, sessionId }) => ({
+        tool_use_id: toolUseId,
+        kind,
+        name,
+        input,
+        expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        session_id: sessionId ?? null,
+      })),
+    },
+  };
+}
+
+export function awaitResolved(
+  place: Place,
+  toolUseId: string,
+  {
+    resolution,
+    waitedMs,
+  }: { readonly resolution: FactData<"await.resolved">["resolution"]; readonly waitedMs: number },
+): FactOf<"await.resolved"> {
+  return {
+    event_type: "await.resolved",
+    data: { ...inStep(place), tool_use_id: toolUseId, resolution, waited_ms: waitedMs },
+  };
+}

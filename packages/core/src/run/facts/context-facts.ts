@@ -1,0 +1,93 @@
+import type { AgentConfig, FactData, Failure, JsonObject, Message } from "@skein/protocol";
+import { type SessionState, contextOf } from "../../log/state.ts";
+import { type FactOf, type Place, inStep } from "./place.ts";
+
+/** What a memory did: how long it took, and what went wrong if something did. */
+interface MemoryCall {
+  readonly type: string;
+  readonly durationMs: number;
+  readonly failed: { readonly failed?: true; readonly error?: Failure };
+}
+
+/** Memory was asked what may matter for the prompt. */
+export function memoryRetrieved(
+  place: Place,
+  { transcript, contextTokens }: Pick<SessionState, "transcript" | "contextTokens">,
+  call: MemoryCall & { readonly found: number; readonly memories: readonly string[] },
+): FactOf<"memory.retrieved"> {
+  return {
+    event_type: "memory.retrieved",
+    data: {
+      ...inStep(place),
+      messages_count: transcript.length,
+      estimated_tokens: contextTokens,
+      duration_ms: call.durationMs,
+      memories_found: call.found,
+      memories_injected: call.memories.length,
+      memory_store_type: call.type,
+      injected: [...call.memories],
+      ...call.failed,
+    },
+  };
+}
+
+/** Memory was told what came of the run. */
+export function memoryUpdated(place: Place, call: MemoryCall & { readonly written: number }): FactOf<"memory.updated"> {
+  return {
+    event_type: "memory.updated",
+    data: {
+      ...inStep(place),
+      memories_written: call.written,
+      memory_store_type: call.type,
+      duration_ms: call.durationMs,
+      ...call.failed,
+    },
+  };
+}
+
+/** Memory saved what a compaction was about to drop. */
+export function memorySaved(place: Place, call: MemoryHook): FactOf<"memory.saved"> {
+  return { event_type: "memory.saved", data: hookData(place, call) };
+}
+
+/** Memory brought something back after a compaction. */
+export function memoryRestored(place: Place, call: MemoryHook): FactOf<"memory.restored"> {
+  return { event_type: "memory.restored", data: hookData(place, call) };
+}
+
+type MemoryHook = MemoryCall & { readonly details: JsonObject };
+
+function hookData(place: Place, { type, durationMs, details, failed }: MemoryHook): FactData<"memory.saved"> {
+  return { ...inStep(place), memory_store_type: type, duration_ms: durationMs, details, ...failed };
+}
+
+/** The context was measured before a call of the model, and made shorter if `messages` are given. */
+export function compactionChecked(
+  state: SessionState,
+  check: {
+    readonly reason: string;
+    readonly messages: readonly Omit<Message, "id">[] | null;
+    readonly tokensAfter: number;
+    readonly durationMs: number;
+  },
+): FactOf<"compaction.checked"> {
+  const agent = state.agent as AgentConfig;
+  const { reason, messages, tokensAfter, durationMs } = check;
+  return {
+    event_type: "compaction.checked",
+    data: {
+      run_id: state.run?.runId ?? "",
+      step: state.run?.step ?? 0,
+      messages_count: contextOf(state).length,
+      estimated_tokens: state.contextTokens,
+      duration_ms: durationMs,
+      applied: messages !== null,
+      reason,
+      compactor_type: agent.compactor_type,
+      current_tokens: state.contextTokens,
+      threshold: agent.compaction_threshold,
+      tokens_after: tokensAfter,
+      messages: messages === null ? null : messages.map(({ role, content }) => ({ role, content })),
+    },
+  };
+}

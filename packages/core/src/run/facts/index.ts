@@ -1,0 +1,9 @@
+/** The only place where facts of a run are constructed, whichever runtime drives it. packages/core/test/run/fact-constructors.test.ts refuses any other. */
+export * from "./call-facts.ts";
+export * from "./context-facts.ts";
+export * from "./file-facts.ts";
+export * from "./message-facts.ts";
+export type { FactOf } from "./place.ts";
+export * from "./run-facts.ts";
+export * from "./runtime-facts.ts";
+export * from "./step-facts.ts";

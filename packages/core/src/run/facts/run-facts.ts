@@ -1,0 +1,84 @@
+import { type JsonObject, type StopReason, textOf } from "@skein/protocol";
+import type { QueuedPrompt, RunState } from "../../log/state.ts";
+import type { RunEnd } from "../rules.ts";
+import { type FactOf, type Place, inStep } from "./place.ts";
+
+/** A run begins with its prompt. */
+export function runStarted(
+  { run_id, message_id, content }: Pick<QueuedPrompt, "run_id" | "message_id" | "content">,
+  formatter: string,
+): FactOf<"session.started"> {
+  return {
+    event_type: "session.started",
+    data: { run_id, message_id, user_message: textOf(content), formatter },
+  };
+}
+
+/** A worker takes up a run that it did not begin: what was opened before is an orphan. */
+export function runResumed({ runId }: Pick<RunState, "runId">, fence: number): FactOf<"run.resumed"> {
+  return { event_type: "run.resumed", data: { run_id: runId, fence } };
+}
+
+/** The run has used up its steps: a summary follows. */
+export function stepsExhausted(place: Place, maxSteps: number): FactOf<"steps.exhausted"> {
+  return { event_type: "steps.exhausted", data: { ...inStep(place), max_steps: maxSteps } };
+}
+
+/** The session that called this one as a subagent has its answer. */
+export function parentInformed(
+  place: Place,
+  { session_id, tool_use_id }: { readonly session_id: string; readonly tool_use_id: string },
+): FactOf<"parent.informed"> {
+  return { event_type: "parent.informed", data: { ...inStep(place), session_id, tool_use_id } };
+}
+
+/** What a run came to. */
+export type RunTotals = Place &
+  Pick<RunState, "usage" | "costMicros" | "unpricedCalls" | "filesGenerated"> & {
+    readonly startedAt: string;
+  };
+
+interface Ending {
+  readonly now: number;
+  /** What the runtime itself said at the end, if it says more than the totals. */
+  readonly result?: JsonObject | undefined;
+}
+
+export function runCompleted(
+  run: RunTotals,
+  end: Ending & { readonly stopReason: StopReason; readonly finalResponse: string },
+): FactOf<"session.completed"> {
+  return {
+    event_type: "session.completed",
+    data: {
+      ...inStep(run),
+      stop_reason: end.stopReason,
+      final_response: end.finalResponse,
+      ...totals(run, end),
+    },
+  };
+}
+
+export function runFailed(run: RunTotals, end: Ending & RunEnd): FactOf<"session.failed"> {
+  return {
+    event_type: "session.failed",
+    data: {
+      ...inStep(run),
+      outcome: end.stopReason === "cancelled" ? "cancelled" : "failed",
+      stop_reason: end.stopReason,
+      error: end.error,
+      ...totals(run, end),
+    },
+  };
+}
+
+function totals(run: RunTotals, { now, result }: Ending) {
+  return {
+    usage: run.usage,
+    cost_micros: run.costMicros,
+    unpriced_calls: run.unpricedCalls,
+    files_generated: run.filesGenerated,
+    duration_ms: Math.max(0, now - Date.parse(run.startedAt)),
+    ...(result && { result }),
+  };
+}

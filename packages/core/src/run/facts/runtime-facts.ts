@@ -1,0 +1,30 @@
+import type { FactData, JsonObject } from "@skein/protocol";
+import { derivedId } from "../../sessions/derived-id.ts";
+import { type RunState, TOOLS_NOTICED } from "../../log/state.ts";
+import type { FactOf } from "./place.ts";
+
+type Run = Pick<RunState, "runId">;
+
+/** The runtime is up for a run, with what it found: model, tools, servers. */
+export function runtimeStarted({ runId }: Run, info: JsonObject): FactOf<"runtime.started"> {
+  return { event_type: "runtime.started", data: { run_id: runId, info } };
+}
+
+/** The runtime said something that is neither an answer nor a result. */
+export function runtimeNoticed(
+  { runId }: Run,
+  { messageId, subtype, notice }: { readonly messageId: string; readonly subtype: string; readonly notice: JsonObject },
+): FactOf<"runtime.noticed"> {
+  return { event_type: "runtime.noticed", data: { run_id: runId, message_id: messageId, subtype, notice } };
+}
+
+/** Something about the tools that whoever reads the log should know. */
+export function toolsNoticed(run: Run, text: string): FactOf<"runtime.noticed"> {
+  const messageId = derivedId("notice", run.runId, text);
+  return runtimeNoticed(run, { messageId, subtype: TOOLS_NOTICED, notice: { text } });
+}
+
+/** A hook was asked or told, and what came of it. */
+export function hookCalled(data: FactData<"hook.called">): FactOf<"hook.called"> {
+  return { event_type: "hook.called", data };
+}

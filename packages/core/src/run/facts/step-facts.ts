@@ -1,0 +1,142 @@
+import { type Content, type ContentBlock, type FactData, type Failure, type Usage, isToolUse } from "@skein/protocol";
+import { costOf } from "../rules.ts";
+import { type FactOf, type Place, inStep } from "./place.ts";
+
+/** The intent to call the model. Written down first, so that a call can never be forgotten. */
+export function stepStarted(
+  place: Place,
+  call: Omit<FactData<"step.started">, "run_id" | "step">,
+): FactOf<"step.started"> {
+  return {
+    event_type: "step.started",
+    data: {
+      ...inStep(place),
+      attempt: call.attempt,
+      purpose: call.purpose,
+      model: call.model,
+      max_tokens: call.max_tokens,
+      thinking_tokens: call.thinking_tokens,
+      tools_count: call.tools_count,
+      messages_count: call.messages_count,
+      estimated_tokens: call.estimated_tokens,
+    },
+  };
+}
+
+/** An answer of a model. */
+export interface Reply {
+  readonly messageId: string;
+  /** The message that will carry the results of its calls, if it has any. */
+  readonly resultsMessageId: () => string;
+  readonly content: readonly ContentBlock[];
+  readonly model: string;
+  readonly stopReason: string | null;
+  readonly usage: Usage;
+  readonly containerId?: string | null;
+  readonly durationMs: number;
+}
+
+export function stepGenerated(
+  place: Place,
+  purpose: FactData<"step.generated">["purpose"],
+  reply: Reply,
+): FactOf<"step.generated"> {
+  const content = [...reply.content];
+  return {
+    event_type: "step.generated",
+    data: {
+      ...inStep(place),
+      purpose,
+      message_id: reply.messageId,
+      results_message_id: content.some(isToolUse) ? reply.resultsMessageId() : null,
+      content,
+      model: reply.model,
+      stop_reason: reply.stopReason,
+      usage: reply.usage,
+      cost: costOf(reply.model, reply.usage),
+      container_id: reply.containerId ?? null,
+      duration_ms: reply.durationMs,
+    },
+  };
+}
+
+/** A step that another program ran: only its reply is known, so its beginning is written with it. */
+export function observedStep(
+  place: Place,
+  { reply, attempt, messages, tokens }: { reply: Reply; attempt: number; messages: number; tokens: number },
+): readonly [FactOf<"step.started">, FactOf<"step.generated">] {
+  const started = stepStarted(place, {
+    attempt,
+    purpose: "step",
+    model: reply.model,
+    max_tokens: 0,
+    thinking_tokens: 0,
+    tools_count: 0,
+    messages_count: messages,
+    estimated_tokens: tokens,
+  });
+  return [started, stepGenerated(place, "step", reply)];
+}
+
+interface FailedCall {
+  readonly error: Failure;
+  /** The answer that was paid for and that nobody has. */
+  readonly lost?: { readonly model: string; readonly usage: Usage } | undefined;
+}
+
+/** A call of the model failed and is made again, but not before its time. */
+export function stepRetried(
+  place: Place,
+  { attempt, error, delayMs, lost }: FailedCall & { readonly attempt: number; readonly delayMs: number },
+): FactOf<"step.retried"> {
+  return {
+    event_type: "step.retried",
+    data: { ...inStep(place), attempt, error, delay_ms: delayMs, ...paid(lost) },
+  };
+}
+
+/** A call of the model failed for good. */
+export function stepFailed(
+  place: Place,
+  { error, durationMs, lost }: FailedCall & { readonly durationMs: number },
+): FactOf<"step.error"> {
+  return { event_type: "step.error", data: { ...inStep(place), error, duration_ms: durationMs, ...paid(lost) } };
+}
+
+/** A call of the model whose answer is no part of the transcript, and what it cost. */
+export function stepAbandoned(
+  place: Place,
+  { model, usage }: { readonly model: string; readonly usage: Usage },
+): FactOf<"step.abandoned"> {
+  return { event_type: "step.abandoned", data: { ...inStep(place), model, usage, cost: costOf(model, usage) } };
+}
+
+function paid(lost: FailedCall["lost"]) {
+  return lost && { lost: { model: lost.model, usage: lost.usage, cost: costOf(lost.model, lost.usage) } };
+}
+
+/** A message of a subagent that works inside the runtime. `usage` is null for what was counted already. */
+export function subagentMessaged(message: {
+  readonly runId: string;
+  readonly messageId: string;
+  readonly parentToolUseId: string;
+  readonly role: "user" | "assistant";
+  readonly content: Content;
+  readonly model: string | null;
+  readonly usage: Usage | null;
+}): FactOf<"subagent.messaged"> {
+  const { model, usage } = message;
+  return {
+    event_type: "subagent.messaged",
+    data: {
+      run_id: message.runId,
+      message_id: message.messageId,
+      parent_tool_use_id: message.parentToolUseId,
+      role: message.role,
+      content: message.content,
+      model,
+      usage,
+      cost: usage && model !== null ? costOf(model, usage) : null,
+    },
+  };
+}

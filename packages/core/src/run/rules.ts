@@ -1,0 +1,134 @@
+import {
+  type CallCost,
+  type Content,
+  type Failure,
+  type StopReason,
+  type Usage,
+  priceCall,
+  textOf,
+} from "@skein/protocol";
+import type { CallState, QueuedPrompt, RunState, SessionState } from "../log/state.ts";
+
+/**
+ * The rules of a run, whichever runtime drives it: which prompt is next, when a run is over and why, what is said of a call
+ * that has no result. Pure functions of the state; what a run may spend is in budget.ts.
+ */
+
+/** How a run ends that does not complete. */
+export interface RunEnd {
+  readonly stopReason: StopReason;
+  readonly error: Failure;
+}
+
+/** Five times taken up without getting any further: the run itself must be what kills its workers. */
+const POISON_AFTER = 5;
+
+/** The result of a call that had begun when its worker died. */
+const UNKNOWN_OUTCOME =
+  "The outcome of this call is unknown: the process that ran it ended before the result was recorded. It may or may not have taken effect. Check before you try again.";
+const CANCELLED = "The run was cancelled before this call finished.";
+const NOT_RUN = "This call was not run: the run ended before it.";
+
+/** The prompt that opens the next run: one that interrupts, else the one that has waited longest. */
+export function nextPrompt({ queue }: Pick<SessionState, "queue">): QueuedPrompt | undefined {
+  return queue.find(({ mode }) => mode === "interrupt") ?? queue[0];
+}
+
+/** Whether somebody cancelled the run, or a prompt waits that is to take its place. */
+export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequested }: RunState): boolean {
+  return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
+}
+
+/** The end of a run that may not go on, whatever it was doing: it kills its workers, or it is cancelled. */
+export function forcedEnd(state: SessionState, run: RunState, lastProblem?: string): RunEnd | undefined {
+  return poisoning(run, lastProblem) ?? cancellation(state, run);
+}
+
+/** The end of a cancelled run; undefined for one that may go on. */
+export function cancellation(state: SessionState, run: RunState): RunEnd | undefined {
+  if (!isCancelled(state, run)) return undefined;
+  return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
+}
+
+/** The end of a run that kills its workers; undefined for one that may go on. `lastProblem` is what the last worker died of, if it could say so. */
+function poisoning({ resumesWithoutProgress }: RunState, lastProblem?: string): RunEnd | undefined {
+  if (resumesWithoutProgress <= POISON_AFTER) return undefined;
+  const because = lastProblem === undefined ? "" : ` The last time it ended with: ${lastProblem}`;
+  const message = `The run was taken up ${resumesWithoutProgress} times without getting any further.${because}`;
+  return endWith({ code: "poisoned", message });
+}
+
+const STOP_REASONS_BY_CODE: ReadonlyMap<string, StopReason> = new Map([
+  ["cancelled", "cancelled"],
+  ["poisoned", "poisoned"],
+  ["budget_exceeded", "budget"],
+  ["context_window_exceeded", "context_window_exceeded"],
+  ["max_turns", "max_steps"],
+]);
+
+/** The end of a run with this error. The code of the error decides the stop reason. */
+export function endWith(error: Failure): RunEnd {
+  return { stopReason: STOP_REASONS_BY_CODE.get(error.code) ?? "error", error };
+}
+
+const STOP_REASONS_BY_REPLY: ReadonlyMap<string | null, StopReason> = new Map([
+  ["max_tokens", "max_tokens"],
+  ["stop_sequence", "stop_sequence"],
+  ["refusal", "refusal"],
+  ["model_context_window_exceeded", "context_window_exceeded"],
+]);
+
+/** The stop reason of a run that completed with a reply for which the model gave this reason. */
+export function stopReasonOf(reply: string | null): StopReason {
+  return STOP_REASONS_BY_REPLY.get(reply) ?? "end_turn";
+}
+
+/** The final response of a run: the text of the last answer after its last tool block. */
+export function finalResponse({ transcript }: Pick<SessionState, "transcript">): string {
+  const last = transcript.findLast(({ role }) => role === "assistant");
+  return last ? finalText(last.content) : "";
+}
+
+/** The text of an answer after its last tool block. */
+export function finalText(content: Content): string {
+  if (typeof content === "string") return content;
+  const lastTool = content.findLastIndex(({ type }) => type.includes("tool"));
+  return textOf(content.slice(lastTool + 1));
+}
+
+/** What is recorded of a call that has no result of its own. */
+export interface MissingResult {
+  readonly outcome: "failed" | "unknown";
+  readonly content: string;
+}
+
+/** The result of a call whose worker is gone, or whose result nobody will bring any more. */
+export const LOST_RESULT: MissingResult = { outcome: "unknown", content: UNKNOWN_OUTCOME };
+
+/** The result of a call that is still open when its run ends. */
+export function resultAtEnd({ phase, policy }: CallState, stopReason: StopReason): MissingResult {
+  const mayHaveRun = phase === "started" && policy === "once";
+  const outcome = mayHaveRun ? "unknown" : "failed";
+  if (stopReason === "cancelled") return { outcome, content: CANCELLED };
+  return { outcome, content: mayHaveRun ? UNKNOWN_OUTCOME : NOT_RUN };
+}
+
+/** The result of a call whose subagent was told to stop. */
+export const CANCELLED_RESULT: MissingResult = { outcome: "failed", content: CANCELLED };
+
+/** The name that Claude Code gives for the model where it speaks itself, for example about an error. That costs nothing. */
+const NO_MODEL = "<synthetic>";
+const NO_COST: Omit<CallCost, "model"> = {
+  input_micros: 0,
+  output_micros: 0,
+  cache_write_micros: 0,
+  cache_read_micros: 0,
+  server_tool_micros: 0,
+  total_micros: 0,
+  long_context_applied: false,
+};
+
+/** What a call of a model cost; null if the model has no price. */
+export function costOf(model: string, usage: Usage): CallCost | null {
+  return model === NO_MODEL ? { model, ...NO_COST } : (priceCall(model, usage) ?? null);
+}

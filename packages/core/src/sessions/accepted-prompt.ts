@@ -1,0 +1,24 @@
+import { KnownError } from "@skein/protocol";
+import type { Appended } from "../ports/store.ts";
+
+/** What a prompt became: durable before this is answered. */
+export interface Accepted {
+  readonly sessionId: string;
+  readonly messageId: string;
+  readonly runId: string;
+  readonly sequence: number;
+  readonly acceptedAt: string;
+  readonly repeated: boolean;
+}
+
+/** What a prompt became, from the event that is stored: the first time, and whenever it is repeated. */
+export function acceptedOf({ events, repeated }: Appended): Accepted {
+  const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
+  if (stored?.event_type !== "prompt.accepted")
+    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.", {
+      details: { event_type: events[0]?.event_type, sequence: events[0]?.sequence },
+    });
+  const { message_id: messageId, run_id: runId } = stored.data;
+  const { session_id: sessionId, sequence, created_at: acceptedAt } = stored;
+  return { sessionId, messageId, runId, sequence, acceptedAt, repeated };
+}

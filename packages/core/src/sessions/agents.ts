@@ -1,0 +1,178 @@
+import {
+  type Agent,
+  AgentConfig,
+  type Ids,
+  KnownError,
+  Line,
+  type LlmModel,
+  Tags,
+  Uuid,
+  createIds,
+} from "@skein/protocol";
+import { z } from "zod";
+import { parsed } from "./parsed.ts";
+import type { Records, StoredRecord } from "../ports/records.ts";
+import type { Page } from "../ports/store.ts";
+
+/** The agent that a session is created for: a stored one, or just a configuration. */
+export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
+
+export interface AgentsDeps {
+  readonly records: Records;
+  readonly tenant?: string;
+  readonly now?: () => number;
+  readonly ids?: Ids;
+}
+
+const CreateAgent = z.strictObject({
+  ...AgentConfig.shape,
+  tags: Tags.default([]),
+  default_model_id: Uuid.nullable().default(null),
+});
+
+/** Agents are configuration. Every change makes a new version; a session keeps the one it began with. */
+export interface Agents {
+  create(agent: z.input<typeof CreateAgent>): Promise<Agent>;
+  get(id: string): Promise<Agent>;
+  /** The agent as it was at one version. */
+  version(id: string, version: number): Promise<Agent>;
+  list(query?: { status?: Agent["status"]; tag?: string; limit?: number; cursor?: string }): Promise<Page<Agent>>;
+  /** Changes what is given. With `expect`, only if the agent is still at that version. */
+  patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
+  archive(id: string): Promise<Agent>;
+}
+
+export function createAgents({
+  records,
+  tenant = "default",
+  now = Date.now,
+  ids = createIds({ now }),
+}: AgentsDeps): Agents {
+  async function get(id: string): Promise<Agent> {
+    const record = await records.get(tenant, "agent", id);
+    if (!record) throw new KnownError("not_found", `There is no agent ${id}.`);
+    return record.value as Agent;
+  }
+
+  /** The current version and its place in the history, in one step. */
+  async function save(agent: Agent, expect: number): Promise<Agent> {
+    const fields = { status: agent.status, tag: agent.tags };
+    await records.put([
+      { tenant, kind: "agent", id: agent.id, value: agent, fields, expect },
+      { tenant, kind: "agent_version", id: versionId(agent.id, agent.version), value: agent, expect: 0 },
+    ]);
+    return agent;
+  }
+
+  async function change(
+    id: string,
+    expect: number | undefined,
+    changed: (agent: Agent) => Partial<Agent>,
+  ): Promise<Agent> {
+    const agent = await get(id);
+    const version = expect ?? agent.version;
+    const next = { ...agent, ...changed(agent) };
+    // What changes nothing makes no version.
+    if (version === agent.version && JSON.stringify(next) === JSON.stringify(agent)) return agent;
+    return save({ ...next, version: version + 1, updated_at: new Date(now()).toISOString() }, version);
+  }
+
+  return {
+    async create(input) {
+      const at = new Date(now()).toISOString();
+      const columns = columnsOf(parsed(CreateAgent, input));
+      return save({ id: ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
+    },
+    get,
+    async version(id, version) {
+      const record = await records.get(tenant, "agent_version", versionId(id, version));
+      if (!record) throw new KnownError("not_found", `There is no version ${version} of agent ${id}.`);
+      return record.value as Agent;
+    },
+    async list({ status, tag, limit, cursor } = {}) {
+      const field = tag === undefined ? status && { name: "status", value: status } : { name: "tag", value: tag };
+      const page = await records.list({
+        tenant,
+        kind: "agent",
+        ...(field && { field }),
+        ...(limit !== undefined && { limit }),
+        ...(cursor !== undefined && { cursor }),
+      });
+      const agents = page.items.map((record: StoredRecord) => record.value as Agent);
+      return { items: agents.filter((agent) => status === undefined || agent.status === status), cursor: page.cursor };
+    },
+    patch: (id, input, expect) =>
+      change(id, expect, (agent) => {
+        const { tags, default_model_id } = agent;
+        return columnsOf(parsed(CreateAgent, { ...agent.config, tags, default_model_id, ...input }));
+      }),
+    archive: (id) => change(id, undefined, () => ({ status: "archived" })),
+  };
+}
+
+/** Seed 004's columns stand beside the configuration that they are taken from. */
+function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
+  const { name, description, system_prompt } = config;
+  return { name, description, system_prompt, default_model_id, tags, config };
+}
+
+function versionId(id: string, version: number): string {
+  return `${id}/${String(version).padStart(9, "0")}`;
+}
+
+/** The models that agents and sessions refer to by id: seed 004's `llm_models`. */
+export interface Models {
+  /** Adds a model, or answers the one of that name. `isDefault` makes it the default, and no other. */
+  add(model: { name: string; isDefault?: boolean }): Promise<LlmModel>;
+  list(): Promise<readonly LlmModel[]>;
+  get(id: string): Promise<LlmModel>;
+  default(): Promise<LlmModel | undefined>;
+}
+
+export function createModels({
+  records,
+  tenant = "default",
+  now = Date.now,
+  ids = createIds({ now }),
+}: AgentsDeps): Models {
+  async function list(): Promise<readonly LlmModel[]> {
+    const { items } = await records.list({ tenant, kind: "llm_model", limit: 1000 });
+    return items.map(({ value }) => value as LlmModel);
+  }
+
+  return {
+    async add({ name, isDefault = false }) {
+      const checkedName = parsed(Line.min(1).max(100), name);
+      const all = await list();
+      const known = all.find((other) => other.name === checkedName);
+      if (known && (known.is_default || !isDefault)) return known;
+      const model: LlmModel = {
+        id: known?.id ?? ids(),
+        name: checkedName,
+        provider: "anthropic",
+        is_default: isDefault,
+        created_at: known?.created_at ?? new Date(now()).toISOString(),
+      };
+      const others = isDefault ? all.filter(({ id, is_default }) => is_default && id !== model.id) : [];
+      const fields = { name: model.name };
+      await records.put([
+        { tenant, kind: "llm_model", id: model.id, value: model, fields, ...(!known && { expect: 0 }) },
+        ...others.map((other) => ({
+          tenant,
+          kind: "llm_model",
+          id: other.id,
+          value: { ...other, is_default: false },
+          fields: { name: other.name },
+        })),
+      ]);
+      return model;
+    },
+    list,
+    async get(id) {
+      const record = await records.get(tenant, "llm_model", id);
+      if (!record) throw new KnownError("not_found", `There is no model ${id}.`);
+      return record.value as LlmModel;
+    },
+    default: async () => (await list()).find(({ is_default }) => is_default),
+  };
+}

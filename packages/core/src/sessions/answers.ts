@@ -1,0 +1,101 @@
+import { type Await, type Content, type Event, type Ids, KnownError, isKnownError, textOf } from "@skein/protocol";
+import { awaitAnswered } from "./session-facts.ts";
+import type { AppendOptions, Store } from "../ports/store.ts";
+
+/**
+ * What became of an answer to an await:
+ *
+ * - `accepted`: it is in the log, and the run goes on with it;
+ * - `duplicate`: the call was answered before, by this caller or another;
+ * - `stale`: the session waited for it once and does so no longer, because of a cancel or the end of its time;
+ * - `refused`: the session never waited for it, or somebody else answers it (a subagent).
+ */
+export type Disposition = "accepted" | "duplicate" | "stale" | "refused";
+
+export interface Answered {
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly disposition: Disposition;
+  /** The disposition as a sentence. */
+  readonly reason: string;
+  /** Where the accepted answer stands in the log. */
+  readonly sequence: number | null;
+}
+
+interface AnswersDeps {
+  readonly store: Store;
+  readonly tenant: string;
+  readonly now: () => number;
+  readonly ids: Ids;
+  /** Makes an answer that is sent again recognisable. */
+  readonly key?: AppendOptions["key"];
+}
+
+/** Appends an answer if the session waits for it, and says what became of it. Of several at once exactly one is accepted. */
+export async function answerAwait(
+  deps: AnswersDeps,
+  sessionId: string,
+  data: { readonly tool_use_id: string; readonly content: Content; readonly is_error: boolean },
+): Promise<Answered> {
+  const { store, tenant, now, ids, key } = deps;
+  for (;;) {
+    const { kind, ...found } = await dispositionOf(deps, sessionId, data.tool_use_id);
+    if (found.disposition !== "accepted") return found;
+    if (kind === "approval" && !data.is_error && textOf(data.content).trim() === "")
+      throw new KnownError(
+        "invalid",
+        "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
+      );
+    const event = { ...awaitAnswered(data), id: ids() };
+    try {
+      // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".
+      const expect = found.sequence ?? 0;
+      const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect, ...(key && { key }) });
+      return { ...found, sequence: events[0]?.sequence ?? null };
+    } catch (error) {
+      if (!isKnownError(error, "conflict")) throw error;
+    }
+  }
+}
+
+async function dispositionOf(
+  { store, tenant, now }: AnswersDeps,
+  sessionId: string,
+  toolUseId: string,
+): Promise<Answered & { readonly kind?: Await["kind"] | undefined }> {
+  const open = (await store.awaits(sessionId, { tenant })).find(({ tool_use_id }) => tool_use_id === toolUseId);
+  const say = (disposition: Disposition, reason: string, sequence: number | null = null): Answered => ({
+    sessionId,
+    toolUseId,
+    disposition,
+    reason,
+    sequence,
+  });
+  if (open?.kind === "subagent") return say("refused", `The call ${toolUseId} is answered by its subagent.`);
+  // An open await belongs to the run that is under way, so only that part of the log says whether it has its answer.
+  const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
+  let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
+  let opened = events.findLastIndex((event) => opens(event, toolUseId));
+  // That run may be over by now, and another one under way.
+  if (opened === -1 && run) {
+    events = await store.read(sessionId, { tenant });
+    opened = events.findLastIndex((event) => opens(event, toolUseId));
+  }
+  if (opened === -1) return say("refused", `Session ${sessionId} never waited for an answer to ${toolUseId}.`);
+  const since = events.slice(opened + 1);
+  if (since.some((event) => event.event_type === "await.answered" && event.data.tool_use_id === toolUseId))
+    return say("duplicate", `The call ${toolUseId} already has its answer.`);
+  const isLate = open?.expires_at != null && Date.parse(open.expires_at) <= now();
+  const resolved = since.find(
+    (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
+  ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
+  // The log is what counts: it may have gone on since the row was read.
+  if (open && !isLate && !resolved)
+    return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
+  const why = isLate || resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";
+  return say("stale", `Session ${sessionId} no longer waits for an answer to ${toolUseId}: ${why}.`);
+}
+
+function opens(event: Event, toolUseId: string): boolean {
+  return event.event_type === "await.opened" && event.data.awaits.some(({ tool_use_id }) => tool_use_id === toolUseId);
+}

@@ -1,0 +1,61 @@
+import { type Ids, Event, KnownError, type NewEvent } from "@skein/protocol";
+import { z } from "zod";
+import { foldAll } from "../log/fold.ts";
+import { parsed } from "./parsed.ts";
+
+/**
+ * The facts with which a session begins that is read in from the log of another one, which makes sense from its first
+ * event to its last and leaves nothing open. The ids of its events, runs and messages are new, so that a file can be read
+ * in beside the session it comes from, and twice.
+ */
+export function importedLog(
+  given: readonly unknown[],
+  { tenant, ids }: { readonly tenant: string; readonly ids: Ids },
+): readonly NewEvent[] {
+  const log = parsed(z.array(Event), given);
+  const [first] = log;
+  if (first?.event_type !== "session.created")
+    throw new KnownError("invalid", "events: A log begins with session.created.");
+  if (log.some(({ sequence }, index) => sequence !== index + 1))
+    throw new KnownError("invalid", "events: The sequences of a log are 1, 2, 3 … without a gap.");
+  if (log.slice(1).some(({ event_type }) => event_type === "session.created"))
+    throw new KnownError("invalid", "events: A log has one session.created.");
+  checkFolds(log);
+  const renamed = renamer(ids);
+  return log.map((event): NewEvent => {
+    const { event_type, data } = renamed(event);
+    if (event_type !== "session.created") return { event_type, data, id: ids() } as NewEvent;
+    // Parents and callers of another store mean nothing here.
+    return { id: ids(), event_type, data: { ...data, tenant, parent: null, subagent_of: null } };
+  });
+}
+
+/** The ids by which facts of one log refer to each other. */
+const NAMES = ["run_id", "message_id", "results_message_id", "checkpoint_id"];
+
+/** Gives each id of a log a new one, the same wherever it stands. */
+function renamer(ids: Ids): <Named extends Event>(event: Named) => Named {
+  const names = new Map<string, string>();
+  const nameOf = (old: string): string => {
+    const name = names.get(old) ?? ids();
+    names.set(old, name);
+    return name;
+  };
+  return (event) => {
+    const entries = Object.entries(event.data).map(([key, value]) =>
+      NAMES.includes(key) && typeof value === "string" ? [key, nameOf(value)] : [key, value],
+    );
+    return { ...event, data: Object.fromEntries(entries) };
+  };
+}
+
+function checkFolds(log: readonly Event[]): void {
+  let state;
+  try {
+    state = foldAll(log[0]?.session_id ?? "", log);
+  } catch {
+    throw new KnownError("invalid", "events: The log contradicts itself.");
+  }
+  if (state.run || state.queue.length > 0)
+    throw new KnownError("invalid", "events: The log has a run that is not over. Export it when the session is idle.");
+}

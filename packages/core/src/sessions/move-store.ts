@@ -1,0 +1,200 @@
+import { type Event, isKnownError } from "@skein/protocol";
+import { foldAll } from "../log/fold.ts";
+import type { StoredRecord } from "../ports/records.ts";
+import type { AppendOptions, Lease, Store } from "../ports/store.ts";
+
+/** What the clock of the new store says while it is written to: the time of what is being moved, or the time it is. */
+export interface MovingClock {
+  at: number | null;
+}
+
+/** The new store, opened with a clock that asks this one: a store alone says when something was written. */
+export interface MoveTarget {
+  readonly to: Store;
+  readonly clock: MovingClock;
+}
+
+export interface MoveStoreDeps {
+  readonly from: Store;
+  /** One or several openings of the same store. Each writes one session at a time, because a clock says one time at a time. */
+  readonly targets: readonly MoveTarget[];
+  /** Who holds the leases that a move takes. */
+  readonly owner: string;
+  readonly now: () => number;
+  readonly progress?: (moved: Moved) => void;
+}
+
+/** What a move did. Everything else was there already. */
+export interface Moved {
+  /** Sessions that were looked at. */
+  sessions: number;
+  events: number;
+  records: number;
+  /** Runs that were under way: asleep in the old store now, and due in the new one. */
+  runs: number;
+  /** Sessions that somebody still drives in the old store: moved as far as they are, and asleep in the new one. */
+  readonly busy: string[];
+  /** Sessions that went on in both stores, each in its own way: left as they are. */
+  readonly apart: string[];
+}
+
+/** Long enough for the largest log: a lease that ran out would end the move. */
+const LEASE_MS = 60_000;
+/** A log that was read in at once has many events of one moment. */
+const MOST_PER_APPEND = 500;
+
+/**
+ * Everything of one store into another: logs with their ids, sequences and times, and what is kept beside them. The old
+ * store stays whole. A move can be repeated, and then brings what is new, so that most of it can be done while the old
+ * store is still at work.
+ */
+export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
+  const moved: Moved = { sessions: 0, events: 0, records: 0, runs: 0, busy: [], apart: [] };
+  const [target] = targets;
+  if (!target) throw new Error("A move needs a place to move to.");
+  for await (const record of deps.from.records.scan()) {
+    if (await moveRecord(target, record)) moved.records += 1;
+    deps.progress?.(moved);
+  }
+  const logs = sessionsOf(deps.from);
+  await Promise.all(
+    targets.map(async (each) => {
+      for (let log = await logs.next(); log.done !== true; log = await logs.next()) {
+        await moveSession({ ...deps, ...each }, log.value, moved);
+        moved.sessions += 1;
+        deps.progress?.(moved);
+      }
+    }),
+  );
+  return moved;
+}
+
+type MoveDeps = Omit<MoveStoreDeps, "targets"> & MoveTarget;
+
+async function* sessionsOf(store: Store): AsyncGenerator<readonly Event[]> {
+  let log: Event[] = [];
+  for await (const event of store.scan()) {
+    if (event.sequence === 1 && log.length > 0) {
+      yield log;
+      log = [];
+    }
+    log.push(event);
+  }
+  if (log.length > 0) yield log;
+}
+
+/** Whichever of two is newer stays. */
+async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Promise<boolean> {
+  const { tenant, kind, id, value, fields, createdAt, updatedAt } = record;
+  const there = await to.records.get(tenant, kind, id);
+  if (there && there.updatedAt >= updatedAt) return false;
+  try {
+    // Twice where it was changed: the first put of a record is when it was made.
+    for (const at of there || createdAt === updatedAt ? [updatedAt] : [createdAt, updatedAt]) {
+      clock.at = Date.parse(at);
+      await to.records.put([{ tenant, kind, id, value, fields }]);
+    }
+  } finally {
+    clock.at = null;
+  }
+  return true;
+}
+
+async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved): Promise<void> {
+  const { from, to, owner, now } = deps;
+  const sessionId = seen[0]?.session_id ?? "";
+  const underWay = isUnderWay(sessionId, seen);
+  const claim = underWay ? await from.claim({ sessionId, owner, leaseMs: LEASE_MS }) : undefined;
+  if (claim?.kind !== "leased") {
+    const brought = await bring(deps, { log: seen, underWay, moved });
+    if (typeof brought === "object") await to.release(brought, { seen: seen.length, dueAt: null });
+    if (brought === "apart") moved.apart.push(sessionId);
+    if (claim || brought === "busy") moved.busy.push(sessionId);
+    return;
+  }
+  const log = [...seen, ...(await from.read(sessionId, { after: seen.length }))];
+  const brought = await bring(deps, { log, underWay, moved });
+  const isHandedOver = brought === "there" || typeof brought === "object";
+  // Asleep in the old store before it is due in the new one, so that nobody goes on with it twice.
+  await from.release(claim.lease, { seen: log.length, dueAt: isHandedOver ? null : now() });
+  if (brought === "apart") moved.apart.push(sessionId);
+  if (brought === "busy") moved.busy.push(sessionId);
+  if (typeof brought !== "object") return;
+  // A prompt that came meanwhile keeps it awake there.
+  const [more] = await from.read(sessionId, { after: log.length, limit: 1 });
+  await to.release(brought, { seen: log.length, dueAt: more ? null : now() });
+  if (more) moved.busy.push(sessionId);
+  else moved.runs += 1;
+}
+
+/** Whether a worker has something to do with it, now or later. */
+function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
+  try {
+    const { run, queue } = foldAll(sessionId, log);
+    return run !== null || queue.length > 0;
+  } catch {
+    // What this version cannot read it cannot drive either.
+    return false;
+  }
+}
+
+/**
+ * Writes what the new store does not have yet. Answers the lease of the session there, which then ends where the log ends;
+ * or that all of it is there already and perhaps more, that somebody else is about to write it, or that what is there is
+ * something else.
+ */
+async function bring(
+  deps: MoveDeps,
+  { log, underWay, moved }: { readonly log: readonly Event[]; readonly underWay: boolean; readonly moved: Moved },
+): Promise<Lease | "there" | "busy" | "apart"> {
+  const { to, clock, owner } = deps;
+  const sessionId = log[0]?.session_id ?? "";
+  const [newest, ...more] = await orNothing(to.read(sessionId, { after: log.length - 1, limit: 2 }));
+  if (newest && newest.id !== log.at(-1)?.id) return "apart";
+  // One that is under way may still have to be woken there.
+  if (more.length > 0 || (newest && !underWay)) return "there";
+  const [there] = await orNothing(to.claim({ sessionId, owner, leaseMs: LEASE_MS }).then((claim) => [claim]));
+  if (there && there.kind !== "leased") return newest ? "there" : "busy";
+  const lease: Lease = there?.lease ?? { sessionId, fence: 1, owner, leaseMs: LEASE_MS };
+  let last = there?.lastSequence ?? 0;
+  const [before] = last === 0 ? [] : await to.read(sessionId, { after: last - 1, limit: 1 });
+  if (before?.id !== log[last - 1]?.id) {
+    await to.release(lease, { seen: last, dueAt: deps.now() });
+    return "apart";
+  }
+  try {
+    for (const events of momentsOf(log.slice(last))) {
+      const begins: AppendOptions = { expect: 0, claim: { owner, leaseMs: LEASE_MS } };
+      clock.at = Date.parse(events[0]?.created_at ?? "");
+      await to.append(sessionId, events, last === 0 ? begins : { expect: last, lease });
+      last += events.length;
+      moved.events += events.length;
+    }
+  } finally {
+    clock.at = null;
+  }
+  return lease;
+}
+
+/** A session that is not there has nothing. */
+async function orNothing<Item>(items: Promise<readonly Item[]>): Promise<readonly Item[]> {
+  try {
+    return await items;
+  } catch (error) {
+    if (isKnownError(error, "not_found")) return [];
+    throw error;
+  }
+}
+
+/** Events that were written at one time, to be written at one time again. */
+function* momentsOf(events: readonly Event[]): Iterable<readonly Event[]> {
+  let moment: Event[] = [];
+  for (const event of events) {
+    if (moment[0] && (moment[0].created_at !== event.created_at || moment.length === MOST_PER_APPEND)) {
+      yield moment;
+      moment = [];
+    }
+    moment.push(event);
+  }
+  if (moment.length > 0) yield moment;
+}

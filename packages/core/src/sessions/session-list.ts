@@ -1,0 +1,89 @@
+import type { JsonObject, Session } from "@skein/protocol";
+import { platformStatus } from "./platform-status.ts";
+import type { Page, SessionFilter, SessionQuery } from "../ports/store.ts";
+
+/** Lists of sessions, for stores that hold them in memory; and what a session can be found by. */
+
+const DEFAULT_LIMIT = 50;
+
+/** A page of these sessions, which come newest first. */
+export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery): Page<Session> {
+  const { cursor, offset = 0, limit = DEFAULT_LIMIT } = query;
+  const place = query.order === "used" ? useKey : sortKey;
+  const fitting = matching(newestFirst, query);
+  const ordered = query.order === "used" ? [...fitting].sort((a, b) => (useKey(a) < useKey(b) ? 1 : -1)) : fitting;
+  const items: Session[] = [];
+  let skipped = 0;
+  for (const session of ordered) {
+    if (cursor !== undefined && place(session) >= cursor) continue;
+    if ((skipped += 1) <= offset) continue;
+    const last = items.at(-1);
+    if (items.length === limit) return { items, cursor: last ? place(last) : null };
+    items.push(session);
+  }
+  return { items, cursor: null };
+}
+
+export function countSessions(all: Iterable<Session>, filter: SessionFilter): number {
+  let count = 0;
+  for (const _ of matching(all, filter)) count += 1;
+  return count;
+}
+
+/** For putting the newest first; the id decides between sessions of one instant. */
+export function sortKey({ created_at, id }: Session): string {
+  return `${created_at} ${id}`;
+}
+
+/** Longer ones are kept, and cannot be looked for. */
+const KEY_LENGTH = 64;
+const VALUE_LENGTH = 255;
+
+/** What of a session's metadata it can be found by: texts as they are, numbers, truth values and null as JSON has them. */
+export function metadataPairs(metadata: JsonObject): readonly (readonly [key: string, value: string])[] {
+  const pairs: [string, string][] = [];
+  for (const [key, value] of Object.entries(metadata)) {
+    const text = lookedFor(key, value);
+    if (text !== undefined) pairs.push([key, text]);
+  }
+  return pairs;
+}
+
+function lookedFor(key: string, value: unknown): string | undefined {
+  if (typeof value === "object" && value !== null) return undefined;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return key.length <= KEY_LENGTH && text.length <= VALUE_LENGTH ? text : undefined;
+}
+
+function useKey(session: Session): string {
+  return `${session.last_run_at ?? session.created_at} ${session.id}`;
+}
+
+function* matching(all: Iterable<Session>, filter: SessionFilter): Generator<Session> {
+  const fits = fitting(filter);
+  for (const session of all) if (fits(session)) yield session;
+}
+
+/** What is asked of each of very many sessions is made ready once. */
+function fitting(filter: SessionFilter): (session: Session) => boolean {
+  const { tenant, agentId, tags = [], metadata = [], createdAfter = "", createdBefore, workingDirectory } = filter;
+  const { parentSessionId, subagentOfSessionId } = filter;
+  const statuses = filter.status === undefined ? undefined : new Set([filter.status].flat());
+  const title = filter.title?.toLowerCase();
+  return (session) =>
+    session.tenant === tenant &&
+    (agentId === undefined || session.agent_id === agentId) &&
+    (statuses === undefined || statuses.has(platformStatus(session))) &&
+    session.created_at > createdAfter &&
+    (createdBefore === undefined || session.created_at < createdBefore) &&
+    (parentSessionId === undefined || session.parent_session_id === parentSessionId) &&
+    (subagentOfSessionId === undefined || session.subagent_of_session_id === subagentOfSessionId) &&
+    (workingDirectory === undefined || session.working_directory === workingDirectory) &&
+    tags.every((tag) => session.tags.includes(tag)) &&
+    metadata.every((pair) => hasPair(session.metadata, pair)) &&
+    (title === undefined || session.title?.toLowerCase().includes(title) === true);
+}
+
+function hasPair(metadata: JsonObject, [key, value]: readonly [string, string]): boolean {
+  return Object.hasOwn(metadata, key) && lookedFor(key, metadata[key]) === value;
+}

@@ -1,0 +1,337 @@
+import {
+  type Checkpoint,
+  Content,
+  type Event,
+  type Fact,
+  type Ids,
+  KnownError,
+  Line,
+  type Message,
+  type MessageRow,
+  type NewEvent,
+  type Run,
+  type Session,
+  type UsageRow,
+  createIds,
+  isKnownError,
+} from "@skein/protocol";
+import type { z } from "zod";
+import type { SessionAgent } from "./agents.ts";
+import { type Accepted, acceptedOf } from "./accepted-prompt.ts";
+import { type Answered, answerAwait } from "./answers.ts";
+import { sessionNotFound } from "../log/append-rules.ts";
+import { answerProblem } from "./content-problem.ts";
+import { parsed } from "./parsed.ts";
+import { fold, foldAll, restore } from "../log/fold.ts";
+import type { FollowOptions } from "../log/followers.ts";
+import { type ForkOptions, forkFacts } from "./fork.ts";
+import { importedLog } from "./import-log.ts";
+import type { Engine } from "../ports/engine.ts";
+import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
+import { type SessionState, emptyState } from "../log/state.ts";
+import {
+  cancelRequested,
+  controlRequested,
+  promptAccepted,
+  rewindRequested,
+  sessionCreated,
+  sessionEdited,
+} from "./session-facts.ts";
+import { answerForDeleted } from "./subagents.ts";
+import type {
+  AppendOptions,
+  Page,
+  PageOptions,
+  SessionFilter,
+  SessionQuery,
+  Store,
+  UsageQuery,
+} from "../ports/store.ts";
+
+export interface SessionsDeps {
+  readonly store: Store;
+  /** Whose sessions these are. Those of another tenant do not exist here. */
+  readonly tenant?: string;
+  readonly now?: () => number;
+  readonly ids?: Ids;
+  /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
+  readonly reserve?: Engine["reserve"] | undefined;
+}
+
+/** A sequence that no log has. */
+const NOWHERE = Number.MAX_SAFE_INTEGER;
+
+/** Something that the driver will do: its name, and after which event to look for it. */
+export interface Asked {
+  readonly id: string;
+  readonly sequence: number;
+}
+
+type Key = NonNullable<AppendOptions["key"]>;
+
+/** What people do with sessions. The server, the command line and the library call this and nothing lower. */
+export interface Sessions {
+  create(agent: SessionAgent, options?: z.input<typeof CreateOptions>, key?: Key): Promise<Session>;
+  /** Creates a session and accepts its first prompt, in one transaction. */
+  begin(
+    agent: SessionAgent,
+    prompt: string | z.input<typeof PromptOptions>,
+    options?: z.input<typeof CreateOptions>,
+    key?: Key,
+  ): Promise<Accepted>;
+  prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
+  /** Answers an await, and says what became of the answer: accepted, a duplicate, stale or refused. */
+  answer(
+    sessionId: string,
+    toolUseId: string,
+    answer: { content: Content; isError?: boolean },
+    key?: Key,
+  ): Promise<Answered>;
+  /** Asks for the end of a run: the named one, else the one that is under way or comes next. */
+  cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Asked>;
+  /** From here on the session works with another model or another permission mode, a run that is under way included. */
+  control(sessionId: string, change: { permissionMode?: string; model?: string }): Promise<Event>;
+  /** Asks for the files to be brought back; `rewind.completed` with the same id says what came of it. */
+  rewind(sessionId: string, checkpoint: Checkpoint, options?: { dryRun?: boolean }): Promise<Asked>;
+  edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
+  /** A new session with the transcript up to and including this message. The parent is not touched. */
+  fork(sessionId: string, options?: ForkOptions): Promise<Session>;
+  /** Forks and accepts the fork's first prompt, in one transaction: a fork that waits for words that were lost would be one too many. */
+  beginFork(
+    sessionId: string,
+    prompt: string | z.input<typeof PromptOptions>,
+    options?: ForkOptions,
+    key?: Key,
+  ): Promise<Accepted>;
+  /**
+   * A new session from the log of another one that is idle, as `events` gives it, in one transaction. The times of its
+   * events are those of the import: a store says when it wrote something, and nobody else does.
+   */
+  import(log: readonly unknown[]): Promise<Session>;
+  delete(sessionId: string): Promise<void>;
+
+  get(sessionId: string): Promise<Session>;
+  list(query?: Omit<SessionQuery, "tenant">): Promise<Page<Session>>;
+  count(filter?: Omit<SessionFilter, "tenant">): Promise<number>;
+  usage(query: Omit<UsageQuery, "tenant">): Promise<readonly UsageRow[]>;
+  messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
+  /** The messages with their blocks, as the model and people see them. */
+  transcript(sessionId: string): Promise<readonly Message[]>;
+  runs(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<Run>>;
+  events(sessionId: string, options?: { after?: number; limit?: number }): Promise<readonly Event[]>;
+  follow(sessionId: string, options: Partial<FollowOptions>, signal: AbortSignal): AsyncIterable<Event>;
+  /** Folds the log, from its snapshot where there is one. */
+  state(sessionId: string): Promise<SessionState>;
+}
+
+export function createSessions({
+  store,
+  tenant = "default",
+  now = Date.now,
+  ids = createIds({ now }),
+  reserve,
+}: SessionsDeps): Sessions {
+  const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
+
+  async function get(sessionId: string): Promise<Session> {
+    const session = await store.get(sessionId, { tenant });
+    if (!session) throw sessionNotFound(sessionId);
+    return session;
+  }
+
+  async function state(sessionId: string): Promise<SessionState> {
+    await get(sessionId);
+    const snapshot = await store.readSnapshot(sessionId);
+    const start = (snapshot && restore(snapshot)) ?? emptyState(sessionId);
+    return fold(start, await store.read(sessionId, { tenant, after: start.sequence }));
+  }
+
+  function created(agent: SessionAgent, options: z.input<typeof CreateOptions>): { id: string; fact: Fact } {
+    if (agent.status === "archived")
+      throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
+    const { id = ids(), title, tags, modelId, workingDirectory, metadata, subagentOf } = parsed(CreateOptions, options);
+    const fact = sessionCreated({
+      tenant,
+      agent_id: agent.id,
+      agent_version: agent.version,
+      agent: agent.config,
+      title,
+      tags,
+      model_id: modelId,
+      working_directory: workingDirectory,
+      metadata,
+      subagent_of: subagentOf,
+    });
+    return { id, fact };
+  }
+
+  function accepted(input: string | z.input<typeof PromptOptions>): Fact {
+    const options = typeof input === "string" ? { content: input } : input;
+    const { content, mode, model, maxCostMicros, options: own } = parsed(PromptOptions, options);
+    checkPrompt(content);
+    const data = { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros };
+    return promptAccepted({ ...data, ...(own && { options: own }) });
+  }
+
+  async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
+    const { id, fact } = created(agent, options);
+    const { events } = await store.append(id, [event(fact)], { expect: 0, ...(key && { key }) });
+    return get(events[0]?.session_id ?? id);
+  }
+
+  async function begin(
+    agent: SessionAgent,
+    input: string | z.input<typeof PromptOptions>,
+    options: z.input<typeof CreateOptions> = {},
+    key?: Key,
+  ): Promise<Accepted> {
+    const { id, fact } = created(agent, options);
+    return appendFirst({ store, now, reserve }, { id, first: [fact, accepted(input)].map(event), key });
+  }
+
+  async function prompt(
+    sessionId: string,
+    input: string | z.input<typeof PromptOptions>,
+    key?: Key,
+  ): Promise<Accepted> {
+    const facts = [event(accepted(input))];
+    const options = { tenant, dueAt: now(), ...(key && { key }) };
+    if (typeof input === "string" || !input.whenIdle) return acceptedOf(await store.append(sessionId, facts, options));
+    let seenAt = typeof input.whenIdle === "object" ? input.whenIdle.seenAt : undefined;
+    for (;;) {
+      const { run, queue, sequence } =
+        seenAt === undefined ? await state(sessionId) : { run: null, queue: [], sequence: seenAt };
+      seenAt = undefined;
+      const isBusy = run !== null || queue.length > 0;
+      try {
+        // Nothing may have come in between. No log ends at NOWHERE: of a busy session only a prompt that is repeated is answered.
+        return acceptedOf(await store.append(sessionId, facts, { ...options, expect: isBusy ? NOWHERE : sequence }));
+      } catch (error) {
+        if (isBusy && isKnownError(error, "conflict"))
+          throw new KnownError("conflict", `Session ${sessionId} has a run that is not over.`);
+        if (!isKnownError(error, "conflict")) throw error;
+      }
+    }
+  }
+
+  async function cancel(
+    sessionId: string,
+    { runId, reason }: { runId?: string; reason?: string } = {},
+  ): Promise<Asked> {
+    const running = (await get(sessionId)).run_id;
+    const isUnderWay = running !== null && (runId === undefined || runId === running);
+    const target = isUnderWay ? running : waitingRun(await state(sessionId), runId);
+    const { sequence } = await appendOne(sessionId, cancelRequested(target, reason ?? null));
+    return { id: target, sequence };
+  }
+
+  async function control(
+    sessionId: string,
+    { permissionMode, model }: { permissionMode?: string; model?: string },
+  ): Promise<Event> {
+    const data = { permission_mode: permissionMode ?? null, model: parsed(Line.max(100).nullable(), model ?? null) };
+    return appendOne(sessionId, controlRequested(data));
+  }
+
+  async function rewind(
+    sessionId: string,
+    { id: checkpoint_id, user_message_uuid }: Checkpoint,
+    { dryRun = false }: { dryRun?: boolean } = {},
+  ): Promise<Asked> {
+    const id = ids();
+    const data = { rewind_id: id, checkpoint_id, user_message_uuid, dry_run: dryRun };
+    const { sequence } = await appendOne(sessionId, rewindRequested(data));
+    return { id, sequence };
+  }
+
+  async function forked(sessionId: string, options: ForkOptions = {}) {
+    const log = await store.read(sessionId, { tenant });
+    return forkFacts(foldAll(sessionId, log), log, options, { now, ids });
+  }
+
+  async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
+    const { modelId, ...rest } = parsed(EditOptions, input);
+    const data = { ...rest, ...(modelId !== undefined && { model_id: modelId }) };
+    await appendOne(sessionId, sessionEdited(data));
+    return get(sessionId);
+  }
+
+  async function appendOne(sessionId: string, fact: Fact): Promise<Event> {
+    const dueAt = fact.event_type === "session.edited" ? {} : { dueAt: now() };
+    const { events } = await store.append(sessionId, [event(fact)], { tenant, ...dueAt });
+    return events[0] as Event;
+  }
+
+  return {
+    create,
+    begin,
+    prompt,
+    async answer(sessionId, toolUseId, { content, isError = false }, key) {
+      const data = { tool_use_id: toolUseId, content: parsed(Content, content), is_error: isError };
+      const problem = answerProblem(data.content);
+      if (problem !== undefined) throw new KnownError("invalid", problem);
+      return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);
+    },
+    cancel,
+    control,
+    rewind,
+    edit,
+    async fork(sessionId, options) {
+      const { id, facts } = await forked(sessionId, options);
+      const { events } = await store.append(id, facts.map(event), { expect: 0 });
+      return get(events[0]?.session_id ?? id);
+    },
+    async beginFork(sessionId, input, options, key) {
+      const { id, facts } = await forked(sessionId, options);
+      return appendFirst({ store, now, reserve }, { id, first: [...facts, accepted(input)].map(event), key });
+    },
+    async import(log) {
+      const id = ids();
+      await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });
+      return get(id);
+    },
+    async delete(sessionId) {
+      await answerForDeleted(store, await get(sessionId), now());
+      await store.delete(sessionId, { tenant });
+    },
+    get,
+    list: (query = {}) => store.list({ ...query, tenant }),
+    count: (filter = {}) => store.count({ ...filter, tenant }),
+    usage: (query) => store.usage({ ...query, tenant }),
+    messages: (sessionId, options = {}) => store.messages(sessionId, { ...options, tenant }),
+    transcript: async (sessionId) => (await state(sessionId)).transcript,
+    runs: (sessionId, options = {}) => store.runs(sessionId, { ...options, tenant }),
+    events: (sessionId, options = {}) => store.read(sessionId, { ...options, tenant }),
+    follow: (sessionId, options, signal) => store.follow(sessionId, { ...options, tenant }, signal),
+    state,
+  };
+}
+
+/** Stores the first events of a session that has a prompt: with its lease and its first step, if there is a place for it here. */
+async function appendFirst(
+  { store, now, reserve }: Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number },
+  { id, first, key }: { readonly id: string; readonly first: readonly NewEvent[]; readonly key: Key | undefined },
+): Promise<Accepted> {
+  const place = reserve?.(id);
+  let begun: number | null = null;
+  try {
+    const events = [...first, ...(place?.opening(first) ?? [])];
+    const claim = place && { claim: place.claim };
+    const appended = await store.append(id, events, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
+    if (!appended.repeated) begun = events.length;
+    return acceptedOf(appended);
+  } finally {
+    place?.settle(begun);
+  }
+}
+
+/** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
+function waitingRun({ sessionId, run, queue }: SessionState, runId: string | undefined): string {
+  const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
+  const target = runId ?? known[0];
+  if (target === undefined)
+    throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
+  if (!known.includes(target))
+    throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
+  return target;
+}

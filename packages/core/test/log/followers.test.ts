@@ -1,0 +1,237 @@
+import { type Event, KnownError } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { createFollowers } from "../../src/log/followers.ts";
+
+const session = "01890000-0000-7000-8000-000000000001";
+const event = (sequence: number): Event => ({
+  id: session,
+  session_id: session,
+  sequence,
+  event_type: "title.generated",
+  data: { title: String(sequence) },
+  created_at: "2026-01-07T12:00:00.000Z",
+});
+const events = (from: number, to: number): Event[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
+
+/** Followers of one log that the test writes, with or without telling them. */
+function bench() {
+  const log: Event[] = [];
+  let reads = 0;
+  const followers = createFollowers({
+    read: async (_, after, most) => {
+      reads += 1;
+      return { events: log.slice(after, after + most.events), full: log.length > after + most.events };
+    },
+  });
+  return {
+    followers,
+    reads: () => reads,
+    silently: (...added: Event[]) => void log.push(...added),
+    append(...added: Event[]) {
+      log.push(...added);
+      followers.deliver(session, added);
+    },
+  };
+}
+
+/** Follows until so many events came. */
+async function take(iterable: AsyncIterable<Event>, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const { sequence } of iterable) if (seen.push(sequence) === count) break;
+  return seen;
+}
+
+const numbers = (from: number, to: number): number[] => events(from, to).map(({ sequence }) => sequence);
+const never = new AbortController().signal;
+
+test("what is there comes first, then what is appended, without gap or repeat", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 3));
+  const followed = take(followers.follow(session, { after: 0 }, never), 6);
+  await Promise.resolve();
+  append(event(4));
+  append(event(5), event(6));
+  expect(await followed).toEqual(numbers(1, 6));
+});
+
+test("an event appended between subscribing and reading comes once", async () => {
+  const log = events(1, 2);
+  const followers = createFollowers({
+    read: async (_, after) => {
+      const page = log.slice(after);
+      // The append lands while the read is on its way: once in the queue, once on the page or not.
+      if (log.length === 2) {
+        log.push(event(3));
+        followers.deliver(session, [event(3)]);
+      }
+      return { events: page, full: false };
+    },
+  });
+  expect(await take(followers.follow(session, { after: 0 }, never), 3)).toEqual([1, 2, 3]);
+});
+
+test("a follower starts after the number it names", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 10));
+  expect(await take(followers.follow(session, { after: 7 }, never), 3)).toEqual([8, 9, 10]);
+});
+
+test("a gap in what was delivered is read from the store", async () => {
+  const { followers, append, silently } = bench();
+  append(event(1));
+  const followed = take(followers.follow(session, { after: 0 }, never), 4);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  silently(event(2), event(3));
+  append(event(4));
+  expect(await followed).toEqual([1, 2, 3, 4]);
+});
+
+test("a poke makes followers read what another process wrote", async () => {
+  const { followers, append, silently } = bench();
+  append(event(1));
+  const followed = take(followers.follow(session, { after: 0 }, never), 2);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  silently(event(2));
+  followers.poke(session);
+  expect(await followed).toEqual([1, 2]);
+});
+
+test("a log longer than a page is followed page by page", async () => {
+  const { followers, append, reads } = bench();
+  append(...events(1, 2500));
+  expect(await take(followers.follow(session, { after: 0 }, never), 2500)).toEqual(numbers(1, 2500));
+  expect(reads()).toBe(3);
+});
+
+test("a follower that does not keep up holds no growing queue and misses nothing", async () => {
+  const { followers, append } = bench();
+  append(event(1));
+  const seen: number[] = [];
+  for await (const { sequence } of followers.follow(session, { after: 0 }, never)) {
+    seen.push(sequence);
+    if (sequence === 1) for (let n = 2; n <= 5000; n++) append(event(n));
+    if (sequence === 5000) break;
+  }
+  expect(seen).toEqual(numbers(1, 5000));
+});
+
+test("an abort ends a follower that waits, and one that is in the middle of a page", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 5));
+  const waiting = new AbortController();
+  const followed = take(followers.follow(session, { after: 5 }, waiting.signal), 1);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  waiting.abort();
+  expect(await followed).toEqual([]);
+
+  const reading = new AbortController();
+  const seen: number[] = [];
+  for await (const { sequence } of followers.follow(session, { after: 0 }, reading.signal)) {
+    seen.push(sequence);
+    if (sequence === 2) reading.abort();
+  }
+  expect(seen).toEqual([1, 2]);
+  expect(await take(followers.follow(session, { after: 0 }, AbortSignal.abort()), 1)).toEqual([]);
+});
+
+test("followers that have left are forgotten", async () => {
+  const { followers, append } = bench();
+  append(...events(1, 2));
+  const follow = followers.follow(session, { after: 0 }, never);
+  expect(followers.followed()).toEqual([]);
+  for await (const _event of follow) {
+    expect(followers.followed()).toEqual([session]);
+    break;
+  }
+  expect(followers.followed()).toEqual([]);
+});
+
+test("the end of a session and the closing of the store end followers", async () => {
+  const { followers, append } = bench();
+  append(event(1));
+  const followed = take(followers.follow(session, { after: 1 }, never), 1);
+  const other = take(followers.follow(session, { after: 1 }, never), 1);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  followers.end(session);
+  expect(await followed).toEqual([]);
+  followers.close();
+  expect(await other).toEqual([]);
+});
+
+test("a session that is gone at the next read ends its follower; one that never was is an error", async () => {
+  const followers = createFollowers({
+    read: async () => {
+      throw new KnownError("not_found", "gone");
+    },
+  });
+  expect(await take(followers.follow(session, { after: 5 }, never), 1)).toEqual([]);
+  await expect(take(followers.follow(session, { after: 0 }, never), 1)).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("listeners hear of every append and poke until they leave", () => {
+  const { followers, append } = bench();
+  const heard: string[] = [];
+  const leave = followers.onNews((sessionId) => heard.push(sessionId));
+  append(event(1));
+  followers.poke("other");
+  leave();
+  append(event(2));
+  expect(heard).toEqual([session, "other"]);
+});
+
+test("a thousand followers all see everything", async () => {
+  const { followers, append } = bench();
+  const following = Array.from({ length: 1000 }, () => take(followers.follow(session, { after: 0 }, never), 20));
+  await Promise.resolve();
+  for (let n = 1; n <= 20; n++) append(event(n));
+  for (const seen of await Promise.all(following)) expect(seen).toEqual(numbers(1, 20));
+});
+
+test("a log that began here is followed without reading it, until somebody else writes to it", async () => {
+  const { followers, append, reads, silently } = bench();
+  append(...events(1, 2));
+  const followed = take(followers.follow(session, { after: 0 }, never), 3);
+  append(event(3));
+  expect(await followed).toEqual(numbers(1, 3));
+  expect(await take(followers.follow(session, { after: 2 }, never), 1)).toEqual([3]);
+  expect(reads()).toBe(0);
+  silently(event(4));
+  followers.poke(session);
+  expect(await take(followers.follow(session, { after: 0 }, never), 4)).toEqual(numbers(1, 4));
+  expect(reads()).toBe(1);
+});
+
+test("news from elsewhere wakes a hundred followers and is read once; a read that began before it does not count", async () => {
+  const at = (sequence: number): Event => ({ sequence }) as Event;
+  const log = [at(1)];
+  const asked: number[] = [];
+  const answers: (() => void)[] = [];
+  const followers = createFollowers({
+    read: (_, after) => {
+      asked.push(after);
+      const page = log.filter(({ sequence }) => sequence > after);
+      return new Promise((resolve) => void answers.push(() => resolve({ events: page, full: false })));
+    },
+  });
+  const stop = new AbortController();
+  const seen = Array.from({ length: 100 }, (): number[] => []);
+  const following = seen.map(async (mine) => {
+    for await (const { sequence } of followers.follow("s", { after: 0 }, stop.signal)) mine.push(sequence);
+  });
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  await turn();
+  expect(asked).toEqual([0]);
+
+  // Another process appends while that read is under way: what it answers does not have it.
+  log.push(at(2));
+  followers.poke("s");
+  answers.shift()?.();
+  await turn();
+  expect(asked).toEqual([0, 1]);
+  answers.shift()?.();
+  await turn();
+  expect(seen.every((mine) => mine.join() === "1,2")).toBe(true);
+  stop.abort();
+  await Promise.all(following);
+});

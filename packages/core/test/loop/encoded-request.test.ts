@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { emptyState } from "../../src/log/state.ts";
+import { requestOf } from "../../src/loop/request.ts";
+import { scriptedAgent } from "../../src/testing/script.ts";
+
+type Transcript = ReturnType<typeof emptyState>["transcript"];
+
+function stateWith(transcript: Transcript, recalled: Record<string, readonly string[]> = {}) {
+  return { ...emptyState("01890000-0000-7000-8000-000000000001"), agent: scriptedAgent, transcript, recalled };
+}
+
+function turn(at: number): Transcript {
+  const call = `toolu_${at}`;
+  return [
+    { id: `p${at}`, role: "user", content: `prompt ${at} \ud800 ä \0` },
+    {
+      id: `a${at}`,
+      role: "assistant",
+      content: [
+        { type: "text", text: at % 3 === 0 ? "" : "Acting." },
+        { type: "tool_use", id: call, name: "add", input: { at } },
+      ],
+    },
+    { id: `r${at}`, role: "user", content: [{ type: "tool_result", tool_use_id: call, content: `${at}` }] },
+    { id: `e${at}`, role: "assistant", content: at % 5 === 0 ? "" : `answer ${at}` },
+  ];
+}
+
+function expectSame(state: ReturnType<typeof stateWith>, purpose: "step" | "summary" | "compaction" = "step"): void {
+  const { body, encoded } = requestOf(state, purpose, 2048);
+  expect(JSON.parse(new TextDecoder().decode(encoded?.()))).toEqual(
+    JSON.parse(JSON.stringify({ ...body, stream: true })),
+  );
+}
+
+test("the bytes of a request are its body, at every step of a conversation that grows", () => {
+  const state = stateWith([]);
+  for (let at = 0; at < 60; at++)
+    for (const message of turn(at)) {
+      state.transcript.push(message);
+      expectSame(state);
+      if (at % 7 === 0) expectSame(state, "summary");
+    }
+});
+
+test("what is kept is not taken for something else: memories that come later, a compaction, a repair, another session", () => {
+  const transcript = Array.from({ length: 30 }, (_, at) => turn(at)).flat();
+  const state = stateWith(transcript);
+  expectSame(state);
+  expectSame({ ...state, recalled: { p3: ["likes blue"] } });
+  expectSame(state);
+  expectSame({ ...state, compacted: { until: 60, messages: [{ role: "user", content: "so far" }] } } as never);
+  expectSame(state, "compaction");
+  transcript.push({ id: "x", role: "assistant", content: [{ type: "tool_use", id: "t", name: "add", input: {} }] });
+  transcript.push({ id: "y", role: "user", content: "no result came" });
+  expectSame(state);
+  expectSame(stateWith(transcript.slice(0, 50)));
+});

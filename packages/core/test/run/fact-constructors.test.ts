@@ -1,0 +1,67 @@
+import { FACTS, needsLease, type FactType } from "@skein/protocol";
+import { globSync, readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const RUN_FACTS = "packages/core/src/run/facts/";
+const SESSION_FACTS = "packages/core/src/sessions/session-facts.ts";
+
+/** Where facts may be written by hand: their schemas, and the scripts of the contract suites. */
+const FREE = ["packages/protocol/", "packages/core/src/testing/"];
+
+const literal = new RegExp(
+  String.raw`\bevent_type\s*:\s*["'\`](${Object.keys(FACTS)
+    .map((type) => type.replace(".", String.raw`\.`))
+    .join("|")})["'\`]`,
+  "g",
+);
+/** The facts that a file constructs where it must not, each with the place where it belongs. */
+function misplacedFacts(path: string, source: string): readonly string[] {
+  if (FREE.some((folder) => path.startsWith(folder))) return [];
+  if (source.search(literal) === -1) return [];
+  // Types name facts without making any.
+  return [...stripTypeScriptTypes(source).matchAll(literal)].flatMap(([, name]) => {
+    const home = needsLease(name as FactType) ? RUN_FACTS : SESSION_FACTS;
+    if (path.startsWith(home)) return [];
+    return [`${path} constructs ${name}. Its constructor belongs in ${home}; call that one here.`];
+  });
+}
+
+test("facts are constructed in one place: those of a run in run/facts, those from outside in session-facts.ts", () => {
+  const files = globSync("packages/*/src/**/*.ts", { cwd: root });
+  expect(files.length).toBeGreaterThan(100);
+  const misplaced = files.flatMap((path) => misplacedFacts(path, readFileSync(`${root}/${path}`, "utf8")));
+  expect(misplaced).toEqual([]);
+});
+
+describe("a fact that is constructed elsewhere is found", () => {
+  const loop = "packages/core/src/loop/planted.ts";
+
+  test.each([
+    ["a literal", 'const fact = { event_type: "step.started", data: {} };'],
+    ["a literal with its data first", 'const fact = { data: {}, event_type: "step.started" };'],
+    ["a constant literal", 'const fact = { event_type: "step.started" as const, data };'],
+    ["a literal over two lines", 'emit({\n  event_type:\n    "step.started",\n  data: {},\n});'],
+  ])("%s of a run's fact", (_what, source) => {
+    expect(misplacedFacts(loop, source)).toEqual([
+      `${loop} constructs step.started. Its constructor belongs in packages/core/src/run/facts/; call that one here.`,
+    ]);
+  });
+
+  test("a fact from outside, which belongs to the sessions", () => {
+    expect(misplacedFacts(loop, 'append({ event_type: "prompt.accepted", data });')).toEqual([
+      `${loop} constructs prompt.accepted. Its constructor belongs in packages/core/src/sessions/session-facts.ts; call that one here.`,
+    ]);
+  });
+
+  test.each([
+    ["a type", 'type Ended = Extract<Event, { event_type: "session.completed" | "session.failed" }>;'],
+    ["a comparison", 'if (event.event_type === "step.started") count(event.data);'],
+    ["a pattern", "for (const { event_type, data } of events) show(event_type, data);"],
+    ["an argument's pattern", "events.map(({ event_type, data }) => [event_type, data]);"],
+  ])("%s is no fact", (_what, source) => {
+    expect(misplacedFacts(loop, source)).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { humanPrompt } from "../format/human-prompt.ts";
+import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../../model/value.ts";
+import { resultText } from "../transcript/to-message.ts";
+
+/** A piece of text of a line, and what it is. */
+export interface LineText {
+  readonly kind: "prompt" | "text" | "thinking" | "tool_use" | "tool_result" | "other";
+  readonly text: string;
+  readonly toolName: string | undefined;
+}
+
+/** The searchable text of a line: prompts, answers, thinking, tool calls and results, without ids, signatures and images. */
+export function textsOf(line: Value): readonly LineText[] {
+  const { type } = line;
+  if (type === "user" || type === "assistant") {
+    const { content } = objectOf(line["message"]);
+    const isPrompt = type === "user" && humanPrompt(line) !== undefined;
+    if (typeof content === "string")
+      return [{ kind: isPrompt ? "prompt" : "text", text: content, toolName: undefined }];
+    return arrayOf(content).map((block) => blockText(objectOf(block), isPrompt));
+  }
+  if (type === "attachment") {
+    const prompt = humanPrompt(line);
+    if (prompt !== undefined) return [{ kind: "prompt", text: prompt, toolName: undefined }];
+    return [other(stringsIn(line["attachment"]))];
+  }
+  if (type === "progress") return [other(stringsIn(line["data"]))];
+  if (type === "system" || type === "queue-operation") return [other(stringsIn(line["content"]))];
+  if (typeof type === "string" && repeated.has(type)) return [];
+  const { type: _type, ...rest } = line;
+  return [other(stringsIn(rest))];
+}
+
+/** Lines that are repeated after every turn. They are not searched, because they would fill the results. */
+const repeated: ReadonlySet<string> = new Set([
+  "last-prompt",
+  "ai-title",
+  "permission-mode",
+  "mode",
+  "agent-name",
+  "agent-setting",
+  "agent-color",
+  "file-history-snapshot",
+  "file-history-delta",
+  "cost-state",
+  "bridge-session",
+]);
+
+function blockText(block: Value, isPrompt: boolean): LineText {
+  const { type } = block;
+  if (type === "text")
+    return { kind: isPrompt ? "prompt" : "text", text: stringOf(block["text"]) ?? "", toolName: undefined };
+  if (type === "thinking") return { kind: "thinking", text: stringOf(block["thinking"]) ?? "", toolName: undefined };
+  if (type === "tool_result") return { kind: "tool_result", text: resultText(block["content"]), toolName: undefined };
+  if (type === "tool_use") {
+    const toolName = stringOf(block["name"]) ?? "";
+    return { kind: "tool_use", text: `${toolName}\n${stringsIn(block["input"])}`, toolName };
+  }
+  return other(stringsIn(block));
+}
+
+function other(text: string): LineText {
+  return { kind: "other", text, toolName: undefined };
+}
+
+const noText: ReadonlySet<string> = new Set(["signature", "data", "uuid", "parentUuid", "id", "type", "media_type"]);
+
+/** All strings of a value, one per line, with the keys of objects in front. */
+function stringsIn(value: unknown, depth = 0): string {
+  if (typeof value === "string") return value;
+  if (depth > 8) return "";
+  if (Array.isArray(value))
+    return value
+      .map((item) => stringsIn(item, depth + 1))
+      .filter(Boolean)
+      .join("\n");
+  if (!isObject(value)) return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+  return Object.entries(value)
+    .map(([key, item]) => {
+      const text = noText.has(key) ? "" : stringsIn(item, depth + 1);
+      return text === "" ? "" : `${key}: ${text}`;
+    })
+    .filter(Boolean)
+    .join("\n");
+}

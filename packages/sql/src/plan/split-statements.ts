@@ -1,0 +1,52 @@
+/** Text literals, quoted names and comments: nothing inside them is a call or ends a statement. */
+export const LITERAL_OR_COMMENT =
+  /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
+/** The same without an end. */
+const UNFINISHED = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
+
+interface Statements {
+  /** Each with as many blank lines before it as it has lines before it in the text, so that an error gives the right line. */
+  readonly whole: readonly string[];
+  /** The text after the last semicolon. */
+  readonly rest: string;
+}
+
+/** Splits a text at the semicolons that end statements. */
+export function splitStatements(sql: string): Statements {
+  const whole: string[] = [];
+  let start = 0;
+  let lines = 0;
+  for (let at = 0; at < sql.length;) {
+    if (sql[at] === ";") {
+      whole.push(piece(start, at));
+      lines += linesIn(sql.slice(start, at));
+      start = at + 1;
+    }
+    at += lengthAt(LITERAL_OR_COMMENT, sql, at) ?? lengthAt(UNFINISHED, sql, at) ?? 1;
+  }
+  return { whole: whole.filter(isStatement), rest: piece(start, sql.length) };
+
+  function piece(from: number, to: number): string {
+    return "\n".repeat(lines) + sql.slice(from, to);
+  }
+}
+
+/** Every statement of a text. The last one need not end with a semicolon. */
+export function statementsOf(sql: string): readonly string[] {
+  const { whole, rest } = splitStatements(sql);
+  return isStatement(rest) ? [...whole, rest] : whole;
+}
+
+/** Whether a text contains more than spaces and comments. */
+export function isStatement(sql: string): boolean {
+  return sql.replaceAll(/--[^\n]*|\/\*[^]*?\*\//g, "").trim() !== "";
+}
+
+function lengthAt(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0].length;
+}
+
+function linesIn(text: string): number {
+  return text.split("\n").length - 1;
+}

@@ -1,0 +1,32 @@
+/** Which tests are quick: those that start no process, no server and no DuckDB. */
+import { importsOf } from "./house/imports.ts";
+import { type SourceTree, readSourceTree } from "./house/source-tree.ts";
+
+/**
+ * Whoever imports one of these, itself or through others, may start a process or a server, or needs one. DuckDB is in
+ * the list because its questions keep every core busy for seconds.
+ */
+const STARTS =
+  /^(?:node:(?:child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)|pg|ws|fastify|eventsource|s3rver|@redis\/client|@duckdb\/node-api)$/u;
+
+/** The test files of a checkout that import nothing of the list above. */
+export function quickTests(root: string): readonly string[] {
+  const tree = readSourceTree(root);
+  return [...tree.files.keys()].filter((path) => path.endsWith(".test.ts") && isQuick(tree, path));
+}
+
+function isQuick(tree: SourceTree, test: string): boolean {
+  const reached = new Set([test]);
+  for (const path of reached) {
+    const file = tree.files.get(path);
+    if (!file) continue;
+    for (const { specifier, names, isType } of importsOf(file)) {
+      if (isType) continue;
+      // Servers that are started once for all tests are asked for with `inject`.
+      if (STARTS.test(specifier) || (specifier === "vitest" && names?.includes("inject"))) return false;
+      const target = tree.resolve(path, specifier);
+      if (target !== undefined) reached.add(target);
+    }
+  }
+  return true;
+}
