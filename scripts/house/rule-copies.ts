@@ -90,7 +90,8 @@ export function placesOf(rule: RunRule, tree: SourceTree): readonly { readonly f
 export function ruleCopies(tree: SourceTree): readonly Finding[] {
   return RUN_RULES.flatMap((rule) => {
     const places = placesOf(rule, tree);
-    const home = places.find(({ file }) => file.startsWith(HOME));
+    const home =
+      places.find(({ file }) => file === `${HOME}rules.ts`) ?? places.find(({ file }) => file.startsWith(HOME));
     return places
       .filter((place) => place !== home)
       .map((place) => ({

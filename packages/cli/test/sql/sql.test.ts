@@ -278,7 +278,7 @@ describe("skein sql cache", () => {
       const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
       await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("It is up to date.\n");
       const status = await skein(folder, "sql", "cache");
-      expect(status.out).toContain("MiB, of ");
+      expect(status.out).toContain(" MB, of ");
       const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
       expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
@@ -355,8 +355,8 @@ test("--output writes an answer to a private file, and nothing if it fails", { t
   const folder = home("x");
   const file = join(folder, "answer.csv");
   const failed = join(folder, "failed.csv");
-  const [written, over, wrong] = await skeins(folder, [
-    [PROMPTS, "--format", "csv", "--output", file],
+  const written = await skein(folder, "sql", PROMPTS, "--format", "csv", "--output", file);
+  const [over, wrong] = await skeins(folder, [
     [PROMPTS, "--output", file],
     ["SELECT nothing", "--output", failed],
   ]);
