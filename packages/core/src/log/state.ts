@@ -139,7 +139,7 @@ export interface SessionState {
 }
 
 /** Seed 002's file_registry entry. */
-export interface FileEntry {
+interface FileEntry {
   readonly filename: string;
   readonly storage_path: string;
   readonly size: number;

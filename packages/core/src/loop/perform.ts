@@ -19,7 +19,7 @@ import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
 /** What a check says of an answer: nothing or true if it will do, a sentence about what is wrong, or both as a pair. */
-export type Verdict =
+type Verdict =
   | string
   | boolean
   | null

@@ -26,7 +26,7 @@ export type Shown =
   /** This machine drives the session, or does not any more. */
   | { readonly kind: "locked" | "unlocked"; readonly sessionId: string };
 
-export interface ShownSession {
+interface ShownSession {
   readonly id: string;
   readonly status: "active" | "completed" | "error";
   readonly model: string;

@@ -28,7 +28,7 @@ interface EngineParts {
 export type EngineFactory = (parts: EngineParts) => Engine;
 
 /** A place for a session that is about to begin. */
-export interface Reserved {
+interface Reserved {
   readonly claim: { readonly owner: string; readonly leaseMs: number };
   /** What follows at once from the first events of its log, to be stored with them. */
   opening(events: readonly NewEvent[]): readonly NewEvent[];

@@ -28,7 +28,7 @@ export interface Model {
   download(fileId: string, signal: AbortSignal): Promise<DownloadedFile>;
 }
 
-export interface DownloadedFile {
+interface DownloadedFile {
   readonly filename: string;
   readonly mimeType: string;
   readonly bytes: Uint8Array;

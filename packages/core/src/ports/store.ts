@@ -64,7 +64,7 @@ export interface ClaimOptions {
   readonly sessionId?: string;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly tenant?: string;
   /** Events with a greater sequence. 0, the default, reads from the start. */
   readonly after?: number;

@@ -36,7 +36,7 @@ export interface Tool {
 }
 
 /** What a tool is given: as its zod schema says, or any object for a JSON Schema. */
-export type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
+type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
 
 export interface ToolOptions<Schema extends z.core.$ZodType | JsonObject> {
   readonly name: string;
@@ -145,7 +145,7 @@ function parseInput(schema: z.core.$ZodType, value: unknown): unknown {
 }
 
 /** The most characters of a result that the model is shown. */
-export const RESULT_LIMIT = 100_000;
+const RESULT_LIMIT = 100_000;
 
 /** What a tool returned, as the content of a tool_result: text and blocks as they are, bytes and giants as a note. */
 export function resultContent(output: unknown): Content {

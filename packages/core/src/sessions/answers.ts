@@ -10,7 +10,7 @@ import type { AppendOptions, Store } from "../ports/store.ts";
  * - `stale`: the session waited for it once and does so no longer, because of a cancel or the end of its time;
  * - `refused`: the session never waited for it, or somebody else answers it (a subagent).
  */
-export type Disposition = "accepted" | "duplicate" | "stale" | "refused";
+type Disposition = "accepted" | "duplicate" | "stale" | "refused";
 
 export interface Answered {
   readonly sessionId: string;

@@ -62,7 +62,7 @@ export interface SessionsDeps {
 const NOWHERE = Number.MAX_SAFE_INTEGER;
 
 /** Something that the driver will do: its name, and after which event to look for it. */
-export interface Asked {
+interface Asked {
   readonly id: string;
   readonly sequence: number;
 }
