@@ -163,7 +163,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       lives[1].subscribe(sessionId, ({ offset, message_id }) =>
         message_id === "m" ? seen.push(offset) : joined.push(message_id),
       );
-      const frame = (offset: number, message_id: string) => ({
+      const piece = (offset: number, message_id: string) => ({
         session_id: sessionId,
         run_id: "r",
         step: 1,
@@ -172,7 +172,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         offset,
         event: { type: "content_block_delta", delta: { type: "text_delta", text: "x" } },
       });
-      await expect.poll(() => (lives[0].publish(frame(0, randomUUID())), joined.length), SOON).toBeGreaterThan(0);
+      await expect.poll(() => (lives[0].publish(piece(0, randomUUID())), joined.length), SOON).toBeGreaterThan(0);
       const flood: unknown[] = [];
       b.listen("flood", (words) => flood.push(words));
       await expect.poll(() => (a.say("flood", "begin"), flood.length), SOON).toBeGreaterThan(0);
@@ -181,17 +181,17 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         const started = performance.now();
         const large = "x".repeat(10_000);
         for (let n = 0; n < 20_000; n++) a.say("flood", large);
-        for (let n = 0; n < 100; n++) lives[0].publish(frame(n, "m"));
+        for (let n = 0; n < 100; n++) lives[0].publish(piece(n, "m"));
         await expect(a.check()).rejects.toMatchObject({ code: "store_unavailable" });
         // Nothing waited for Redis: only the check did, for its second.
         expect(performance.now() - started).toBeLessThan(10_000);
       } finally {
         redis.wake();
       }
-      for (let n = 100; n < 110; n++) lives[0].publish(frame(n, "m"));
+      for (let n = 100; n < 110; n++) lives[0].publish(piece(n, "m"));
       await expect
         .poll(() => {
-          if (seen.length < 110) lives[0].publish(frame(seen.length + 1000, "m"));
+          if (seen.length < 110) lives[0].publish(piece(seen.length + 1000, "m"));
           return seen.slice(0, 110);
         }, SOON)
         .toEqual(Array.from({ length: 110 }, (_, n) => n));

@@ -68,7 +68,7 @@ export { createRedactor, type RedactOptions } from "./redact/redact.ts";
 export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";
 export { buildIndex, type IndexOptions, type IndexResult } from "./search/build-index.ts";
 export { searchInSession, searchSessions, type SearchMatch, type SearchOptions } from "./search/search.ts";
-export { doctor, type DoctorReport, type SeenType } from "./sources/claude-code/check/doctor.ts";
+export { checkFormat, type FormatReport, type SeenType } from "./sources/claude-code/check/check-format.ts";
 export { getDefaultDataPath } from "./sources/claude-code/discover/data-paths.ts";
 export { discover, existingRoots } from "./sources/claude-code/discover/discover.ts";
 export { encodeProjectPath } from "./sources/claude-code/discover/encode-project-path.ts";

@@ -271,15 +271,15 @@ describe("the list", () => {
       const [broken, whole] = [createDataDirectory(), createDataDirectory()];
       broken.write(`projects/-work-app/${sessionId(1)}.jsonl`, damaged.join("\n"));
       whole.write(`projects/-work-app/${sessionId(1)}.jsonl`, mended.join("\n"));
-      const facts = async (config: object): Promise<object> => {
+      const details = async (config: object): Promise<object> => {
         const { data } = await listSessions(config);
         expect(data).toHaveLength(1);
         const { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch } = { ...data[0] };
         return { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch };
       };
-      const expected = await facts(whole.config);
-      expect(await facts(broken.config)).toEqual(expected);
-      for (let time = 1; time <= 2; time += 1) expect(await facts(broken.indexed)).toEqual(expected);
+      const expected = await details(whole.config);
+      expect(await details(broken.config)).toEqual(expected);
+      for (let time = 1; time <= 2; time += 1) expect(await details(broken.indexed)).toEqual(expected);
       const { messages } = await getSession(sessionId(1), broken.config);
       expect(messages).toHaveLength((await getSession(sessionId(1), whole.config)).messages.length);
     },

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { doctor, verify, watch, type WatchEvent } from "../src/index.ts";
+import { checkFormat, verify, watch, type WatchEvent } from "../src/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 /** Collects events until there are enough of them. */
@@ -106,7 +106,7 @@ describe("checking", () => {
     expect(report.damage.some(({ path }) => path === good)).toBe(false);
   });
 
-  test("doctor counts and shows types that this version does not know", async () => {
+  test("checkFormat counts and shows types that this version does not know", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const path = data.session(sessionId(1), [
@@ -117,7 +117,7 @@ describe("checking", () => {
       { type: "summary", summary: { now: "an object" } },
       { type: "mode", mode: "x" },
     ]);
-    const report = await doctor(data.config);
+    const report = await checkFormat(data.config);
     expect(report.unknownLines).toBe(2);
     expect(report.lineTypes.find(({ isKnown }) => !isKnown)).toEqual({
       type: "from-the-future",
@@ -147,7 +147,7 @@ test("every reading function works on a read-only data directory", async () => {
     await library.listSessions(config); await library.getSession(0, config); await library.getUsage(config);
     await library.buildIndex(config); await library.searchSessions("hello", config); await library.exportSessionToHtml(0, config);
     await library.getFileHistory(0, config); await library.listPlans(config); await library.listTodos(config); await library.listTasks(config);
-    await library.readHistory(config); await library.readStats(config); await library.verify(config); await library.doctor(config);
+    await library.readHistory(config); await library.readStats(config); await library.verify(config); await library.checkFormat(config);
     console.log("done");
   `;
   const mount = `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$0" --conditions=@skein/source --disable-warning=ExperimentalWarning --input-type=module -e "$3" "$1" "$2"`;

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { ApiError, errorBody } from "./api-error.ts";
-import { frame, type Frame } from "./events.ts";
+import { streamEvent, type StreamEvent } from "./stream-events.ts";
 import { NO_FAULTS, type Faults } from "./faults.ts";
 import { JSON_TYPE } from "./http.ts";
 import type { Outcome } from "./ledger.ts";
@@ -11,8 +11,8 @@ import type { Step, StreamErrorFault } from "./script.ts";
 const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" } as const;
 
 export interface Parcel {
-  /** One frame holds a whole answer that does not stream. */
-  readonly frames: readonly Frame[];
+  /** One event holds a whole answer that does not stream. */
+  readonly events: readonly StreamEvent[];
   readonly stream: boolean;
   readonly step: Step;
   readonly faults: Faults;
@@ -23,7 +23,7 @@ export async function deliver(response: ServerResponse, parcel: Parcel): Promise
   const headers = parcel.stream ? STREAM_TYPE : JSON_TYPE;
   if (isPlain(parcel)) {
     // One write for the whole stream: the simulator must not be what a benchmark measures.
-    response.writeHead(200, headers).end(parcel.frames.map(({ text }) => text).join(""));
+    response.writeHead(200, headers).end(parcel.events.map(({ text }) => text).join(""));
     return "answered";
   }
   return untilGone(response, async (signal) => {
@@ -62,7 +62,7 @@ async function send(response: ServerResponse, parcel: Parcel, signal: AbortSigna
   const { step, faults } = parcel;
   const broken = parcel.stream && faults.streamError;
   let room = faults.cut?.afterBytes ?? Infinity;
-  for (const { text, isDelta } of framesToSend(parcel)) {
+  for (const { text, isDelta } of eventsToSend(parcel)) {
     const bytes = Buffer.from(text).subarray(0, room);
     for (const piece of piecesOf(bytes, step)) {
       if (signal.aborted) return "aborted";
@@ -80,24 +80,24 @@ async function send(response: ServerResponse, parcel: Parcel, signal: AbortSigna
   return broken ? "faulted" : "answered";
 }
 
-function framesToSend({ frames, faults, stream, requestId }: Parcel): readonly Frame[] {
-  if (faults.hang?.afterChunks !== undefined) return upToDelta(frames, faults.hang.afterChunks);
-  if (!stream || !faults.streamError) return frames;
-  return [...upToDelta(frames, faults.streamError.afterChunks ?? 1), errorFrame(faults.streamError, requestId)];
+function eventsToSend({ events, faults, stream, requestId }: Parcel): readonly StreamEvent[] {
+  if (faults.hang?.afterChunks !== undefined) return upToDelta(events, faults.hang.afterChunks);
+  if (!stream || !faults.streamError) return events;
+  return [...upToDelta(events, faults.streamError.afterChunks ?? 1), errorEvent(faults.streamError, requestId)];
 }
 
-/** The frames until this many deltas have passed, but never the end of the message. */
-function upToDelta(frames: readonly Frame[], count: number): readonly Frame[] {
-  const end = frames.findIndex(({ text }) => text.startsWith("event: message_delta"));
-  const places = frames.flatMap(({ isDelta }, index) => (isDelta ? [index] : []));
+/** The events until this many deltas have passed, but never the end of the message. */
+function upToDelta(events: readonly StreamEvent[], count: number): readonly StreamEvent[] {
+  const end = events.findIndex(({ text }) => text.startsWith("event: message_delta"));
+  const places = events.flatMap(({ isDelta }, index) => (isDelta ? [index] : []));
   const place = places[count - 1];
-  if (count === 0) return frames.slice(0, 2);
-  return frames.slice(0, place === undefined ? end : place + 1);
+  if (count === 0) return events.slice(0, 2);
+  return events.slice(0, place === undefined ? end : place + 1);
 }
 
-function errorFrame({ type, message }: StreamErrorFault, requestId: string): Frame {
+function errorEvent({ type, message }: StreamErrorFault, requestId: string): StreamEvent {
   const error = new ApiError(type === undefined || type === "overloaded_error" ? 529 : 500, { type, message });
-  return frame("error", errorBody(error, requestId));
+  return streamEvent("error", errorBody(error, requestId));
 }
 
 function piecesOf(bytes: Buffer, step: Step): readonly Buffer[] {

@@ -5,7 +5,7 @@ import { buildAnswer, type AnswerDeps } from "./answer.ts";
 import { ApiError } from "./api-error.ts";
 import { deliver, untilGone } from "./deliver.ts";
 import { demoStep } from "./demo.ts";
-import { framesOf } from "./events.ts";
+import { streamEventsOf } from "./stream-events.ts";
 import { createFaultCounter, NO_FAULTS } from "./faults.ts";
 import { sendError } from "./http.ts";
 import type { OpenCall, Outcome } from "./ledger.ts";
@@ -40,8 +40,10 @@ export function createMessagesRoute(deps: MessagesDeps): MessagesRoute {
     const message = buildAnswer(step, request, deps);
     call.usage = message.usage;
     call.stopReason = message.stop_reason;
-    const frames = request.stream ? framesOf(message, step.chunk) : [{ text: JSON.stringify(message), isDelta: false }];
-    return deliver(response, { frames, stream: request.stream, step, faults, requestId: call.id });
+    const events = request.stream
+      ? streamEventsOf(message, step.chunk)
+      : [{ text: JSON.stringify(message), isDelta: false }];
+    return deliver(response, { events, stream: request.stream, step, faults, requestId: call.id });
   };
 }
 

@@ -10,7 +10,7 @@ import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { register, registrations } from "./registration.ts";
 import { runOutcome } from "./result.ts";
-import { streamFrames, streamRun } from "./stream.ts";
+import { streamItems, streamRun } from "./stream.ts";
 
 const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
 const WATCH_OPTIONS = ["signal", "onEvent"] satisfies (keyof WatchOptions)[];
@@ -98,7 +98,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
       const { host } = await opened();
       const history = meta && run.sessionId !== undefined ? await host.sessions.transcript(run.sessionId) : [];
-      yield* formatStream(format ?? formatter, streamFrames(await begin(prompt, run)), { meta, history });
+      yield* formatStream(format ?? formatter, streamItems(await begin(prompt, run)), { meta, history });
     },
     async answer(sessionId, given, run = {}) {
       refuseUnknown(run, WATCH_OPTIONS, "An answer");

@@ -4,14 +4,14 @@ import { type Watched, followRunLive } from "./follow-run.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
 export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
-  for await (const item of streamFrames(watched)) {
+  for await (const item of streamItems(watched)) {
     const shown = "event_type" in item ? item : draftOf(item);
     if (shown) yield shown;
   }
 }
 
 /** The same with everything that the model streams, as formatters need it. */
-export async function* streamFrames(watched: Watched): AsyncGenerator<Event | DraftPiece> {
+export async function* streamItems(watched: Watched): AsyncGenerator<Event | DraftPiece> {
   const { shownAfter = 0, onEvent } = watched;
   for await (const item of followRunLive(watched)) {
     if ("event_type" in item) {

@@ -190,7 +190,7 @@ test(
     const file = built.outcome === "built" ? built.file : "";
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(join(cache, "sql")).mode & 0o777).toBe(0o700);
-    expect(readdirSync(join(cache, "sql")).filter((name) => name.includes("draft"))).toEqual([]);
+    expect(readdirSync(join(cache, "sql")).filter((name) => name.includes(".next"))).toEqual([]);
     const question = "SELECT message_uuid FROM claude_conversations";
     const elsewhere = await open(other, cache);
     expect((await elsewhere.run(question))[0]?.rows).toEqual([["other"]]);

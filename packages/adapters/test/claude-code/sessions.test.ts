@@ -202,15 +202,15 @@ test("a cancel interrupts the turn, and the process lives on", async () => {
 test("drafts are published while the model speaks, an overload is told, and an API that fails ends the run with its status", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
-  const frames: string[] = [];
-  world.host.live.subscribe(session.id, ({ event, message_id }) => frames.push(`${event.type} ${message_id}`));
+  const pieces: string[] = [];
+  world.host.live.subscribe(session.id, ({ event, message_id }) => pieces.push(`${event.type} ${message_id}`));
   const good = await world.again(
     session.id,
     play({ text: "One two three.", chunk: 5, error: { status: 529, times: 1, headers: { "retry-after": "0" } } }),
   );
   const reply = only(good, "step.generated")[0]?.data;
-  expect(frames.filter((frame) => frame.startsWith("content_block_delta"))).toHaveLength(3);
-  expect(new Set(frames.map((frame) => frame.split(" ")[1]))).toEqual(new Set([reply?.message_id]));
+  expect(pieces.filter((piece) => piece.startsWith("content_block_delta"))).toHaveLength(3);
+  expect(new Set(pieces.map((piece) => piece.split(" ")[1]))).toEqual(new Set([reply?.message_id]));
   expect(reply).toMatchObject({ stop_reason: "end_turn", content: [{ type: "text", text: "One two three." }] });
   expect(reply?.usage.output_tokens).toBeGreaterThan(0);
   expect(only(good, "step.retried")[0]?.data.error.status).toBe(529);

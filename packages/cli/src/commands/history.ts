@@ -19,7 +19,7 @@ export const history: Group = {
     { name: "restore", load: async () => (await import("./history/restore.ts")).restore },
     { name: "watch", load: async () => (await import("./history/watch.ts")).watchCommand },
     { name: "verify", load: async () => (await import("./history/verify.ts")).verifyCommand },
-    { name: "doctor", load: async () => (await import("./history/doctor.ts")).doctorCommand },
+    { name: "check", load: async () => (await import("./history/check.ts")).checkCommand },
   ],
   examples: [
     ["skein history list", "The newest sessions"],

@@ -29,7 +29,7 @@ export interface ScreenDeps {
 }
 
 const TICK_MS = 100;
-const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 export function createScreen(
   { out, err, env }: ScreenDeps = { out: process.stdout, err: process.stderr, env: process.env },
@@ -45,7 +45,7 @@ export function createScreen(
       const seconds = Math.floor((Date.now() - started) / 1000);
       if (seconds < 1) return;
       if (isWatched)
-        err.write(`\r${FRAMES[Math.floor(Date.now() / TICK_MS) % FRAMES.length]} ${text()} (${seconds} s)\u001B[K`);
+        err.write(`\r${SPINNER[Math.floor(Date.now() / TICK_MS) % SPINNER.length]} ${text()} (${seconds} s)\u001B[K`);
       else if (!shown) err.write(`${text()} …\n`);
       shown = true;
     };

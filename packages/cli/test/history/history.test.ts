@@ -24,7 +24,7 @@ test.each([
   "restore",
   "watch",
   "verify",
-  "doctor",
+  "check",
 ])("history %s --help explains it with examples and exit codes", async (name) => {
   const { code, out } = await createWorld().run(name, "--help");
   expect(code).toBe(0);
@@ -96,7 +96,7 @@ test("nothing of a transcript reaches the output raw", async () => {
     ["list", "--json"],
     ["search", "parser", "--json"],
     ["verify"],
-    ["doctor"],
+    ["check"],
   ]) {
     const { out, err } = await world.run(...args);
     expect([args, raw.exec(out)?.[0], raw.exec(err)?.[0]]).toEqual([args, undefined, undefined]);
@@ -238,18 +238,18 @@ test("plans and todos show what is done", async () => {
   expect((await world.run("todos", "--open")).out).not.toContain("old todo");
 });
 
-test("verify and doctor say 1 when something is damaged or unknown", async () => {
+test("verify and check say 1 when something is damaged or unknown", async () => {
   const world = createWorld();
   expect((await world.run("verify")).code).toBe(0);
-  expect((await world.run("doctor")).code).toBe(0);
+  expect((await world.run("check")).code).toBe(0);
   appendFileSync(
     join(world.root, "projects/-work-app", `${first}.jsonl`),
     '{"type":"from-the-future","x":1}\n{"torn": \n',
   );
   const verified = await world.run("verify");
   expect(verified).toMatchObject({ code: 1, out: expect.stringMatching(/:13: not-json/) as string });
-  const doctored = await world.run("doctor");
-  expect(doctored).toMatchObject({
+  const checked = await world.run("check");
+  expect(checked).toMatchObject({
     code: 1,
     out: expect.stringMatching(/from-the-future +1 +unknown: type, x/) as string,
   });

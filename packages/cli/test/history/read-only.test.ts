@@ -14,7 +14,7 @@ const reading = [
   ["plans"],
   ["todos"],
   ["verify"],
-  ["doctor"],
+  ["check"],
   ["archive"],
   ["list", "--json"],
 ] as const;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Bus } from "../ports/bus.ts";
 import { type Live, createMemoryLive } from "./live.ts";
 
-const Frame = z.object({
+const Piece = z.object({
   session_id: z.string(),
   run_id: z.string(),
   step: z.int().nonnegative(),
@@ -16,16 +16,16 @@ const Frame = z.object({
 
 /** What machines say to each other about the drafts of a session. */
 const Words = z.discriminatedUnion("kind", [
-  /** Frames of one attempt; `first` counts those before them. */
-  z.object({ kind: z.literal("frames"), first: z.int().nonnegative(), frames: z.array(Frame) }),
+  /** Pieces of one attempt; `first` counts those before them. */
+  z.object({ kind: z.literal("pieces"), first: z.int().nonnegative(), pieces: z.array(Piece) }),
   z.object({ kind: z.literal("cleared") }),
 ]);
 
-/** Somebody listens there and lacks frames: whoever makes them says all of them again, to that machine alone. */
+/** Somebody listens there and lacks pieces: whoever makes them says all of them again, to that machine alone. */
 const Asked = z.object({ sessionId: z.string(), instance: z.string() });
 const QUESTIONS = "asked";
 
-/** Frames wait this long for others, so that many of them travel together. */
+/** Pieces wait this long for others, so that many of them travel together. */
 const GATHER_MS = 10;
 /** A question may get lost while the bus begins to carry the answers: it is asked once more. */
 const ASK_AGAIN_MS = 250;
@@ -35,38 +35,38 @@ export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close():
   /** What is made here, and what is made elsewhere and listened to here. */
   const here = createMemoryLive();
   const there = createMemoryLive();
-  const made = new Map<string, { readonly frames: DraftPiece[]; said: number }>();
+  const made = new Map<string, { readonly pieces: DraftPiece[]; said: number }>();
   const unsaid = new Set<string>();
   const rooms = new Map<string, { readers: number; readonly leave: () => void }>();
   let gathering: NodeJS.Timeout | undefined;
 
-  function sayFrames(sessionId: string): void {
+  function sayPieces(sessionId: string): void {
     const attempt = made.get(sessionId);
     if (!attempt || !unsaid.delete(sessionId)) return;
-    const { frames, said: first } = attempt;
-    attempt.said = frames.length;
-    bus.say(channelOf(sessionId), { kind: "frames", first, frames: frames.slice(first) });
+    const { pieces, said: first } = attempt;
+    attempt.said = pieces.length;
+    bus.say(channelOf(sessionId), { kind: "pieces", first, pieces: pieces.slice(first) });
   }
 
   function sayAll(): void {
     gathering = undefined;
-    for (const sessionId of unsaid) sayFrames(sessionId);
+    for (const sessionId of unsaid) sayPieces(sessionId);
   }
 
   const stopAnswering = bus.listen(QUESTIONS, (words) => {
     const asked = Asked.safeParse(words).data;
-    const frames = asked && made.get(asked.sessionId)?.frames;
-    if (frames) bus.say(channelOf(asked.sessionId, asked.instance), { kind: "frames", first: 0, frames });
+    const pieces = asked && made.get(asked.sessionId)?.pieces;
+    if (pieces) bus.say(channelOf(asked.sessionId, asked.instance), { kind: "pieces", first: 0, pieces });
   });
 
   function join(sessionId: string): () => void {
     const ask = (): void => bus.say(QUESTIONS, { sessionId, instance: bus.instance });
-    const take = createInOrder((frame) => there.publish(frame), ask);
+    const take = createInOrder((piece) => there.publish(piece), ask);
     const hear = (words: unknown): void => {
       const said = Words.safeParse(words).data;
       if (said?.kind === "cleared") there.clear(sessionId);
-      if (said?.kind === "frames" && said.frames.every((frame) => frame.session_id === sessionId))
-        take(said.first, said.frames);
+      if (said?.kind === "pieces" && said.pieces.every((piece) => piece.session_id === sessionId))
+        take(said.first, said.pieces);
     };
     const leaves = [bus.listen(channelOf(sessionId), hear), bus.listen(channelOf(sessionId, bus.instance), hear)];
     ask();
@@ -81,14 +81,14 @@ export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close():
   }
 
   return {
-    publish(frame) {
-      here.publish(frame);
-      const { session_id: sessionId } = frame;
+    publish(piece) {
+      here.publish(piece);
+      const { session_id: sessionId } = piece;
       const attempt = made.get(sessionId);
-      if (attempt && nameOf(attempt.frames[0]) === nameOf(frame)) attempt.frames.push(frame);
+      if (attempt && nameOf(attempt.pieces[0]) === nameOf(piece)) attempt.pieces.push(piece);
       else {
-        sayFrames(sessionId);
-        made.set(sessionId, { frames: [frame], said: 0 });
+        sayPieces(sessionId);
+        made.set(sessionId, { pieces: [piece], said: 0 });
       }
       unsaid.add(sessionId);
       gathering ??= setTimeout(sayAll, GATHER_MS);
@@ -110,7 +110,7 @@ export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close():
     clear(sessionId) {
       here.clear(sessionId);
       if (!made.has(sessionId)) return;
-      sayFrames(sessionId);
+      sayPieces(sessionId);
       made.delete(sessionId);
       bus.say(channelOf(sessionId), { kind: "cleared" });
     },
@@ -127,25 +127,25 @@ function channelOf(sessionId: string, instance?: string): string {
   return instance === undefined ? `live:${sessionId}` : `live:${sessionId}:${instance}`;
 }
 
-function nameOf(frame: DraftPiece | undefined): string {
-  return frame ? `${frame.run_id} ${frame.step} ${frame.attempt} ${frame.message_id}` : "";
+function nameOf(piece: DraftPiece | undefined): string {
+  return piece ? `${piece.run_id} ${piece.step} ${piece.attempt} ${piece.message_id}` : "";
 }
 
 /**
- * Hands on the frames of an attempt in their order, each once. Where some are missing it asks for them, and until they
+ * Hands on the pieces of an attempt in their order, each once. Where some are missing it asks for them, and until they
  * come nothing is handed on: a draft with a hole is worse than none, and the fact that follows says it all.
  */
-function createInOrder(hand: (frame: DraftPiece) => void, ask: () => void) {
+function createInOrder(hand: (piece: DraftPiece) => void, ask: () => void) {
   let attempt = "";
   let next = 0;
-  return (first: number, frames: readonly DraftPiece[]): void => {
-    const name = nameOf(frames[0]);
+  return (first: number, pieces: readonly DraftPiece[]): void => {
+    const name = nameOf(pieces[0]);
     if (name !== attempt) {
       attempt = name;
       next = 0;
     }
     if (first > next) return ask();
-    for (const frame of frames.slice(next - first)) hand(frame);
-    next = Math.max(next, first + frames.length);
+    for (const piece of pieces.slice(next - first)) hand(piece);
+    next = Math.max(next, first + pieces.length);
   };
 }

@@ -10,16 +10,16 @@ export interface FollowLive {
    * under way there: the log has told of its step before the reader came.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
-  /** Which frames are wanted; all of them unless told. */
-  readonly isWanted?: (frame: DraftPiece) => boolean;
+  /** Which pieces are wanted; all of them unless told. */
+  readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 
 /** Who is told. */
 interface LiveReader {
   /** False, or a promise of it, if there need be no more. The next fact is read when this one was taken. */
   fact(event: Event): boolean | Promise<boolean>;
-  /** Frames of one attempt, as many as there are at once. */
-  frames(frames: readonly DraftPiece[]): void;
+  /** Pieces of one attempt, as many as there are at once. */
+  pieces(pieces: readonly DraftPiece[]): void;
 }
 
 /** Tells a session as it happens: the facts of its log, and in between what its steps say while they are made. */
@@ -31,15 +31,15 @@ export async function followLive(
   let isTelling = false;
   const showDue = (): void => {
     if (isTelling) return;
-    for (let due = order.due(); due.length > 0; due = order.due()) reader.frames(due);
+    for (let due = order.due(); due.length > 0; due = order.due()) reader.pieces(due);
   };
   const joined = (runId: string | null): void => {
     order.joined(runId);
     showDue();
   };
-  const unsubscribe = live.subscribe(sessionId, (frame) => {
-    if (!isWanted(frame)) return;
-    order.frame(frame);
+  const unsubscribe = live.subscribe(sessionId, (piece) => {
+    if (!isWanted(piece)) return;
+    order.piece(piece);
     showDue();
   });
   try {

@@ -28,8 +28,8 @@ export async function* liveItems(
           taken = () => resolve(!stop.signal.aborted);
         });
       },
-      frames(frames) {
-        queue.push(...frames);
+      pieces(pieces) {
+        queue.push(...pieces);
         wake();
       },
     },

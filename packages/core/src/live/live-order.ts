@@ -1,19 +1,19 @@
 import type { DraftPiece, Event } from "@skein/protocol";
 import { sameAttempt } from "./live.ts";
 
-/** When a frame may be shown, beside the facts that were shown so far. */
+/** When a piece may be shown, beside the facts that were shown so far. */
 export interface LiveOrder {
   /** The reader has this fact. */
   fact(event: Event): void;
-  frame(frame: DraftPiece): void;
+  piece(piece: DraftPiece): void;
   /** The reader is at the end of the log, in this run, and has not seen how its step began. */
   joined(runId: string | null): void;
-  /** Frames of one attempt that may be shown now. */
+  /** Pieces of one attempt that may be shown now. */
   due(): readonly DraftPiece[];
 }
 
 /**
- * Frames come straight from the model, facts by way of the store, which may tell later. So a frame waits until the log has
+ * Pieces come straight from the model, facts by way of the store, which may tell later. So a piece waits until the log has
  * told what comes before it: without this a step would speak before the calls that it speaks about are shown. What comes
  * after the fact that says it all is left out.
  */
@@ -63,10 +63,10 @@ export function createLiveOrder(): LiveOrder {
       whole = data.step - 1;
       generated = { message: data.message_id, last: data.results_message_id ?? data.message_id };
     },
-    frame(frame) {
+    piece(piece) {
       const last = attempts.at(-1);
-      if (last && sameAttempt(last[0], frame)) last.push(frame);
-      else attempts.push([frame]);
+      if (last && sameAttempt(last[0], piece)) last.push(piece);
+      else attempts.push([piece]);
     },
     joined(runId) {
       if (run !== undefined || runId === null) return;

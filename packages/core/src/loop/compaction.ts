@@ -4,7 +4,7 @@ import type { AgentMemory } from "../ports/agent-memory.ts";
 import { compactionChecked, memoryRestored, memorySaved } from "../run/facts/index.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { attempt } from "./ask-memory.ts";
-import { hasResults } from "./doctor.ts";
+import { hasResults } from "./tool-pairs.ts";
 
 type Turn = Omit<Message, "id">;
 type Compactor = (messages: readonly Turn[], target: number) => readonly Turn[];

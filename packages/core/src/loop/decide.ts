@@ -15,7 +15,7 @@ import { abandonedCall } from "./abandoned-call.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { cannotPay, needsSummary, startStep, stepToRun } from "./decide-step.ts";
 import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
-import { brokenPairs, hasResults } from "./doctor.ts";
+import { brokenPairs, hasResults } from "./tool-pairs.ts";
 
 /** A server that dies again and again must not fill the log. */
 const MAX_NOTICES = 100;

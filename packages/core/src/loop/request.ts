@@ -11,7 +11,7 @@ import { isBlank } from "../sessions/content-problem.ts";
 import { foldAll } from "../log/fold.ts";
 import type { ModelRequest } from "../ports/model.ts";
 import { type SessionState, contextOf } from "../log/state.ts";
-import { brokenPairs, repaired } from "./doctor.ts";
+import { brokenPairs, repairPairs } from "./tool-pairs.ts";
 import { encodedRequest } from "./encoded-request.ts";
 import { flatSchema } from "./flat-schema.ts";
 
@@ -37,7 +37,7 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   const tools = [...schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
   const said =
-    closing === undefined ? goingOn(turns) : repaired([...turns, { role: "user", content: closing }]).messages;
+    closing === undefined ? goingOn(turns) : repairPairs([...turns, { role: "user", content: closing }]).messages;
   const { messages, settled } = withBreakpoints(said);
   const body: JsonObject = {
     ...agent.api_kwargs,
@@ -110,7 +110,7 @@ function conversation(state: SessionState): readonly Turn[] {
   const context = contextOf(state);
   const wire = (message: Turn): Turn => unmarked(withMemories(message, recalled));
   if (brokenPairs(context).length > 0)
-    return repaired(context.map(wire)).messages.flatMap((message) => withoutNothing(message) ?? []);
+    return repairPairs(context.map(wire)).messages.flatMap((message) => withoutNothing(message) ?? []);
   const memories = Object.keys(recalled).length;
   const before = sentBefore.get(context);
   const sent = before?.memories === memories ? before : { turns: [], until: 0, memories };

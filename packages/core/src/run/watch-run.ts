@@ -58,8 +58,8 @@ export interface RunWatch {
 
 interface RunItems {
   readonly live: Live;
-  /** Which frames are wanted; all of them unless told. */
-  readonly isWanted?: (frame: DraftPiece) => boolean;
+  /** Which pieces are wanted; all of them unless told. */
+  readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 
 /** Watches a run until it is over, or waits for somebody. */

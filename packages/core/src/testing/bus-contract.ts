@@ -130,11 +130,11 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         for (const words of [
           null,
           "x",
-          { kind: "frames", first: -1, frames: [] },
-          { kind: "frames", first: 0, frames: [{}] },
+          { kind: "pieces", first: -1, pieces: [] },
+          { kind: "pieces", first: 0, pieces: [{}] },
         ])
           a.say(`live:${sessionId}`, words);
-        a.say(`live:${sessionId}`, { kind: "frames", first: 0, frames: [{ ...piece(0), session_id: "other" }] });
+        a.say(`live:${sessionId}`, { kind: "pieces", first: 0, pieces: [{ ...piece(0), session_id: "other" }] });
         a.say("marker", "end");
         await expect.poll(() => heard, SOON).toContain("end");
         expect(seen).toEqual([]);

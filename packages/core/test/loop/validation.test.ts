@@ -66,7 +66,7 @@ test("answers with calls are not checked before their calls are done, and refusa
   expect(seen).toEqual([]);
 });
 
-test("the transcript doctor: a log whose last call has no result is mended before the next model call, visibly", async () => {
+test("a log whose last call has no result is mended before the next model call, visibly", async () => {
   const simulator = await createSimulator();
   const store = await openStore("memory:");
   const agent = createAgent({ apiKey: "test", baseUrl: simulator.url, store });

@@ -8,7 +8,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   return [
     pageStart(title),
     `<h1>${title}</h1>`,
-    factsTable(session),
+    detailsTable(session),
     ...session.messages.map(messageHtml),
     ...agents.flatMap((agent) => [
       `<h2 id="agent-${escapeHtml(agent.agentId)}">Subagent ${escapeHtml(agent.agentType ?? agent.agentId)}</h2>`,
@@ -39,8 +39,8 @@ const style =
 /** The policy allows only this style sheet, so that styles in a transcript have no effect. */
 const styleHash = `sha256-${createHash("sha256").update(style).digest("base64")}`;
 
-function factsTable(session: Session): string {
-  const facts = {
+function detailsTable(session: Session): string {
+  const details = {
     Session: session.id,
     Project: session.projectPath,
     Started: session.timestamp.toISOString(),
@@ -49,7 +49,7 @@ function factsTable(session: Session): string {
     Branch: session.gitBranch ?? "",
     "Claude Code": session.version,
   };
-  const rows = Object.entries(facts).map(([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value)}</td></tr>`);
+  const rows = Object.entries(details).map(([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value)}</td></tr>`);
   return `<table>${rows.join("")}</table>`;
 }
 

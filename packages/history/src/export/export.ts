@@ -45,8 +45,8 @@ export async function* exportAllSessions(
       { ...options, cacheFolder: null },
       async (store) => await readSession(file, order, options, store),
     );
-    // The facts of an exported session are not needed again.
-    order.facts.delete(file);
+    // The details of an exported session are not needed again.
+    order.details.delete(file);
     const content = write(session, await agentsOf(session, options), format, options);
     yield { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}`, content };
     await pause();

@@ -3,7 +3,7 @@ import type { DataFile } from "../model/data-file.ts";
 import { SessionNotFoundError } from "../errors.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
-import { orderSessions, readFacts, summaryOf, withStore, type SessionOrder } from "../list/sessions.ts";
+import { orderSessions, readDetails, summaryOf, withStore, type SessionOrder } from "../list/sessions.ts";
 import type { Message, Session } from "../model/types.ts";
 import { thread } from "../sources/claude-code/transcript/thread.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
@@ -64,15 +64,15 @@ export async function readSession(
   config: GetSessionOptions,
   store: FacetStore,
 ): Promise<Session> {
-  if (!order.facts.has(file)) await readFacts([file], order.facts, config, store);
-  const facts = order.facts.get(file);
-  if (!facts) throw new SessionNotFoundError(file.sessionId ?? "", "The session cannot be read");
+  if (!order.details.has(file)) await readDetails([file], order.details, config, store);
+  const details = order.details.get(file);
+  if (!details) throw new SessionNotFoundError(file.sessionId ?? "", "The session cannot be read");
   const agentFiles = agentsBySession(order.discovered.files, [file]).get(file) ?? [];
   const transcript = readTranscript(file.path, new Date(file.mtimeMs));
   const threaded = thread(transcript.messages);
   const agents = linkAgents(file.sessionId ?? "", transcript.messages, agentFiles, firstPromptOf);
   return {
-    ...summaryOf(file, facts, agentFiles),
+    ...summaryOf(file, details, agentFiles),
     agentIds: agents.map(({ agentId }) => agentId),
     messages: config.activeOnly ? threaded.messages.filter(isActive) : threaded.messages,
     agents,

@@ -7,19 +7,19 @@ import { foldFiles } from "../facets/fold-files.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { openFacetStore } from "../facets/sqlite-facet-store.ts";
 import type { SessionSummary } from "../model/types.ts";
-import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
+import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
 import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/agent-files.ts";
 import { isSamePath } from "../model/same-path.ts";
-import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
-import { sessionFactsFacet, type SessionFacts } from "../sources/claude-code/facts/session-facts.ts";
-import { titleOf } from "../sources/claude-code/facts/title.ts";
+import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
+import { sessionDetailsFacet, type SessionDetails } from "../sources/claude-code/details/session-details.ts";
+import { titleOf } from "../sources/claude-code/details/title.ts";
 
 export interface SessionOrder {
   readonly discovered: Discovered;
   /** Main transcripts, newest activity first. */
   readonly files: readonly DataFile[];
-  /** Facts of the files that were in the index or were read for a filter. Other files are read when needed. */
-  readonly facts: Map<DataFile, SessionFacts>;
+  /** Details of the files that were in the index or were read for a filter. Other files are read when needed. */
+  readonly details: Map<DataFile, SessionDetails>;
 }
 
 /** Opens the index, runs `work`, and closes the index. */
@@ -36,29 +36,29 @@ export async function withStore<T>(config: LibraryConfig, work: (store: FacetSto
 export async function orderSessions(config: LibraryConfig, store: FacetStore): Promise<SessionOrder> {
   const discovered = discover(config);
   let files = discovered.files.filter((file) => file.kind === "session");
-  const facts = new Map<DataFile, SessionFacts>();
+  const details = new Map<DataFile, SessionDetails>();
   const activity = new Map<DataFile, number>();
   if (config.workspace !== undefined || config.until !== undefined) {
-    await readFacts(files, facts, config, store);
-    files = files.filter((file) => facts.has(file));
-    if (config.workspace !== undefined) files = ofWorkspace(files, facts, config.workspace);
-    if (config.until !== undefined) files = files.filter((file) => startOf(file, facts) < Number(config.until));
+    await readDetails(files, details, config, store);
+    files = files.filter((file) => details.has(file));
+    if (config.workspace !== undefined) files = ofWorkspace(files, details, config.workspace);
+    if (config.until !== undefined) files = files.filter((file) => startOf(file, details) < Number(config.until));
   } else {
-    const saved = store.load(sessionFactsFacet);
+    const saved = store.load(sessionDetailsFacet);
     for (const file of files) {
       const known = saved.get(file.path);
       const isSame = known?.size === file.size && known.mtimeMs === file.mtimeMs && known.offset === known.size;
-      if (isSame && known.inode === file.inode) facts.set(file, sessionFactsFacet.decode(known.data));
+      if (isSame && known.inode === file.inode) details.set(file, sessionDetailsFacet.decode(known.data));
     }
   }
   for (const file of files) {
-    const time = facts.get(file)?.lastTime;
+    const time = details.get(file)?.lastTime;
     activity.set(file, time ? Date.parse(time) : lastActivity(file));
   }
   const newest = (file: DataFile): number => activity.get(file) ?? 0;
   if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));
   files.sort((a, b) => newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
-  return { discovered, files, facts };
+  return { discovered, files, details };
 }
 
 /** Summaries of some of the ordered files. A file that cannot be read is left out. */
@@ -68,53 +68,53 @@ export async function summarise(
   config: LibraryConfig,
   store: FacetStore,
 ): Promise<readonly SessionSummary[]> {
-  const missing = files.filter((file) => !order.facts.has(file));
-  await readFacts(missing, order.facts, config, store);
+  const missing = files.filter((file) => !order.details.has(file));
+  await readDetails(missing, order.details, config, store);
   const agents = agentsBySession(order.discovered.files, files);
   return files.flatMap((file) => {
-    const facts = order.facts.get(file);
-    return facts ? [summaryOf(file, facts, agents.get(file) ?? [])] : [];
+    const details = order.details.get(file);
+    return details ? [summaryOf(file, details, agents.get(file) ?? [])] : [];
   });
 }
 
-export async function readFacts(
+export async function readDetails(
   files: readonly DataFile[],
-  into: Map<DataFile, SessionFacts>,
+  into: Map<DataFile, SessionDetails>,
   config: LibraryConfig,
   store: FacetStore,
 ): Promise<void> {
   if (files.length === 0) return;
-  const { folded } = await foldFiles(sessionFactsFacet, files, { store, signal: config.signal });
+  const { folded } = await foldFiles(sessionDetailsFacet, files, { store, signal: config.signal });
   for (const { file, state } of folded) into.set(file, state);
 }
 
-function ofWorkspace(files: DataFile[], facts: ReadonlyMap<DataFile, SessionFacts>, workspace: string): DataFile[] {
+function ofWorkspace(files: DataFile[], details: ReadonlyMap<DataFile, SessionDetails>, workspace: string): DataFile[] {
   const found = files.filter((file) => {
-    const known = facts.get(file);
+    const known = details.get(file);
     return known !== undefined && isSamePath(projectPathOf(known, file.encodedPath).projectPath, workspace);
   });
   if (found.length === 0) throw new WorkspaceNotFoundError(workspace);
   return found;
 }
 
-function startOf(file: DataFile, facts: ReadonlyMap<DataFile, SessionFacts>): number {
-  const time = facts.get(file)?.firstTime;
+function startOf(file: DataFile, details: ReadonlyMap<DataFile, SessionDetails>): number {
+  const time = details.get(file)?.firstTime;
   return time ? Date.parse(time) : file.mtimeMs;
 }
 
-export function summaryOf(file: DataFile, facts: SessionFacts, agents: AgentFiles): SessionSummary {
+export function summaryOf(file: DataFile, details: SessionDetails, agents: AgentFiles): SessionSummary {
   const modified = new Date(file.mtimeMs);
   return {
     id: file.sessionId ?? "",
-    ...projectPathOf(facts, file.encodedPath),
+    ...projectPathOf(details, file.encodedPath),
     encodedPath: file.encodedPath,
-    summary: titleOf(file, facts),
-    timestamp: dateOr(facts.firstTime, modified),
-    lastActivityAt: dateOr(facts.lastTime, modified),
-    messageCount: facts.messageCount,
+    summary: titleOf(file, details),
+    timestamp: dateOr(details.firstTime, modified),
+    lastActivityAt: dateOr(details.lastTime, modified),
+    messageCount: details.messageCount,
     agentIds: agents.flatMap(({ agentId }) => agentId ?? []),
-    version: facts.version,
-    gitBranch: facts.gitBranch,
+    version: details.version,
+    gitBranch: details.gitBranch,
     path: file.path,
     sizeBytes: file.size,
   };

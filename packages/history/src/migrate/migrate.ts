@@ -10,8 +10,8 @@ import { encodeProjectPath } from "../sources/claude-code/discover/encode-projec
 import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } from "../errors.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
-import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
-import { orderSessions, readFacts, withStore, type SessionOrder } from "../list/sessions.ts";
+import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
+import { orderSessions, readDetails, withStore, type SessionOrder } from "../list/sessions.ts";
 import { readLines } from "../scan/read-lines.ts";
 import { copyChanged, hashOf } from "./copy-file.ts";
 import { codeOf, exists } from "../disk/durable-files.ts";
@@ -51,7 +51,7 @@ export async function migrateSession(
         for (const idOrIndex of wanted) {
           try {
             const { file, order } = await findSession(idOrIndex, library, store);
-            await readFacts([file], order.facts, library, store);
+            await readDetails([file], order.details, library, store);
             if (!found.places.some((place) => place.file.path === file.path)) found.places.push(placeOf(file, order));
           } catch (error) {
             if (!(error instanceof Error) || error.name !== "SessionNotFoundError") throw error;
@@ -95,8 +95,8 @@ interface Task {
 }
 
 function placeOf(file: DataFile, order: SessionOrder): FoundPlace {
-  const facts = order.facts.get(file);
-  const project = facts ? projectPathOf(facts, file.encodedPath) : undefined;
+  const details = order.details.get(file);
+  const project = details ? projectPathOf(details, file.encodedPath) : undefined;
   // If no line has a working directory, there is no path to rewrite.
   const source = project && project.projectPathSource !== "folder" ? project.projectPath : "";
   return {

@@ -1,7 +1,7 @@
 import type { LibraryConfig } from "../config.ts";
 import { discover } from "../sources/claude-code/discover/discover.ts";
 import { foldFiles } from "../facets/fold-files.ts";
-import { sessionFactsFacet } from "../sources/claude-code/facts/session-facts.ts";
+import { sessionDetailsFacet } from "../sources/claude-code/details/session-details.ts";
 import { withStore } from "../list/sessions.ts";
 import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import { gramsFacet } from "./grams.ts";
@@ -23,16 +23,16 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
     const { files, roots } = discover(options);
     const { signal, onProgress } = options;
     const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress, forgetStates: true });
-    const facts = await foldFiles(sessionFactsFacet, files, { store, signal, forgetStates: true });
+    const details = await foldFiles(sessionDetailsFacet, files, { store, signal, forgetStates: true });
     const usage = await foldFiles(usageFacet, files, { store, signal, forgetStates: true });
     const present = new Set(files.map(({ path }) => path));
-    for (const facet of [gramsFacet, sessionFactsFacet, usageFacet]) {
+    for (const facet of [gramsFacet, sessionDetailsFacet, usageFacet]) {
       const gone = store.paths(facet).filter((path) => !present.has(path) && isBelow(path, roots));
       if (gone.length > 0) store.forget(facet, gone);
     }
     return {
       files: files.length,
-      bytesRead: Math.max(grams.bytesRead, facts.bytesRead, usage.bytesRead),
+      bytesRead: Math.max(grams.bytesRead, details.bytesRead, usage.bytesRead),
       unreadable: grams.failed.map(({ file, error }) => ({ path: file.path, reason: error.message })),
     };
   });

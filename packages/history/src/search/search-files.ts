@@ -6,7 +6,7 @@ import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
 import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
-import { lastActivity } from "../sources/claude-code/facts/last-activity.ts";
+import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
 import { bestScore, bestScoreIn } from "../sources/claude-code/search/best-score.ts";
 import { gramsFacet, gramsOf, mayContain } from "./grams.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";

@@ -4,10 +4,10 @@ import { discover } from "../sources/claude-code/discover/discover.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession, parentOf } from "../sources/claude-code/agents/agent-files.ts";
-import { projectPathOf } from "../sources/claude-code/facts/project-path.ts";
-import type { SessionFacts } from "../sources/claude-code/facts/session-facts.ts";
-import { orderSessions, readFacts, withStore } from "../list/sessions.ts";
-import { titleOf } from "../sources/claude-code/facts/title.ts";
+import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
+import type { SessionDetails } from "../sources/claude-code/details/session-details.ts";
+import { orderSessions, readDetails, withStore } from "../list/sessions.ts";
+import { titleOf } from "../sources/claude-code/details/title.ts";
 import { pageOfTotal } from "../model/paginate.ts";
 import type { MessageType, PaginatedResult } from "../model/types.ts";
 import { stringOf } from "../model/value.ts";
@@ -147,11 +147,11 @@ async function describe(
   options: SearchOptions,
   store: FacetStore,
 ): Promise<readonly SearchMatch[]> {
-  const facts = new Map<DataFile, SessionFacts>();
+  const details = new Map<DataFile, SessionDetails>();
   const shown = [...new Set(hits.map(({ line }) => line.file))];
-  await readFacts(shown, facts, options, store);
+  await readDetails(shown, details, options, store);
   return hits.map(({ line: { file, line, time }, found }) => {
-    const known = facts.get(file);
+    const known = details.get(file);
     return {
       sessionId: file.sessionId ?? parentOf(file) ?? "",
       messageUuid: stringOf(line.value["uuid"]) ?? `line:${line.line}`,

@@ -42,7 +42,7 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
       sessionId: session.id,
       facts: (joined) => sessions.follow(session.id, { after, onCaughtUp: () => joined(session.run_id) }, sink.signal),
     },
-    { fact: sink.event, frames: (frames) => sendDraft(frames, sink) },
+    { fact: sink.event, pieces: (pieces) => sendDraft(pieces, sink) },
   );
 }
 
@@ -59,8 +59,8 @@ async function startOf({ sessions, session, after }: SessionStreamOptions, sink:
 }
 
 /** What came at once, or was there before the reader, is one draft. */
-function sendDraft(frames: readonly DraftPiece[], sink: FrameSink): void {
-  const drafts = frames.map(draftOf).filter((draft) => draft !== undefined);
+function sendDraft(pieces: readonly DraftPiece[], sink: FrameSink): void {
+  const drafts = pieces.map(draftOf).filter((draft) => draft !== undefined);
   const [first] = drafts;
   if (first) sink.draft({ ...first, data: { ...first.data, delta: drafts.map(({ data }) => data.delta).join("") } });
 }

@@ -2,7 +2,7 @@
  * Makes the cached copy, or brings it up to date.
  *
  * A copy is never changed in place: readers have it open, and DuckDB allows either one process that writes or several that
- * read. So the next copy is a draft that begins with a clone of the last one, reads only the files that are new or have
+ * read. So the next copy is a file that begins with a clone of the last one, reads only the files that are new or have
  * changed, and is renamed over the old copy when it is complete. One process builds at a time.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -13,12 +13,12 @@ import { type DataFile, type LibraryConfig, discover } from "@skein/history/disc
 import { type MemoryLimit, createMemoryLimit, isOutOfMemory } from "../database/memory-limit.ts";
 import { openDatabase } from "../database/open-database.ts";
 import { START } from "../tables/schema.ts";
-import { isSame } from "../transcripts/file-facts.ts";
+import { isSame } from "../transcripts/file-details.ts";
 import type { Files } from "../transcripts/files.ts";
 import { createTranscripts } from "../transcripts/transcripts.ts";
 import { withCopyLock } from "./copy-lock.ts";
 import { type CopyPlace, copyPlace } from "./copy-place.ts";
-import { type Draft, openDraft } from "./draft.ts";
+import { type NextCopy, openNextCopy } from "./next-copy.ts";
 
 export interface BuildCopyOptions {
   /** Claude Code's data directories; the usual ones if not given. */
@@ -53,12 +53,12 @@ export async function buildCopy(options: BuildCopyOptions): Promise<BuildCopyRes
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   const result = await withCopyLock(place.lock, async () => {
     const folder = mkdtempSync(join(tmpdir(), "skein-copy-"));
-    const draftFile = `${place.file}.${process.pid}.draft`;
+    const nextFile = `${place.file}.${process.pid}.next`;
     try {
-      removeDrafts(place);
-      return await build({ library, place, folder, draftFile, from: options.afresh === true ? null : place.file });
+      removeLeftovers(place);
+      return await build({ library, place, folder, nextFile, from: options.afresh === true ? null : place.file });
     } finally {
-      for (const path of [draftFile, `${draftFile}.wal`, folder]) rmSync(path, { recursive: true, force: true });
+      for (const path of [nextFile, `${nextFile}.wal`, folder]) rmSync(path, { recursive: true, force: true });
     }
   });
   return result ?? { outcome: "busy" };
@@ -69,26 +69,26 @@ interface Build {
   readonly place: CopyPlace;
   /** A folder for temporary files. */
   readonly folder: string;
-  readonly draftFile: string;
+  readonly nextFile: string;
   /** The copy to begin with, if any. */
   readonly from: string | null;
 }
 
-async function build({ library, place, folder, draftFile, from }: Build): Promise<BuildCopyResult> {
+async function build({ library, place, folder, nextFile, from }: Build): Promise<BuildCopyResult> {
   const { connection, close } = await openDatabase({ folder, memoryLimit: `${MEGABYTES}MB`, threads: THREADS });
   try {
     await connection.run(START);
     const now = Date.now();
     const files = discover(library).files.filter(({ mtimeMs }) => mtimeMs < now - YOUNG_MS);
-    const draft = await openDraft(connection, draftFile, from);
-    const { gone, fresh } = differences(draft, files);
-    if (!draft.isNew && gone.length === 0 && fresh.length === 0) return { outcome: "current", file: place.file };
-    await draft.remove(gone);
-    const leftOut = await addFiles({ connection, folder, draft, files: fresh });
+    const next = await openNextCopy(connection, nextFile, from);
+    const { gone, fresh } = differences(next, files);
+    if (!next.isNew && gone.length === 0 && fresh.length === 0) return { outcome: "current", file: place.file };
+    await next.remove(gone);
+    const leftOut = await addFiles({ connection, folder, next, files: fresh });
     const changed = changedSince(fresh, discover(library).files);
-    await draft.remove(changed);
-    await draft.finish();
-    renameSync(draftFile, place.file);
+    await next.remove(changed);
+    await next.finish();
+    renameSync(nextFile, place.file);
     const added = fresh.length - changed.length - leftOut;
     return { outcome: "built", file: place.file, added, removed: gone.length };
   } finally {
@@ -96,9 +96,9 @@ async function build({ library, place, folder, draftFile, from }: Build): Promis
   }
 }
 
-/** Paths whose rows the draft must lose, and files whose rows it lacks. A file that has changed is both. */
+/** Paths whose rows the next copy must lose, and files whose rows it lacks. A file that has changed is both. */
 function differences(
-  { copied }: Draft,
+  { copied }: NextCopy,
   files: readonly DataFile[],
 ): { readonly gone: readonly string[]; readonly fresh: readonly DataFile[] } {
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -112,7 +112,7 @@ function differences(
   };
 }
 
-/** Paths of files that changed while they were read: what the draft has of them may be half old and half new. */
+/** Paths of files that changed while they were read: what the next copy has of them may be half old and half new. */
 function changedSince(files: readonly DataFile[], now: readonly DataFile[]): readonly string[] {
   const later = new Map(now.map((file) => [file.path, file]));
   return files.filter((file) => !isSame(later.get(file.path), file)).map(({ path }) => path);
@@ -121,18 +121,18 @@ function changedSince(files: readonly DataFile[], now: readonly DataFile[]): rea
 interface Addition {
   readonly connection: DuckDBConnection;
   readonly folder: string;
-  readonly draft: Draft;
+  readonly next: NextCopy;
   readonly files: readonly DataFile[];
 }
 
 /** Reads files in batches. Returns how many files were left out because they need more memory than there is; questions read those in place. */
-async function addFiles({ connection, folder, draft, files }: Addition): Promise<number> {
+async function addFiles({ connection, folder, next, files }: Addition): Promise<number> {
   const memory = createMemoryLimit(connection, MEGABYTES);
   let batch: readonly DataFile[] = [];
   const find = () => ({ files: batch, skipped: [] });
   const transcripts = createTranscripts({ connection, find, cacheFolder: null, copy: null, folder, memory });
   let leftOut = 0;
-  // Without files this only makes the views of the scan, from which the draft takes the columns of its tables.
+  // Without files this only makes the views of the scan, from which the next copy takes the columns of its tables.
   await transcripts.refresh();
   for (batch of batches(files)) {
     const shown = await transcripts.show(await transcripts.refresh(), {
@@ -141,7 +141,7 @@ async function addFiles({ connection, folder, draft, files }: Addition): Promise
       lines: false,
       condition: null,
     });
-    if (!(await addBatch({ connection, memory, draft, files: shown }))) leftOut += batch.length;
+    if (!(await addBatch({ connection, memory, next, files: shown }))) leftOut += batch.length;
   }
   return leftOut;
 }
@@ -149,16 +149,16 @@ async function addFiles({ connection, folder, draft, files }: Addition): Promise
 interface Batch {
   readonly connection: DuckDBConnection;
   readonly memory: MemoryLimit;
-  readonly draft: Draft;
+  readonly next: NextCopy;
   readonly files: Files;
 }
 
 /** Files with very long lines get more memory. Returns false if that is not enough. */
-async function addBatch({ connection, memory, draft, files }: Batch): Promise<boolean> {
+async function addBatch({ connection, memory, next, files }: Batch): Promise<boolean> {
   await memory.reset();
   for (;;) {
     try {
-      await draft.add(files);
+      await next.add(files);
       return true;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
@@ -184,8 +184,8 @@ function* batches(files: readonly DataFile[]): Generator<readonly DataFile[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Removes the drafts of builds that were killed. Only for the process that holds the lock. */
-function removeDrafts({ folder, file }: CopyPlace): void {
+/** Removes the files of builds that were killed. Only for the process that holds the lock. */
+function removeLeftovers({ folder, file }: CopyPlace): void {
   for (const name of readdirSync(folder))
-    if (name.startsWith(`${basename(file)}.`) && name.includes(".draft")) rmSync(join(folder, name), { force: true });
+    if (name.startsWith(`${basename(file)}.`) && name.includes(".next")) rmSync(join(folder, name), { force: true });
 }

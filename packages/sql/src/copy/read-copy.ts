@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { FileHead, FileStamp, RowCount } from "../transcripts/file-facts.ts";
+import type { FileHead, FileStamp, RowCount } from "../transcripts/file-details.ts";
 import { literal } from "../database/quote.ts";
 import type { CopyPlace } from "./copy-place.ts";
 

@@ -1,7 +1,7 @@
 /** Counts the rows that DuckDB sees in each transcript, and finds out whether it can read all of them and how long they are. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { DataFile } from "@skein/history/discover";
-import type { RowCount } from "./file-facts.ts";
+import type { RowCount } from "./file-details.ts";
 import type { MemoryLimit } from "../database/memory-limit.ts";
 import { literals, plainPath } from "../database/quote.ts";
 import type { ShortFiles } from "./short-files.ts";

@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import type { DataFile } from "@skein/history/discover";
 import type { Copy, CopiedFile } from "../copy/read-copy.ts";
-import { type FactsCache, type FileHead, type RowCount, headOf, isSame } from "./file-facts.ts";
+import { type FileCache, type FileHead, type RowCount, headOf, isSame } from "./file-details.ts";
 import type { FoundFiles } from "./find-files.ts";
 
 /** The transcripts as they were at one moment. */
@@ -35,15 +35,15 @@ export function stampOf({ files, skipped }: FoundFiles, copy: Copy | null): stri
   return [copy?.stamp, ...each, ...skipped.map(({ path }) => path)].join("\n");
 }
 
-/** Looks at each file that was found, as far as neither the copy nor the cache of facts has it. */
-export function readFiles(found: FoundFiles, copy: Copy | null, facts: FactsCache): Files {
+/** Looks at each file that was found, as far as neither the copy nor the cache has it. */
+export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache): Files {
   const unreadable: UnreadFile[] = [];
   const known = found.files
     .toSorted((a, b) => a.mtimeMs - b.mtimeMs || (a.path < b.path ? -1 : 1))
     .flatMap((file): KnownFile[] => {
       const copied = copy?.files.get(file.path);
       if (copied && isSame(copied, file)) return [{ file, head: copied, count: copied, copied }];
-      const cached = facts.get(file.path);
+      const cached = cache.get(file.path);
       try {
         accessSync(file.path, constants.R_OK);
         if (cached && isSame(cached, file)) return [{ file, head: cached, count: cached, copied: undefined }];

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "@skein/history/discover";
-import { type FileStamp, isSame } from "./file-facts.ts";
+import { type FileStamp, isSame } from "./file-details.ts";
 import { longLines, writeShortened } from "./shorten-lines.ts";
 
 /** The file that is read instead of a transcript with lines that are too long. */

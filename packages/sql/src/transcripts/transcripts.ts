@@ -9,7 +9,7 @@ import type { MemoryLimit } from "../database/memory-limit.ts";
 import { SCAN, pieceViews } from "../tables/pieces.ts";
 import { MOST_LINE_BYTES } from "../tables/scan.ts";
 import { countRows } from "./count-rows.ts";
-import { openFactsCache } from "./file-facts.ts";
+import { openFileCache } from "./file-details.ts";
 import { type Files, readFiles, scannedFiles, stampOf } from "./files.ts";
 import type { FoundFiles } from "./find-files.ts";
 import { createShortFiles } from "./short-files.ts";
@@ -19,7 +19,7 @@ export interface TranscriptsDeps {
   readonly connection: DuckDBConnection;
   /** Looks which files there are now. */
   find(): FoundFiles;
-  /** Where facts about files are kept between processes; null keeps none. */
+  /** Where details about files are kept between processes; null keeps none. */
   readonly cacheFolder: string | null;
   /** The copy to read from; null reads every file in place. */
   readonly copy: CopyPlace | null;
@@ -55,7 +55,7 @@ export interface Transcripts {
 export function createTranscripts(deps: TranscriptsDeps): Transcripts {
   const { connection, folder, memory } = deps;
   const shortFiles = createShortFiles(folder, MOST_LINE_BYTES);
-  const facts = openFactsCache(deps.cacheFolder);
+  const cache = openFileCache(deps.cacheFolder);
   const reader = createCopyReader(connection, deps.copy);
   const tables = createTranscriptTables({ connection, folder, shortFiles });
   let current: Files | undefined;
@@ -66,7 +66,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
       const copy = await reader.attach();
       if (current && current.stamp === stampOf(found, copy)) return current;
       current = undefined;
-      const files = readFiles(found, copy, facts);
+      const files = readFiles(found, copy, cache);
       await tables.replace(files);
       const isScanned = scannedFiles(files).length > 0 || !copy;
       if (isScanned) await tables.makeScan();
@@ -99,9 +99,9 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     for (const { file, head, count } of known)
       if (count && counts.has(file)) {
         const { size, mtimeMs, inode } = file;
-        facts.set(file.path, { size, mtimeMs, inode, ...head, ...count });
+        cache.set(file.path, { size, mtimeMs, inode, ...head, ...count });
       }
-    facts.save();
+    cache.save();
     const result = { ...files, known };
     await tables.replace(result);
     return result;

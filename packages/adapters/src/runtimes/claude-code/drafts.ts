@@ -8,7 +8,7 @@ import type { ClaudeMessage } from "./sdk-messages.ts";
 export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step">) {
   const { runId, step: stepsBefore } = run;
   let replies = 0;
-  let frame: Omit<DraftPiece, "event"> & { offset: number } = {
+  let piece: Omit<DraftPiece, "event"> & { offset: number } = {
     session_id: sessionId,
     run_id: runId,
     step: stepsBefore + 1,
@@ -22,19 +22,19 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
       if (parent_tool_use_id !== null) return;
       if (event.type === "message_start") {
         const message_id = messageIdOf(sessionId, event.message.id);
-        frame = { ...frame, step: stepsBefore + replies + 1, message_id, offset: 0 };
+        piece = { ...piece, step: stepsBefore + replies + 1, message_id, offset: 0 };
       }
-      if (frame.message_id === "") return;
+      if (piece.message_id === "") return;
       const raw = event as unknown as JsonObject & { readonly type: string };
-      live.publish({ ...frame, event: raw });
-      frame.offset += textDelta(raw)?.length ?? 0;
+      live.publish({ ...piece, event: raw });
+      piece.offset += textDelta(raw)?.length ?? 0;
     },
     heard(message: ClaudeMessage): void {
       if (message.kind === "reply") replies += 1;
     },
     /** The fact that says it all is in the log. */
     written(message: ClaudeMessage): void {
-      if (message.kind === "reply" && messageIdOf(sessionId, message.apiMessageId) === frame.message_id)
+      if (message.kind === "reply" && messageIdOf(sessionId, message.apiMessageId) === piece.message_id)
         live.clear(sessionId);
     },
   };

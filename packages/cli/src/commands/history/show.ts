@@ -69,7 +69,7 @@ function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
       message.role === "assistant" && message.model.startsWith("claude") ? [shortModel(message.model)] : [],
     ),
   );
-  const facts = [
+  const details = [
     session.projectPath,
     session.gitBranch ?? "",
     `${shortTime(session.timestamp)} to ${shortTime(session.lastActivityAt)}`,
@@ -77,7 +77,7 @@ function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
     [...models].join(", "),
     session.version === "" ? "" : `Claude Code ${session.version}`,
   ].filter((fact) => fact !== "");
-  return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(facts, " · "))];
+  return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(details, " · "))];
 }
 
 function footer(session: Session, { paint }: StyledScreen, isAll: boolean): readonly Styled[] {
@@ -107,7 +107,7 @@ async function showAgent(
   if (values.json) await screen.json(agent);
   else {
     const { paint } = screen;
-    const facts = [
+    const details = [
       shortModel(agent.model),
       duration(agent.totalDurationMs),
       `${count(agent.totalTokens)} tokens`,
@@ -118,7 +118,7 @@ async function showAgent(
         t`Subagent ${agent.agentType ?? agent.agentId}${agent.description === null ? "" : `: ${agent.description}`}`,
       ),
       paint.dim(t`agent-${agent.agentId} of session ${agent.parentSessionId}`),
-      paint.dim(joined(facts, " · ")),
+      paint.dim(joined(details, " · ")),
     );
     // Everything in a subagent's file is on the side of its session; here it is the conversation.
     const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));

@@ -38,7 +38,7 @@ export const show = sessionCommand({
 function sessionSummary(screen: Screen, session: Session): string {
   const { bold, dim } = screen.paint.out;
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;
-  const facts = [
+  const details = [
     `${status}${outcome === null ? "" : `, last run ${outcome}`}`,
     counted(total_runs, "run"),
     session.model,
@@ -47,7 +47,7 @@ function sessionSummary(screen: Screen, session: Session): string {
     ...(parent_session_id === null ? [] : [`fork of ${parent_session_id}`]),
     ...(subagent_of_session_id === null ? [] : [`works for ${subagent_of_session_id}`]),
   ];
-  return `${bold(visibleLine(title ?? session.id))}\n${dim(`${session.id} · ${facts.map(visibleLine).join(" · ")}`)}\n`;
+  return `${bold(visibleLine(title ?? session.id))}\n${dim(`${session.id} · ${details.map(visibleLine).join(" · ")}`)}\n`;
 }
 
 function messageText(screen: Screen, { role, content }: Message): string {

@@ -142,22 +142,22 @@ export function describeDrafts(bench: () => RuntimeBench): void {
   test("the drafts of a step join to the text that the log has, also for a reader who comes in the middle", async () => {
     const { under, host, name } = bench();
     const sessionId = await bench().session();
-    const frames: DraftPiece[] = [];
+    const pieces: DraftPiece[] = [];
     const late: DraftPiece[] = [];
-    const stops = [host.live.subscribe(sessionId, (frame) => frames.push(frame))];
+    const stops = [host.live.subscribe(sessionId, (piece) => pieces.push(piece))];
     const long = "One word after the other. ".repeat(4);
     const prompted = await bench().prompt(sessionId, [
       { text: "First this.", chunk: 4, tools: [under.calls.effect(name())] },
       { text: long, chunk: 9, chunkDelayMs: 10 },
     ]);
-    await until(() => joined(frames).size === 2 && [...joined(frames).values()].at(-1) !== long.slice(0, 9));
-    stops.push(host.live.subscribe(sessionId, (frame) => late.push(frame)));
+    await until(() => joined(pieces).size === 2 && [...joined(pieces).values()].at(-1) !== long.slice(0, 9));
+    stops.push(host.live.subscribe(sessionId, (piece) => late.push(piece)));
     const generated = only(await bench().ended(prompted), "step.generated").map(({ data }) => data);
     for (const stop of stops) stop();
     expect(generated.map(({ content }) => textOf(content))).toEqual(["First this.", long]);
-    expect([...joined(frames)]).toEqual(generated.map(({ message_id, content }) => [message_id, textOf(content)]));
+    expect([...joined(pieces)]).toEqual(generated.map(({ message_id, content }) => [message_id, textOf(content)]));
     expect([...joined(late)]).toEqual([[generated[1]?.message_id, long]]);
-    for (const { run_id, step, message_id } of frames) {
+    for (const { run_id, step, message_id } of pieces) {
       expect(run_id).toBe(prompted.runId);
       expect(generated.find((fact) => fact.message_id === message_id)?.step).toBe(step);
     }
@@ -165,9 +165,9 @@ export function describeDrafts(bench: () => RuntimeBench): void {
 }
 
 /** The text of each message that the drafts tell; fails where a piece is missing. */
-function joined(frames: readonly DraftPiece[]): ReadonlyMap<string, string> {
+function joined(pieces: readonly DraftPiece[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
-  for (const draft of frames.flatMap((frame) => draftOf(frame) ?? [])) {
+  for (const draft of pieces.flatMap((piece) => draftOf(piece) ?? [])) {
     const { message_id, offset, delta } = draft.data;
     const text = texts.get(message_id) ?? "";
     expect(offset, "a draft begins where the one before it ended").toBe(text.length);

@@ -19,7 +19,7 @@ export function linesOfFile(bytes: Uint8Array, name: string): readonly Transcrip
   } catch {
     throw new KnownError(
       "invalid",
-      `${name} is not UTF-8 and would not come back as it is. "skein history doctor" shows the lines.`,
+      `${name} is not UTF-8 and would not come back as it is. "skein history verify" names the lines.`,
     );
   }
   const lines = text.split("\n");

@@ -5,7 +5,7 @@ import type { LibraryConfig } from "../../../config.ts";
 import { SessionNotFoundError } from "../../../errors.ts";
 import { findSession } from "../../../get/get-session.ts";
 import { readTranscript } from "../transcript/read-transcript.ts";
-import { readFacts, withStore } from "../../../list/sessions.ts";
+import { readDetails, withStore } from "../../../list/sessions.ts";
 import { foldSnapshots, type Snapshot } from "./snapshots.ts";
 
 export interface FileVersion {
@@ -43,8 +43,8 @@ export interface FileHistory {
 export async function getFileHistory(idOrIndex: number | string, config: LibraryConfig = {}): Promise<FileHistory> {
   return await withStore(config, async (store) => {
     const { file, order } = await findSession(idOrIndex, config, store);
-    await readFacts([file], order.facts, config, store);
-    const cwds = order.facts.get(file)?.cwds ?? [];
+    await readDetails([file], order.details, config, store);
+    const cwds = order.details.get(file)?.cwds ?? [];
     const { sessionId } = file;
     if (sessionId === undefined) throw new SessionNotFoundError(idOrIndex);
     const { messages } = readTranscript(file.path, new Date(file.mtimeMs));

@@ -37,7 +37,7 @@ export const ContentBlock = z.union([
   UnknownBlock,
 ]);
 
-/** Block types that this version knows by name; `doctor` counts the others. */
+/** Block types that this version knows by name; `checkFormat` counts the others. */
 export const knownBlockTypes: ReadonlySet<string> = new Set([
   "text",
   "thinking",

@@ -159,7 +159,7 @@ export const lineSchemas = {
 /** Any line, typed by its schema, or an `UnknownLine`. */
 export const Line = z.union([...Object.values(lineSchemas), UnknownLine] as const);
 
-/** Line types that this version knows by name, with and without a schema of their own; `doctor` counts the others. */
+/** Line types that this version knows by name, with and without a schema of their own; `checkFormat` counts the others. */
 export const knownLineTypes: ReadonlySet<string> = new Set([
   ...Object.keys(lineSchemas),
   "agent-name",

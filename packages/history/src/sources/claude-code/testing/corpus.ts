@@ -21,7 +21,7 @@ export interface CorpusOptions {
   readonly subagentEvery?: number;
 }
 
-export interface CorpusFacts {
+export interface CorpusDetails {
   readonly sessions: readonly string[];
   readonly agents: number;
   readonly lines: number;
@@ -29,7 +29,7 @@ export interface CorpusFacts {
 }
 
 /** Writes the corpus and returns what is in it. `files` counts main transcripts and subagents together. */
-export function writeCorpus(options: CorpusOptions): CorpusFacts {
+export function writeCorpus(options: CorpusOptions): CorpusDetails {
   const { folder, files, bytes, seed = 1, subagentEvery = 5 } = options;
   const random = createRandom(seed);
   const sessions: string[] = [];

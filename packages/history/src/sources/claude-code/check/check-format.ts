@@ -26,7 +26,7 @@ interface FormProblem {
   readonly line: number;
 }
 
-export interface DoctorReport {
+export interface FormatReport {
   readonly lineTypes: readonly SeenType[];
   readonly blockTypes: readonly SeenType[];
   /** Lines of a known type that do not match its schema. They are read all the same. */
@@ -39,7 +39,7 @@ export interface DoctorReport {
 }
 
 /** Reports what in the data this version of Skein does not know: unknown types, and known types with another form. */
-export async function doctor(config: LibraryConfig = {}): Promise<DoctorReport> {
+export async function checkFormat(config: LibraryConfig = {}): Promise<FormatReport> {
   const { files, skipped } = discover(config);
   const pause = createPause(config.signal);
   const lineTypes = createCounter(knownLineTypes);
@@ -88,7 +88,11 @@ function createCounter(known: ReadonlySet<string>): {
     },
     seen: () =>
       [...types]
-        .map(([type, facts]) => ({ type, isKnown: known.has(type) || type.startsWith("marble-origami-"), ...facts }))
+        .map(([type, details]) => ({
+          type,
+          isKnown: known.has(type) || type.startsWith("marble-origami-"),
+          ...details,
+        }))
         .sort((a, b) => b.count - a.count),
   };
 }

@@ -41,9 +41,9 @@ export function settleSummaries(state: Summaries, lines: Buffer): void {
 }
 
 /** The summary of a session. Reads the file again if the summary's message may be in lines before the summary. */
-export function summaryOfFile(file: DataFile, facts: Summaries): string | null {
-  if (facts.summary !== null || facts.openSummaries.length === 0) return facts.summary;
-  const found = { summary: null, openSummaries: [...facts.openSummaries] };
+export function summaryOfFile(file: DataFile, details: Summaries): string | null {
+  if (details.summary !== null || details.openSummaries.length === 0) return details.summary;
+  const found = { summary: null, openSummaries: [...details.openSummaries] };
   try {
     readFile(file.path, {}, ({ bytes, start, end }) => settleSummaries(found, bytes.subarray(start, end)));
   } catch {

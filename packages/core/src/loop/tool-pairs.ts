@@ -10,7 +10,7 @@ const MISSING = "No result returned for this tool call.";
  *
  * Transcripts of our own have their pairs; imported, forked and compacted ones may not.
  */
-export function repaired(all: readonly Turn[]): {
+export function repairPairs(all: readonly Turn[]): {
   readonly messages: readonly Turn[];
   readonly repairs: readonly JsonObject[];
 } {
@@ -40,7 +40,7 @@ export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   let from = wholeUntil.get(messages) ?? 0;
   // Results are looked at together with the calls before them, and a turn of the model as one.
   while (from > 0 && (hasResults(messages[from] as Turn) || messages[from - 1]?.role === "assistant")) from -= 1;
-  const { repairs } = repaired(from === 0 ? messages : messages.slice(from));
+  const { repairs } = repairPairs(from === 0 ? messages : messages.slice(from));
   // The last message may still wait for the results of its calls.
   if (repairs.length === 0) wholeUntil.set(messages, messages.length - 1);
   return repairs;

@@ -9,7 +9,7 @@ import { brokenLines } from "../../../scan/broken-lines.ts";
 import { compare, latin1, oneLine, parse, text } from "../../../scan/line-text.ts";
 import { noteSummary, settleSummaries, type Summaries } from "./old-summaries.ts";
 
-export interface SessionFacts extends Summaries {
+export interface SessionDetails extends Summaries {
   lines: number;
   /** User and assistant messages outside of side chains; an answer that is spread over several lines counts once. */
   messageCount: number;
@@ -31,7 +31,7 @@ export interface SessionFacts extends Summaries {
   answerIds: Set<number>;
 }
 
-export const sessionFactsFacet: Facet<SessionFacts> = {
+export const sessionDetailsFacet: Facet<SessionDetails> = {
   name: "facts",
   version: 5,
   start: () => ({
@@ -73,7 +73,7 @@ export const sessionFactsFacet: Facet<SessionFacts> = {
     return Buffer.from(JSON.stringify({ ...state, answerIds: ids }));
   },
   decode(data) {
-    const saved = JSON.parse(Buffer.from(data).toString()) as Omit<SessionFacts, "answerIds"> & { answerIds: string };
+    const saved = JSON.parse(Buffer.from(data).toString()) as Omit<SessionDetails, "answerIds"> & { answerIds: string };
     const ids = Buffer.from(saved.answerIds, "base64");
     const numbers = new Uint32Array(ids.buffer.slice(ids.byteOffset, ids.byteOffset + ids.length));
     return { ...saved, answerIds: new Set(numbers) };
@@ -87,7 +87,7 @@ let untimed = { start: -1, end: -1 };
 type Lines = Pick<Region, "bytes" | "start" | "end">;
 
 /** Folds lines, each of which is one record. */
-function foldLines(state: SessionFacts, lines: Lines): void {
+function foldLines(state: SessionDetails, lines: Lines): void {
   const { bytes } = lines;
   untimed = { start: -1, end: -1 };
   lastOf.clear();
@@ -99,7 +99,7 @@ function foldLines(state: SessionFacts, lines: Lines): void {
   if (time !== undefined) noteTime(state, time);
 }
 
-function foldLine(state: SessionFacts, bytes: Buffer, lineStart: number, end: number): void {
+function foldLine(state: SessionDetails, bytes: Buffer, lineStart: number, end: number): void {
   // An editor may have written a byte order mark before the first line.
   const isMarked = bytes[lineStart] === 0xef && bytes[lineStart + 1] === 0xbb && bytes[lineStart + 2] === 0xbf;
   const start = isMarked ? lineStart + 3 : lineStart;
@@ -122,7 +122,7 @@ function isType(bytes: Buffer, name: string): boolean {
   return true;
 }
 
-function foldUser(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
+function foldUser(state: SessionDetails, bytes: Buffer, start: number, end: number): void {
   foldEnvelope(state, bytes, start, end);
   if (peek.isSidechain && state.firstPrompt !== null) return;
   if (!peek.isSidechain) state.messageCount += 1;
@@ -137,7 +137,7 @@ function foldUser(state: SessionFacts, bytes: Buffer, start: number, end: number
 const idKey = keys("id");
 const idFound = newFound(idKey);
 
-function foldAssistant(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
+function foldAssistant(state: SessionDetails, bytes: Buffer, start: number, end: number): void {
   const { isSidechain, nestedAt } = peek;
   foldEnvelope(state, bytes, start, end);
   if (isSidechain) return;
@@ -160,7 +160,7 @@ function foldAssistant(state: SessionFacts, bytes: Buffer, start: number, end: n
   state.messageCount += 1;
 }
 
-function foldEnvelope(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
+function foldEnvelope(state: SessionDetails, bytes: Buffer, start: number, end: number): void {
   const { timestampStart, timestampEnd, cwdStart, cwdEnd } = peek;
   if (timestampStart >= 0) {
     if (state.firstTime === null || compare(bytes, timestampStart, timestampEnd, state.firstTime) < 0) {
@@ -185,14 +185,14 @@ function foldEnvelope(state: SessionFacts, bytes: Buffer, start: number, end: nu
   }
 }
 
-function noteTime(state: SessionFacts, time: string): void {
+function noteTime(state: SessionDetails, time: string): void {
   if (state.firstTime === null || time < state.firstTime) state.firstTime = time;
   if (state.lastTime === null || time > state.lastTime) state.lastTime = time;
 }
 
 let lastCwd = "";
 
-function noteCwd(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
+function noteCwd(state: SessionDetails, bytes: Buffer, start: number, end: number): void {
   const isLast = state.cwds.length > 0 && end - start === lastCwd.length && compare(bytes, start, end, lastCwd) === 0;
   if (isLast && state.cwds.includes(lastCwd)) return;
   const cwd = text(bytes, start, end);
@@ -201,7 +201,7 @@ function noteCwd(state: SessionFacts, bytes: Buffer, start: number, end: number)
   if (!state.cwds.includes(cwd) && state.cwds.length < 1000) state.cwds.push(cwd);
 }
 
-function foldOther(state: SessionFacts, bytes: Buffer, start: number, end: number): void {
+function foldOther(state: SessionDetails, bytes: Buffer, start: number, end: number): void {
   const type = latin1(bytes, peek.typeStart, peek.typeEnd);
   if (type === "attachment" || type === "system" || type === "progress") {
     foldEnvelope(state, bytes, start, end);
@@ -215,13 +215,13 @@ function foldOther(state: SessionFacts, bytes: Buffer, start: number, end: numbe
 const lastOf = new Map<string, { readonly start: number; readonly end: number }>();
 
 // oxlint-disable-next-line max-params
-function readMetadata(state: SessionFacts, type: string, bytes: Buffer, start: number, end: number): void {
+function readMetadata(state: SessionDetails, type: string, bytes: Buffer, start: number, end: number): void {
   const read = metadata[type];
   const line = read && parse(bytes, start, end);
   if (line) read(state, line);
 }
 
-type ReadMetadata = (state: SessionFacts, line: Readonly<Record<string, unknown>>) => void;
+type ReadMetadata = (state: SessionDetails, line: Readonly<Record<string, unknown>>) => void;
 
 const metadata: Readonly<Record<string, ReadMetadata | undefined>> = {
   "custom-title": (state, { customTitle }) => {

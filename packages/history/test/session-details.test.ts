@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sessionFactsFacet, type SessionFacts } from "../src/sources/claude-code/facts/session-facts.ts";
+import { sessionDetailsFacet, type SessionDetails } from "../src/sources/claude-code/details/session-details.ts";
 import { createByteSearch } from "../src/scan/byte-search.ts";
 
 const one = "/home/dev/one";
@@ -22,8 +22,8 @@ const opening = [{ ...user, uuid: "u", timestamp: time(0) }];
 
 const ofOpening = { firstTime: time(0), lastTime: time(0), cwds: [one], sessionId: "s1", firstPrompt: "hello" };
 
-/** Lines after the first prompt, and the facts that differ from those of a session with only the first prompt. */
-const cases: readonly (readonly [string, readonly (object | string)[], Partial<SessionFacts>])[] = [
+/** Lines after the first prompt, and the details that differ from those of a session with only the first prompt. */
+const cases: readonly (readonly [string, readonly (object | string)[], Partial<SessionDetails>])[] = [
   [
     "an answer over several lines",
     [1, 2, 3].map((second) => ({ ...answer, timestamp: time(second) })),
@@ -173,8 +173,8 @@ const cases: readonly (readonly [string, readonly (object | string)[], Partial<S
   ],
 ];
 
-describe("the facts of a session", () => {
-  test.each(cases)("the facts of a session are right with %s", (_, lines, expected) => {
+describe("the details of a session", () => {
+  test.each(cases)("the details of a session are right with %s", (_, lines, expected) => {
     expect(folded(textOf([...opening, ...lines]))).toMatchObject({
       ...ofOpening,
       lines: lines.length + 1,
@@ -182,7 +182,7 @@ describe("the facts of a session", () => {
     });
   });
 
-  test("the facts of a torn file are those of its whole lines", () => {
+  test("the details of a torn file are those of its whole lines", () => {
     const bytes = Buffer.from(
       textOf([...opening, { ...answer, timestamp: time(3) }, { type: "ai-title", aiTitle: "é" }]),
     );
@@ -190,15 +190,15 @@ describe("the facts of a session", () => {
       const isWhole = bytes[end] === 0x0a;
       // A line that is torn right behind a brace looks whole: only parsing it would tell, and a list does not parse.
       if (bytes[end - 1] === 0x7d && !isWhole) continue;
-      const { lines: _, ...facts } = folded(bytes.subarray(0, end));
+      const { lines: _, ...details } = folded(bytes.subarray(0, end));
       const { lines: __, ...expected } = folded(
         bytes.subarray(0, isWhole ? end + 1 : bytes.lastIndexOf(0x0a, end - 1) + 1),
       );
-      expect(facts, `torn at byte ${end}`).toEqual(expected);
+      expect(details, `torn at byte ${end}`).toEqual(expected);
     }
   });
 
-  test("the facts of a session with 20,000 answers count all of them", () => {
+  test("the details of a session with 20,000 answers count all of them", () => {
     const lines = Array.from({ length: 20_000 }, (_, i) => ({
       ...answer,
       message: message(`m${i}`),
@@ -212,13 +212,13 @@ function textOf(lines: readonly (object | string)[]): string {
   return lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
 }
 
-function folded(text: string | Uint8Array): SessionFacts {
+function folded(text: string | Uint8Array): SessionDetails {
   const content = Buffer.from(typeof text === "string" ? new TextEncoder().encode(text) : text);
   const search = createByteSearch(Math.max(1, content.length));
   const bytes = search.buffer();
   content.copy(bytes);
-  const state = sessionFactsFacet.start();
+  const state = sessionDetailsFacet.start();
   const region = { bytes, start: 0, end: content.length, offset: 0, tooLong: false, unterminated: false };
-  sessionFactsFacet.fold(state, region, search);
+  sessionDetailsFacet.fold(state, region, search);
   return state;
 }

@@ -8,7 +8,7 @@ import { pricedRequests } from "../tables/requests.ts";
 import type { Files, KnownFile } from "../transcripts/files.ts";
 import { type CopiedFile, readCopiedFiles } from "./read-copy.ts";
 
-export interface Draft {
+export interface NextCopy {
   /** Whether it began without the rows of an earlier copy. */
   readonly isNew: boolean;
   /** The files whose rows it began with, by path. */
@@ -21,7 +21,7 @@ export interface Draft {
   finish(): Promise<void>;
 }
 
-const DRAFT = "draft";
+const NEXT = "next_copy";
 /** Small row groups, so that two threads have work in a small copy. */
 const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 8192";
 /** Columns that a search reads completely: uncompressed, they are read at the speed of memory. */
@@ -54,7 +54,7 @@ const FILE_COLUMNS = {
 };
 
 /** Begins with a clone of an earlier copy if there is one that can be read; `from` null begins with nothing. */
-export async function openDraft(connection: DuckDBConnection, file: string, from: string | null): Promise<Draft> {
+export async function openNextCopy(connection: DuckDBConnection, file: string, from: string | null): Promise<NextCopy> {
   const cloned = from === null ? undefined : await attachClone(connection, from, file);
   if (!cloned) await attachNew(connection, file);
   const copied: ReadonlyMap<string, CopiedFile> = cloned ?? new Map();
@@ -78,10 +78,10 @@ export async function openDraft(connection: DuckDBConnection, file: string, from
     async finish() {
       await makeTables();
       await connection.run(
-        `CREATE OR REPLACE TABLE ${DRAFT}.repeated AS SELECT id FROM ${DRAFT}.request GROUP BY id HAVING count(*) > 1`,
+        `CREATE OR REPLACE TABLE ${NEXT}.repeated AS SELECT id FROM ${NEXT}.request GROUP BY id HAVING count(*) > 1`,
       );
-      await connection.run(`CHECKPOINT ${DRAFT}`);
-      await connection.run(`DETACH ${DRAFT}`);
+      await connection.run(`CHECKPOINT ${NEXT}`);
+      await connection.run(`DETACH ${NEXT}`);
     },
   };
 }
@@ -96,28 +96,28 @@ async function attachClone(
   try {
     copyFileSync(from, file, constants.COPYFILE_FICLONE);
     chmodSync(file, 0o600);
-    await connection.run(`ATTACH ${literal(file)} AS ${DRAFT}`);
+    await connection.run(`ATTACH ${literal(file)} AS ${NEXT}`);
   } catch {
     return undefined;
   }
   try {
-    const copied = await readCopiedFiles(connection, DRAFT);
+    const copied = await readCopiedFiles(connection, NEXT);
     if ((await wasteOf(connection)) <= MOST_WASTE) return copied;
   } catch {
     // Not a copy, or a damaged one: it is made anew.
   }
-  await connection.run(`DETACH ${DRAFT}`);
+  await connection.run(`DETACH ${NEXT}`);
   return undefined;
 }
 
 async function attachNew(connection: DuckDBConnection, file: string): Promise<void> {
   for (const path of [file, `${file}.wal`]) rmSync(path, { force: true });
-  await connection.run(`ATTACH ${literal(file)} AS ${DRAFT} (${ATTACH})`);
+  await connection.run(`ATTACH ${literal(file)} AS ${NEXT} (${ATTACH})`);
   chmodSync(file, 0o600);
   const columns = Object.entries(FILE_COLUMNS).map(([name, type]) => `${name} ${type}`);
   await connection.run(
-    `CREATE TABLE ${DRAFT}.files (${columns.join(", ")});
-    CREATE TABLE ${DRAFT}.waste (rows BIGINT); INSERT INTO ${DRAFT}.waste VALUES (0)`,
+    `CREATE TABLE ${NEXT}.files (${columns.join(", ")});
+    CREATE TABLE ${NEXT}.waste (rows BIGINT); INSERT INTO ${NEXT}.waste VALUES (0)`,
   );
 }
 
@@ -134,7 +134,7 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
           : "";
       return `${String(name)} ${String(type)}${compression}`;
     });
-    await connection.run(`CREATE TABLE ${DRAFT}.${piece} (${columns.join(", ")})`);
+    await connection.run(`CREATE TABLE ${NEXT}.${piece} (${columns.join(", ")})`);
   }
 }
 
@@ -145,7 +145,7 @@ async function addRows(connection: DuckDBConnection, known: readonly KnownFile[]
   await connection.run(`CREATE OR REPLACE TEMP TABLE batch AS SELECT * FROM scan.rows ${isBatch ? "" : "LIMIT 0"}`);
   await connection.run("BEGIN");
   const insert = async (piece: string, rows: string): Promise<void> => {
-    await connection.run(`INSERT INTO ${DRAFT}.${piece} SELECT * REPLACE (${first} - place AS place) FROM (${rows})`);
+    await connection.run(`INSERT INTO ${NEXT}.${piece} SELECT * REPLACE (${first} - place AS place) FROM (${rows})`);
   };
   for (const [piece, query] of Object.entries(PIECES)) {
     const rows = isBatch ? query.replaceAll("scan.rows", "batch") : query;
@@ -165,26 +165,26 @@ async function addRows(connection: DuckDBConnection, known: readonly KnownFile[]
     cwd: head.cwd,
     session_id: head.sessionId,
   }));
-  await appendRows(connection, `${DRAFT}.files`, FILE_COLUMNS, files);
+  await appendRows(connection, `${NEXT}.files`, FILE_COLUMNS, files);
   await connection.run("COMMIT");
 }
 
 async function removeRows(connection: DuckDBConnection, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
-  const places = `SELECT place FROM ${DRAFT}.files WHERE path IN (SELECT unnest(${literals(paths)}))`;
+  const places = `SELECT place FROM ${NEXT}.files WHERE path IN (SELECT unnest(${literals(paths)}))`;
   await connection.run("BEGIN");
   await connection.run(
-    `UPDATE ${DRAFT}.waste SET rows = rows + coalesce((SELECT sum(f.rows) FROM ${DRAFT}.files f WHERE place IN (${places})), 0)`,
+    `UPDATE ${NEXT}.waste SET rows = rows + coalesce((SELECT sum(f.rows) FROM ${NEXT}.files f WHERE place IN (${places})), 0)`,
   );
-  for (const piece of PIECE_NAMES) await connection.run(`DELETE FROM ${DRAFT}.${piece} WHERE place IN (${places})`);
-  await connection.run(`DELETE FROM ${DRAFT}.files WHERE place IN (${places})`);
+  for (const piece of PIECE_NAMES) await connection.run(`DELETE FROM ${NEXT}.${piece} WHERE place IN (${places})`);
+  await connection.run(`DELETE FROM ${NEXT}.files WHERE place IN (${places})`);
   await connection.run("COMMIT");
 }
 
 /** The deleted rows as a share of all rows that were ever written. */
 async function wasteOf(connection: DuckDBConnection): Promise<number> {
   const reader = await connection.runAndReadAll(
-    `SELECT w.rows / greatest(1, w.rows + (SELECT coalesce(sum(rows), 0) FROM ${DRAFT}.files)) FROM ${DRAFT}.waste w`,
+    `SELECT w.rows / greatest(1, w.rows + (SELECT coalesce(sum(rows), 0) FROM ${NEXT}.files)) FROM ${NEXT}.waste w`,
   );
   return Number(reader.getRows()[0]?.[0]);
 }

@@ -27,7 +27,7 @@ export interface RowCount {
   readonly longest: number;
 }
 
-interface FileFacts extends FileStamp, FileHead, RowCount {}
+interface FileDetails extends FileStamp, FileHead, RowCount {}
 
 export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: DataFile): boolean {
   return known?.size === size && known.mtimeMs === mtimeMs && known.inode === inode;
@@ -56,29 +56,29 @@ function firstText(text: string, key: string): string | null {
   }
 }
 
-/** Raised when the shape of the cached facts changes. */
+/** Raised when the shape of the cached details changes. */
 const VERSION = 4;
 
-export interface FactsCache {
-  get(path: string): FileFacts | undefined;
-  set(path: string, facts: FileFacts): void;
+export interface FileCache {
+  get(path: string): FileDetails | undefined;
+  set(path: string, details: FileDetails): void;
   save(): void;
 }
 
-/** Without a folder, facts are kept in memory only. */
-export function openFactsCache(folder: string | null): FactsCache {
+/** Without a folder, details are kept in memory only. */
+export function openFileCache(folder: string | null): FileCache {
   const path = folder === null ? null : join(folder, `files-${VERSION}.json`);
-  const known = new Map<string, FileFacts>(path === null ? [] : read(path));
+  const known = new Map<string, FileDetails>(path === null ? [] : read(path));
   return {
     get: (file) => known.get(file),
-    set: (file, facts) => void known.set(file, facts),
+    set: (file, details) => void known.set(file, details),
     save() {
       if (path === null || folder === null) return;
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        const draft = `${path}.${process.pid}`;
-        writeFileSync(draft, JSON.stringify([...known]), { mode: 0o600 });
-        renameSync(draft, path);
+        const written = `${path}.${process.pid}`;
+        writeFileSync(written, JSON.stringify([...known]), { mode: 0o600 });
+        renameSync(written, path);
       } catch {
         // Without the cache, the next process reads the files again.
       }
@@ -86,9 +86,9 @@ export function openFactsCache(folder: string | null): FactsCache {
   };
 }
 
-function read(path: string): [string, FileFacts][] {
+function read(path: string): [string, FileDetails][] {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as [string, FileFacts][];
+    return JSON.parse(readFileSync(path, "utf8")) as [string, FileDetails][];
   } catch {
     return [];
   }

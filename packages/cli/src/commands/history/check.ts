@@ -1,4 +1,4 @@
-import { doctor, type SeenType } from "@skein/history";
+import { checkFormat, type SeenType } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
@@ -6,17 +6,17 @@ import { type Styled, t } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 
-export const doctorCommand = historyCommand({
-  name: "history doctor",
+export const checkCommand = historyCommand({
+  name: "history check",
   summary: "What in the data is newer than this version of Skein knows",
   usesPager: true,
   examples: [
-    ["skein history doctor", "Unknown types and forms; exit code 1 if there are any"],
-    ["skein history doctor --json", "All types with counts, as JSON"],
+    ["skein history check", "Unknown types and forms; exit code 1 if there are any"],
+    ["skein history check --json", "All types with counts, as JSON"],
   ],
   async run({ screen, values, library }) {
     screen.progress(t`Reading …`);
-    const report = await doctor(library);
+    const report = await checkFormat(library);
     screen.progress(undefined);
     const unknown = [...report.lineTypes, ...report.blockTypes].filter(({ isKnown }) => !isKnown);
     const isClean = unknown.length + report.formProblems.length + report.damagedLines === 0;

@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
 import { summaryOfFile } from "./old-summaries.ts";
-import type { SessionFacts } from "./session-facts.ts";
+import type { SessionDetails } from "./session-details.ts";
 
 /**
  * The title, by Claude Code's rule of today: the user's title, the model's title, the summary of old versions, the last
  * prompt, the first prompt.
  */
-export function titleOf(file: DataFile, facts: SessionFacts): string | null {
-  const given = facts.customTitle ?? titleBeside(file) ?? facts.aiTitle;
-  return given ?? summaryOfFile(file, facts) ?? facts.lastPrompt ?? facts.firstPrompt;
+export function titleOf(file: DataFile, details: SessionDetails): string | null {
+  const given = details.customTitle ?? titleBeside(file) ?? details.aiTitle;
+  return given ?? summaryOfFile(file, details) ?? details.lastPrompt ?? details.firstPrompt;
 }
 
 /** `/rename` also writes the title into a file in the session's folder. */

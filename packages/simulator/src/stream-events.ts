@@ -1,7 +1,7 @@
-/** An answer as the frames of a stream. */
+/** An answer as the events of a stream. */
 import type { AssistantMessage, Block } from "./wire.ts";
 
-export interface Frame {
+export interface StreamEvent {
   readonly text: string;
   /** Deltas are what `chunk…` and `after…Chunks` of a step count. */
   readonly isDelta: boolean;
@@ -9,27 +9,29 @@ export interface Frame {
 
 const DEFAULT_CHUNK = 64;
 
-export function framesOf(message: AssistantMessage, chunk: number = DEFAULT_CHUNK): readonly Frame[] {
-  const frames: Frame[] = [startOf(message), frame("ping", { type: "ping" })];
+export function streamEventsOf(message: AssistantMessage, chunk: number = DEFAULT_CHUNK): readonly StreamEvent[] {
+  const events: StreamEvent[] = [startOf(message), streamEvent("ping", { type: "ping" })];
   for (const [index, block] of message.content.entries()) {
-    frames.push(frame("content_block_start", { type: "content_block_start", index, content_block: opening(block) }));
+    events.push(
+      streamEvent("content_block_start", { type: "content_block_start", index, content_block: opening(block) }),
+    );
     for (const delta of deltasOf(block, Math.max(1, chunk))) {
-      frames.push(frame("content_block_delta", { type: "content_block_delta", index, delta }));
+      events.push(streamEvent("content_block_delta", { type: "content_block_delta", index, delta }));
     }
-    frames.push(frame("content_block_stop", { type: "content_block_stop", index }));
+    events.push(streamEvent("content_block_stop", { type: "content_block_stop", index }));
   }
-  frames.push(endOf(message), frame("message_stop", { type: "message_stop" }));
-  return frames;
+  events.push(endOf(message), streamEvent("message_stop", { type: "message_stop" }));
+  return events;
 }
 
-export function frame(event: string, data: object | string): Frame {
+export function streamEvent(event: string, data: object | string): StreamEvent {
   const json = typeof data === "string" ? data : JSON.stringify(data);
   return { text: `event: ${event}\ndata: ${json}\n\n`, isDelta: event === "content_block_delta" };
 }
 
-function startOf(message: AssistantMessage): Frame {
+function startOf(message: AssistantMessage): StreamEvent {
   const usage = { ...message.usage, output_tokens: 1, output_tokens_details: { thinking_tokens: 0 } };
-  return frame("message_start", {
+  return streamEvent("message_start", {
     type: "message_start",
     message: {
       ...message,
@@ -43,8 +45,8 @@ function startOf(message: AssistantMessage): Frame {
   });
 }
 
-function endOf({ stop_reason, stop_sequence, stop_details, container, usage }: AssistantMessage): Frame {
-  return frame("message_delta", {
+function endOf({ stop_reason, stop_sequence, stop_details, container, usage }: AssistantMessage): StreamEvent {
+  return streamEvent("message_delta", {
     type: "message_delta",
     delta: { stop_reason, stop_sequence, stop_details, container },
     usage: {
