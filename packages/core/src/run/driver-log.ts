@@ -28,7 +28,7 @@ export interface Batch {
  * Says what to write, given the state. Answering with a time gives the lease back in the same append. It may be called again,
  * when somebody else's event came in between, and must change nothing itself.
  */
-export type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
+type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
 
 /** A session that is driven: the right to, and the state that it had when it was claimed. */
 export interface Driven {
