@@ -1,0 +1,3 @@
+export function SettingsPage(_: { onLogOut: () => void }) {
+  return null;
+}

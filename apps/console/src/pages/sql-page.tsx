@@ -1,0 +1,3 @@
+export function SqlPage() {
+  return null;
+}
