@@ -22,12 +22,14 @@ interface DifferenceProps {
   readonly path?: string;
   /** Everything at once: for what a person approves. */
   readonly isWhole?: boolean;
+  /** Without the lines that stayed the same. */
+  readonly isChangesOnly?: boolean;
 }
 
 /** Two texts, line by line, with the changed words marked. */
-export function Difference({ before, after, path = "", isWhole = false }: DifferenceProps) {
+export function Difference({ before, after, path = "", isWhole = false, isChangesOnly = false }: DifferenceProps) {
   const [isOpen, setOpen] = useState(isWhole);
-  const lines = useMemo(() => linesOf(before, after), [before, after]);
+  const lines = useMemo(() => linesOf(before, after).filter(({ sign }) => !isChangesOnly || sign !== " "), [before, after, isChangesOnly]);
   const shown = isOpen ? lines : lines.slice(0, SHOWN);
   const language = languageOf(path);
   return (
