@@ -23,18 +23,25 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
     max_tokens: String(config?.max_tokens ?? 2048),
     thinking_tokens: String(config?.thinking_tokens ?? 0),
     budget: config?.max_cost_micros == null ? "" : String(config.max_cost_micros / 1e6),
-    tools: (config?.tool_schemas ?? []).map(({ name }) => name).filter((name) => !frontendNames(agent).includes(name)).join(", "),
+    tools: (config?.tool_schemas ?? [])
+      .map(({ name }) => name)
+      .filter((name) => !frontendNames(agent).includes(name))
+      .join(", "),
     generate_title: config?.generate_title ?? true,
   });
   const [problem, setProblem] = useState<string>();
   const [isSaving, setSaving] = useState(false);
-  const set = (name: keyof typeof values) => (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value });
+  const set = (name: keyof typeof values) => (event: { target: { value: string } }) =>
+    setValues({ ...values, [name]: event.target.value });
 
   async function save(): Promise<void> {
     setSaving(true);
     setProblem(undefined);
     try {
-      const tools = values.tools.split(",").map((name) => name.trim()).filter((name) => name !== "");
+      const tools = values.tools
+        .split(",")
+        .map((name) => name.trim())
+        .filter((name) => name !== "");
       await onSave({
         name: values.name.trim(),
         description: values.description.trim() === "" ? null : values.description.trim(),
@@ -45,7 +52,11 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         thinking_tokens: Number(values.thinking_tokens),
         max_cost_micros: values.budget.trim() === "" ? null : Math.round(Number(values.budget) * 1e6),
         generate_title: values.generate_title,
-        ...(tools.join() !== (config?.tool_schemas ?? []).map(({ name }) => name).filter((name) => !frontendNames(agent).includes(name)).join() && { tools }),
+        ...(tools.join() !==
+          (config?.tool_schemas ?? [])
+            .map(({ name }) => name)
+            .filter((name) => !frontendNames(agent).includes(name))
+            .join() && { tools }),
       });
       onClose();
     } catch (error) {
@@ -69,7 +80,13 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
             <input className="input" required autoFocus value={values.name} onChange={set("name")} />
           </Field>
           <Field label="Model">
-            <input className="input" list="models" placeholder="The default" value={values.model} onChange={set("model")} />
+            <input
+              className="input"
+              list="models"
+              placeholder="The default"
+              value={values.model}
+              onChange={set("model")}
+            />
           </Field>
         </div>
         <datalist id="models">
@@ -88,20 +105,45 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         </Field>
         <div className="form-four">
           <Field label="Most steps">
-            <input className="input" type="number" min={1} max={1000} value={values.max_steps} onChange={set("max_steps")} />
+            <input
+              className="input"
+              type="number"
+              min={1}
+              max={1000}
+              value={values.max_steps}
+              onChange={set("max_steps")}
+            />
           </Field>
           <Field label="Most output tokens">
             <input className="input" type="number" min={1} value={values.max_tokens} onChange={set("max_tokens")} />
           </Field>
           <Field label="Thinking tokens">
-            <input className="input" type="number" min={0} value={values.thinking_tokens} onChange={set("thinking_tokens")} />
+            <input
+              className="input"
+              type="number"
+              min={0}
+              value={values.thinking_tokens}
+              onChange={set("thinking_tokens")}
+            />
           </Field>
           <Field label="Budget of a session, $">
-            <input className="input" type="number" min={0} step="0.01" placeholder="none" value={values.budget} onChange={set("budget")} />
+            <input
+              className="input"
+              type="number"
+              min={0}
+              step="0.01"
+              placeholder="none"
+              value={values.budget}
+              onChange={set("budget")}
+            />
           </Field>
         </div>
         <label className="check">
-          <input type="checkbox" checked={values.generate_title} onChange={(event) => setValues({ ...values, generate_title: event.target.checked })} />
+          <input
+            type="checkbox"
+            checked={values.generate_title}
+            onChange={(event) => setValues({ ...values, generate_title: event.target.checked })}
+          />
           Have the model write a title after the first answer. It is a call of its own.
         </label>
         {problem !== undefined && (

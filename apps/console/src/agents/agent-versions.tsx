@@ -17,7 +17,12 @@ export function AgentVersions({ agent }: { agent: Agent }) {
       <ul className="card lastlist">
         {versions.slice(0, 30).map((version) => (
           <li key={version}>
-            <button type="button" className="versionrow" aria-expanded={chosen === version} onClick={() => setChosen(chosen === version ? undefined : version)}>
+            <button
+              type="button"
+              className="versionrow"
+              aria-expanded={chosen === version}
+              onClick={() => setChosen(chosen === version ? undefined : version)}
+            >
               Version {version}
               {version === agent.version && <span className="chip">current</span>}
             </button>
@@ -33,7 +38,8 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   const api = useApi();
   const pair = useQuery({
     queryKey: ["agents", agent.id, "version", version],
-    queryFn: async () => [await api.agent(agent.id, version), version > 1 ? await api.agent(agent.id, version - 1) : undefined] as const,
+    queryFn: async () =>
+      [await api.agent(agent.id, version), version > 1 ? await api.agent(agent.id, version - 1) : undefined] as const,
     staleTime: Infinity,
   });
   if (!pair.data) return <p className="lbl pad">…</p>;

@@ -29,7 +29,12 @@ export function StackedBars({ bars, series, format, height = 220, label }: Stack
   const [box, width] = useSize<HTMLDivElement>(800);
   const [over, setOver] = useState<number>();
   const totals = bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
-  const x = scaleBand(bars.map(({ key }) => key), [0, Math.max(100, width - RIGHT)]).paddingInner(0.32).paddingOuter(0.2);
+  const x = scaleBand(
+    bars.map(({ key }) => key),
+    [0, Math.max(100, width - RIGHT)],
+  )
+    .paddingInner(0.32)
+    .paddingOuter(0.2);
   const y = scaleLinear([0, Math.max(1, ...totals)], [height - BELOW, 8]).nice(4);
   const bar = over === undefined ? undefined : bars[over];
   return (
@@ -48,12 +53,28 @@ export function StackedBars({ bars, series, format, height = 220, label }: Stack
           const left = x(one.key) ?? 0;
           return (
             <g key={one.key} className={one.isUnfinished ? "unfinished" : ""} onPointerEnter={() => setOver(at)}>
-              <rect x={left - (x.step() - x.bandwidth()) / 2} width={x.step()} y="0" height={height - BELOW} className="hit" />
+              <rect
+                x={left - (x.step() - x.bandwidth()) / 2}
+                width={x.step()}
+                y="0"
+                height={height - BELOW}
+                className="hit"
+              />
               {one.values.map((value, index) => {
                 const from = y(base);
                 base += value;
                 const to = y(base);
-                return value === 0 ? null : <rect key={index} className={`f-c-${Math.min(5, index + 1)}`} x={left} width={Math.min(x.bandwidth(), 28)} y={to} height={Math.max(1, from - to - (index > 0 ? 1 : 0))} rx="1.5" />;
+                return value === 0 ? null : (
+                  <rect
+                    key={index}
+                    className={`f-c-${Math.min(5, index + 1)}`}
+                    x={left}
+                    width={Math.min(x.bandwidth(), 28)}
+                    y={to}
+                    height={Math.max(1, from - to - (index > 0 ? 1 : 0))}
+                    rx="1.5"
+                  />
+                );
               })}
               {one.tick !== "" && (
                 <text x={left + Math.min(x.bandwidth(), 28) / 2} y={height - 5} textAnchor="middle">

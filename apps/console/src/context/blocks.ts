@@ -1,5 +1,7 @@
 import type { Event, Usage } from "@skein/protocol";
 import type { Sent } from "../api/api.ts";
+import { callWords } from "../session/call-words.ts";
+import { terminalPieces } from "../text/terminal-lines.ts";
 
 /** Where a part of a request came from. */
 export type Origin = "tools" | "system" | "memory" | "compaction" | "message" | "model" | "result";
@@ -59,17 +61,25 @@ export function blocksOfRequest(sent: Sent, known: Known): SentBlock[] {
       isMemory(text, known) ? "Notes from memory" : "System prompt",
       text,
     );
+  const calls = new Map<unknown, string>();
   for (const [at, message] of (body.messages ?? []).entries()) {
     const parts =
       typeof message.content === "string"
         ? [{ type: "text", text: message.content }]
         : (message.content as Record<string, unknown>[]);
-    for (const part of parts) add(...described(part, message.role, known), `message ${at + 1}`);
+    for (const part of parts) add(...described(part, { role: message.role, known, calls }), `message ${at + 1}`);
   }
   return blocks;
 }
 
-function described(part: Record<string, unknown>, role: string, known: Known): [Origin, string, string] {
+interface Around {
+  readonly role: string;
+  readonly known: Known;
+  /** How each call was described, for its result. */
+  readonly calls: Map<unknown, string>;
+}
+
+function described(part: Record<string, unknown>, { role, known, calls }: Around): [Origin, string, string] {
   const text = typeof part["text"] === "string" ? part["text"] : "";
   switch (part["type"]) {
     case "text":
@@ -83,10 +93,15 @@ function described(part: Record<string, unknown>, role: string, known: Known): [
         "Thought",
         text === "" && typeof part["thinking"] === "string" ? part["thinking"] : JSON.stringify(part),
       ];
-    case "tool_use":
-      return ["model", `Called ${label(part["name"])}`, JSON.stringify(part["input"], null, 2)];
-    case "tool_result":
-      return ["result", `Result: ${firstLine(contentText(part["content"]))}`, contentText(part["content"])];
+    case "tool_use": {
+      const { name, about } = callWords(label(part["name"]), part["input"]);
+      calls.set(part["id"], `${name} ${about}`.trim());
+      return ["model", `Called ${name} ${about}`.trim(), JSON.stringify(part["input"], null, 2)];
+    }
+    case "tool_result": {
+      const result = plainText(contentText(part["content"]));
+      return ["result", `Result of ${calls.get(part["tool_use_id"]) ?? "a call"}`, result];
+    }
     case "image":
       return [role === "assistant" ? "model" : "message", "Picture", "(a picture)"];
     default:
@@ -96,6 +111,15 @@ function described(part: Record<string, unknown>, role: string, known: Known): [
 
 function label(value: unknown): string {
   return typeof value === "string" ? value : "block";
+}
+
+/** Output of a terminal without its colours. */
+function plainText(output: string): string {
+  return output.includes("\u001B")
+    ? terminalPieces(output)
+        .map(({ text }) => text)
+        .join("")
+    : output;
 }
 
 function contentText(content: unknown): string {

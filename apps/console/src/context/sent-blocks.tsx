@@ -70,7 +70,7 @@ export function SentBlocks({
         <span />
         <span>Part, in the order it was sent</span>
         <span className="r">Cache</span>
-        <span className="r">Tokens, estimated</span>
+        <span className="r">Tokens, about</span>
         <span className="r">Price</span>
         <span />
       </div>

@@ -95,7 +95,8 @@ export function AwaitCard({ wait, isCurrent, isInSession = false, onAnswered }: 
         </div>
         {!isInSession && (
           <Link className="btn quiet" href={`/sessions/${wait.sessionId}`}>
-            Open session
+            <span className="desk-only">Open session</span>
+            <span className="sr">Open the session {visibleLine(wait.title)}</span>
             <Icon name="chev" small />
           </Link>
         )}

@@ -38,7 +38,10 @@ function Loaded({ agent }: { agent: Agent }) {
   const [isEditing, setEditing] = useState(false);
   const [text, setText] = useState("");
   const [problem, setProblem] = useState<string>();
-  const sessions = useQuery({ queryKey: ["sessions", "of", agent.id], queryFn: () => api.sessions({ agentId: agent.id }) });
+  const sessions = useQuery({
+    queryKey: ["sessions", "of", agent.id],
+    queryFn: () => api.sessions({ agentId: agent.id }),
+  });
   const { config } = agent;
   const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ["agents"] });
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
@@ -105,7 +108,13 @@ function Loaded({ agent }: { agent: Agent }) {
               >
                 <label className="stacked">
                   <span>Try it</span>
-                  <textarea className="textarea" rows={2} placeholder={`Write to ${agent.name}`} value={text} onChange={(event) => setText(event.target.value)} />
+                  <textarea
+                    className="textarea"
+                    rows={2}
+                    placeholder={`Write to ${agent.name}`}
+                    value={text}
+                    onChange={(event) => setText(event.target.value)}
+                  />
                 </label>
                 <div className="form-foot">
                   <button type="submit" className="btn" disabled={text.trim() === ""}>
@@ -146,7 +155,11 @@ function Loaded({ agent }: { agent: Agent }) {
                   </Link>
                 </span>
               </div>
-              {sessions.data?.data.length === 0 ? <p className="lbl">None yet.</p> : <LastSessions sessions={(sessions.data?.data ?? []).slice(0, 6)} agents={[]} />}
+              {sessions.data?.data.length === 0 ? (
+                <p className="lbl">None yet.</p>
+              ) : (
+                <LastSessions sessions={(sessions.data?.data ?? []).slice(0, 6)} agents={[]} />
+              )}
             </section>
           </div>
           <div className="stack">
@@ -156,9 +169,22 @@ function Loaded({ agent }: { agent: Agent }) {
                 <Row name="Runtime" value={config.runtime === "loop" ? "Skein's loop" : "Claude Code"} />
                 <Row name="Most steps" value={grouped(config.max_steps)} />
                 <Row name="Most output" value={`${grouped(config.max_tokens)} tokens`} />
-                <Row name="Thinking" value={config.thinking_tokens === 0 ? "off" : `up to ${grouped(config.thinking_tokens)} tokens`} />
-                <Row name="Budget" value={config.max_cost_micros === null ? "none" : `${money(config.max_cost_micros)} a session`} />
-                <Row name="Compaction" value={config.compactor_type === "none" ? "off" : `${config.compactor_type.replaceAll("_", " ")} above ${grouped(config.compaction_threshold)} tokens`} />
+                <Row
+                  name="Thinking"
+                  value={config.thinking_tokens === 0 ? "off" : `up to ${grouped(config.thinking_tokens)} tokens`}
+                />
+                <Row
+                  name="Budget"
+                  value={config.max_cost_micros === null ? "none" : `${money(config.max_cost_micros)} a session`}
+                />
+                <Row
+                  name="Compaction"
+                  value={
+                    config.compactor_type === "none"
+                      ? "off"
+                      : `${config.compactor_type.replaceAll("_", " ")} above ${grouped(config.compaction_threshold)} tokens`
+                  }
+                />
                 <Row name="Memory" value={config.memory_store_type.replaceAll("_", " ")} />
                 <Row name="Made" value={fullTime(agent.created_at)} />
                 <Row name="Changed" value={fullTime(agent.updated_at)} />

@@ -28,7 +28,12 @@ export function AgentsPage() {
         <span className="faint num">{agents.data ? shown.length : ""}</span>
         <span className="grow" />
         {archived > 0 && (
-          <button type="button" className="btn quiet" aria-pressed={withArchived} onClick={() => setArchived(!withArchived)}>
+          <button
+            type="button"
+            className="btn quiet"
+            aria-pressed={withArchived}
+            onClick={() => setArchived(!withArchived)}
+          >
             {withArchived ? "Hide archived" : `Show ${archived} archived`}
           </button>
         )}
@@ -63,7 +68,11 @@ export function AgentsPage() {
                     </Link>
                     {agent.status === "archived" && <span className="chip">archived</span>}
                   </div>
-                  <p className="muted agent-about">{visibleLine(agent.description ?? (agent.system_prompt === "" ? "No description." : agent.system_prompt))}</p>
+                  <p className="muted agent-about">
+                    {visibleLine(
+                      agent.description ?? (agent.system_prompt === "" ? "No description." : agent.system_prompt),
+                    )}
+                  </p>
                   <div className="meta">
                     <span>{shortModel(visibleLine(agent.config.model))}</span>
                     <span>{plural(agent.config.tool_schemas.length, "tool")}</span>

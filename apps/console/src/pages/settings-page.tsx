@@ -87,11 +87,23 @@ export function SettingsPage({ onLogOut }: { onLogOut: () => void }) {
                   </tr>
                 </thead>
                 <tbody>
-                  {(health.data?.dependencies ?? [{ name: "server", status: health.isError ? ("failed" as const) : ("ok" as const), latency_ms: 0, detail: "" }]).map((part) => (
+                  {(
+                    health.data?.dependencies ?? [
+                      {
+                        name: "server",
+                        status: health.isError ? ("failed" as const) : ("ok" as const),
+                        latency_ms: 0,
+                        detail: "",
+                      },
+                    ]
+                  ).map((part) => (
                     <tr key={part.name}>
                       <td className="t">{part.name}</td>
                       <td title={part.detail}>
-                        <StateWord state={part.status === "ok" ? "done" : "failed"} word={part.status === "ok" ? (part.detail === "" ? "Works" : part.detail) : part.detail} />
+                        <StateWord
+                          state={part.status === "ok" ? "done" : "failed"}
+                          word={part.status === "ok" ? (part.detail === "" ? "Works" : part.detail) : part.detail}
+                        />
                       </td>
                       <td className="r">{Math.round(part.latency_ms * 10) / 10} ms</td>
                     </tr>

@@ -23,7 +23,12 @@ export function SqlPage() {
   const [problem, setProblem] = useState<string>();
   const [isRunning, setRunning] = useState(false);
   const stop = useRef<AbortController>(null);
-  const schema = useQuery({ queryKey: ["sql", "schema"], queryFn: () => api.sql(SCHEMA_SQL), staleTime: Infinity, retry: false });
+  const schema = useQuery({
+    queryKey: ["sql", "schema"],
+    queryFn: () => api.sql(SCHEMA_SQL),
+    staleTime: Infinity,
+    retry: false,
+  });
   const tables = useMemo(() => tablesOf(schema.data), [schema.data]);
 
   async function run(statement = text): Promise<void> {
@@ -77,8 +82,13 @@ export function SqlPage() {
               {sentenceOf(schema.error)}
             </Nothing>
           ) : (
-            <Nothing title="Ask something" state="idle">
-              Choose a question at the left, or write one and run it.
+            <Nothing
+              title={schema.isLoading ? "Reading the tables" : "Ask something"}
+              state={schema.isLoading ? "running" : "idle"}
+            >
+              {schema.isLoading
+                ? "The first question after a start takes a few seconds."
+                : "Choose a question at the left, or write one and run it."}
             </Nothing>
           )}
         </div>
@@ -96,7 +106,10 @@ export interface Tables {
 function tablesOf(schema: SqlAnswer | undefined): Tables {
   const found = new Map<string, { name: string; type: string }[]>();
   for (const row of schema?.rows ?? []) {
-    const table = row["table_schema"] === "main" ? String(row["table_name"]) : `${String(row["table_schema"])}.${String(row["table_name"])}`;
+    const table =
+      row["table_schema"] === "main"
+        ? String(row["table_name"])
+        : `${String(row["table_schema"])}.${String(row["table_name"])}`;
     const columns = found.get(table) ?? [];
     columns.push({ name: String(row["column_name"]), type: String(row["data_type"]) });
     found.set(table, columns);

@@ -32,14 +32,29 @@ export function UsagePage() {
   const to = useMemo(() => new Date(from.getTime() + days * DAY_MS), [from, days]);
   const key = [from.toISOString(), days];
   const query = { from: from.toISOString(), to: to.toISOString() };
-  const models = useQuery({ queryKey: ["usage", "models", ...key], queryFn: () => api.usage({ group_by: "model", ...query }), refetchInterval: 30_000 });
+  const models = useQuery({
+    queryKey: ["usage", "models", ...key],
+    queryFn: () => api.usage({ group_by: "model", ...query }),
+    refetchInterval: 30_000,
+  });
   const byDay = useQuery({
     queryKey: ["usage", "days", ...key],
     queryFn: async () =>
-      days <= MOST_BY_MODEL ? api.usageByDayAndModel(from, to) : (await api.usage({ group_by: "day", ...query })).map((row) => ({ day: row.key, models: [{ ...row, key: "All models" }] })),
+      days <= MOST_BY_MODEL
+        ? api.usageByDayAndModel(from, to)
+        : (await api.usage({ group_by: "day", ...query })).map((row) => ({
+            day: row.key,
+            models: [{ ...row, key: "All models" }],
+          })),
   });
-  const byAgent = useQuery({ queryKey: ["usage", "agents", ...key], queryFn: () => api.usage({ group_by: "agent", ...query }) });
-  const bySession = useQuery({ queryKey: ["usage", "sessions", ...key], queryFn: () => api.usage({ group_by: "session", ...query }) });
+  const byAgent = useQuery({
+    queryKey: ["usage", "agents", ...key],
+    queryFn: () => api.usage({ group_by: "agent", ...query }),
+  });
+  const bySession = useQuery({
+    queryKey: ["usage", "sessions", ...key],
+    queryFn: () => api.usage({ group_by: "session", ...query }),
+  });
   const rows = (models.data ?? []).toSorted((one, other) => other.cost_micros - one.cost_micros);
   const series = days <= MOST_BY_MODEL ? rows.map(({ key: name }) => name) : ["All models"];
   const bars = barsOf({ from, days, series, byDay: byDay.data ?? [] });
@@ -47,8 +62,28 @@ export function UsagePage() {
   const unpriced = sum(rows, (row) => row.unpriced_calls);
 
   const download = (): void => {
-    const table = (byDay.data ?? []).flatMap(({ day, models: all }) => all.map((row) => [day, row.key, row.runs, row.input_tokens, row.output_tokens, row.cache_read_input_tokens, row.cache_creation_input_tokens, row.cost_micros / 1e6]));
-    const columns = ["day", "model", "runs", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "usd"];
+    const table = (byDay.data ?? []).flatMap(({ day, models: all }) =>
+      all.map((row) => [
+        day,
+        row.key,
+        row.runs,
+        row.input_tokens,
+        row.output_tokens,
+        row.cache_read_input_tokens,
+        row.cache_creation_input_tokens,
+        row.cost_micros / 1e6,
+      ]),
+    );
+    const columns = [
+      "day",
+      "model",
+      "runs",
+      "input_tokens",
+      "output_tokens",
+      "cache_read_tokens",
+      "cache_write_tokens",
+      "usd",
+    ];
     saveFile(`usage-${days}-days.csv`, new Blob([csvOf(columns, table)], { type: "text/csv" }));
   };
 
@@ -59,7 +94,12 @@ export function UsagePage() {
         <span className="grow" />
         <span className="seg" role="group" aria-label="Range">
           {RANGES.map(([value, word, count]) => (
-            <button key={value} type="button" aria-pressed={count === days} onClick={() => setRange(value === "30" ? null : value)}>
+            <button
+              key={value}
+              type="button"
+              aria-pressed={count === days}
+              onClick={() => setRange(value === "30" ? null : value)}
+            >
               {word}
             </button>
           ))}
@@ -81,7 +121,13 @@ export function UsagePage() {
             <div className="figs">
               <Figure name="Cost" value={money(sum(rows, (row) => row.cost_micros))} />
               <Figure name="Tokens" value={short(sent + sum(rows, (row) => row.output_tokens))} />
-              <Figure name="Read from the cache" value={percent(sum(rows, (row) => row.cache_read_input_tokens), sent)} />
+              <Figure
+                name="Read from the cache"
+                value={percent(
+                  sum(rows, (row) => row.cache_read_input_tokens),
+                  sent,
+                )}
+              />
               <Figure name="Sessions" value={grouped(bySession.data?.length ?? 0)} />
               <ul className="legend use-legend">
                 {rows.slice(0, 5).map((row, at) => (
@@ -94,9 +140,16 @@ export function UsagePage() {
               </ul>
             </div>
             <StackedBars bars={bars} series={series} format={money} label={`Cost per day, ${days} days, by model`} />
-            {unpriced > 0 && <p className="lbl">{grouped(unpriced)} model calls have no price and are left out of the cost.</p>}
+            {unpriced > 0 && (
+              <p className="lbl">{grouped(unpriced)} model calls have no price and are left out of the cost.</p>
+            )}
             <div className="two">
-              <UsageTable title="Agents" rows={byAgent.data ?? []} nameOf={(row) => agents.data?.find(({ id }) => id === row.key)?.name ?? "A deleted agent"} hrefOf={(row) => `/agents/${row.key}`} />
+              <UsageTable
+                title="Agents"
+                rows={byAgent.data ?? []}
+                nameOf={(row) => agents.data?.find(({ id }) => id === row.key)?.name ?? "A deleted agent"}
+                hrefOf={(row) => `/agents/${row.key}`}
+              />
               <SessionTable rows={bySession.data ?? []} />
             </div>
           </div>
@@ -172,14 +225,36 @@ function SessionTable({ rows }: { rows: readonly UsageRow[] }) {
   const top = rows.toSorted((one, other) => other.cost_micros - one.cost_micros).slice(0, 10);
   const titles = useQuery({
     queryKey: ["titles", ...top.map(({ key }) => key)],
-    queryFn: async () => new Map(await Promise.all(top.map(async ({ key }) => [key, (await api.session(key).catch(() => undefined))?.title ?? null] as const))),
+    queryFn: async () =>
+      new Map(
+        await Promise.all(
+          top.map(async ({ key }) => [key, (await api.session(key).catch(() => undefined))?.title ?? null] as const),
+        ),
+      ),
     enabled: top.length > 0,
     staleTime: 60_000,
   });
-  return <UsageTable title="Sessions that cost most" rows={top} nameOf={({ key }) => titles.data?.get(key) ?? `Session ${key.slice(0, 8)}`} hrefOf={({ key }) => `/sessions/${key}`} />;
+  return (
+    <UsageTable
+      title="Sessions that cost most"
+      rows={top}
+      nameOf={({ key }) => titles.data?.get(key) ?? `Session ${key.slice(0, 8)}`}
+      hrefOf={({ key }) => `/sessions/${key}`}
+    />
+  );
 }
 
-function barsOf({ from, days, series, byDay }: { from: Date; days: number; series: readonly string[]; byDay: readonly { day: string; models: readonly UsageRow[] }[] }): readonly Bar[] {
+function barsOf({
+  from,
+  days,
+  series,
+  byDay,
+}: {
+  from: Date;
+  days: number;
+  series: readonly string[];
+  byDay: readonly { day: string; models: readonly UsageRow[] }[];
+}): readonly Bar[] {
   const found = new Map(byDay.map(({ day, models }) => [day, models]));
   const every = Math.ceil(days / 6);
   return Array.from({ length: days }, (_, at) => {

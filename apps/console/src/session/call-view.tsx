@@ -65,7 +65,7 @@ function CallTime({ call }: { call: Call }) {
   const isRunning = call.state === "running" || call.state === "waiting";
   const now = useNow(1000, isRunning);
   if (isRunning && call.startedAt !== null) return <span>{duration(Math.max(0, now - call.startedAt))}</span>;
-  return call.durationMs === null ? null : <span>{duration(call.durationMs)}</span>;
+  return call.durationMs === null || call.state === "unknown" ? null : <span>{duration(call.durationMs)}</span>;
 }
 
 function isEdit({ name }: Call): boolean {
@@ -81,7 +81,7 @@ function isShort(call: Call): boolean {
 function CallBody({ call }: { call: Call }) {
   return (
     <div className="body">
-      <InputView call={call} />
+      {!isInHead(call) && <InputView call={call} />}
       {call.wait && <WaitView call={call} />}
       {call.state === "unknown" && (
         <p className="note unknown">
@@ -91,6 +91,13 @@ function CallBody({ call }: { call: Call }) {
       {call.result !== null && <ResultView call={call} result={call.result} />}
     </div>
   );
+}
+
+/** Whether the head of the call shows its whole input: a short command. */
+function isInHead({ name, input }: Call): boolean {
+  const values = (input ?? {}) as Record<string, unknown>;
+  const command = textValue(values["command"]);
+  return name === "Bash" && Object.keys(values).length === 1 && command.length <= 60 && !command.includes("\n");
 }
 
 function WaitView({ call }: { call: Call }) {

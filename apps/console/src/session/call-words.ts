@@ -32,9 +32,9 @@ const ICONS: Readonly<Record<string, IconName>> = {
 const TELLING = [
   "command",
   "file_path",
+  "pattern",
   "path",
   "notebook_path",
-  "pattern",
   "query",
   "url",
   "description",

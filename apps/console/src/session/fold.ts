@@ -72,7 +72,9 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      mark(view, event, "The worker was gone. Another one took the run up where its log ended.", { tone: "waiting" });
+      // A run that waited is taken up again as well, and nothing was lost by it.
+      if (isUnderWay(view, event.data.run_id))
+        mark(view, event, "The worker was gone. Another one took the run up where its log ended.", { tone: "waiting" });
       return true;
     case "steps.exhausted":
       mark(view, event, `Stopped after ${plural(event.data.max_steps, "step")}, the most that this agent may take`, {
@@ -86,6 +88,15 @@ function foldSession(view: SessionView, event: Event): boolean {
     default:
       return foldContext(view, event);
   }
+}
+
+/** Whether a model call or a tool of the run was under way. */
+function isUnderWay(view: SessionView, runId: string): boolean {
+  return view.steps.some(
+    (step) =>
+      step.runId === runId &&
+      (step.state === "running" || step.calls.some((call) => call.state === "running" && call.childSession === null)),
+  );
 }
 
 /** What the model is shown besides the transcript, and files. */

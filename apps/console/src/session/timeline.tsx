@@ -61,7 +61,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
           ref={svg}
           viewBox={`0 0 ${WIDTH} ${height}`}
           preserveAspectRatio="none"
-          height={height}
+          style={{ height: `${height}px` }}
           role="img"
           aria-label={sentence(view, last)}
           onWheel={(event) => {

@@ -93,21 +93,44 @@ export function Transcript(props: TranscriptProps) {
     else setNews(true);
   }, [version, rows.length]);
 
+  const lastOffset = useRef(0);
   const scrolled = (offset: number): void => {
     const current = list.current;
     if (!current) return;
-    isAtEnd.current = current.scrollSize - offset - current.viewportSize < END_PX;
+    // Only a reader who scrolls up leaves the end: a text that grows moves it away without anybody wanting it.
+    const isNear = current.scrollSize - offset - current.viewportSize < END_PX;
+    if (isNear) isAtEnd.current = true;
+    else if (offset < lastOffset.current - 1) isAtEnd.current = false;
+    lastOffset.current = offset;
     if (isAtEnd.current) setNews(false);
+    tellVisible(offset);
+  };
+
+  const stayAtEnd = (): void => {
+    if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+  };
+
+  const tellVisible = (offset: number): void => {
+    const current = list.current;
+    if (!current) return;
     const from = rows[current.findItemIndex(offset)];
     const to = rows[current.findItemIndex(offset + current.viewportSize)];
     if (from && to) onVisible({ from: from.items[0]?.at ?? 0, to: endOf(to.items.at(-1)) });
   };
 
-  useEffect(() => scrolled(list.current?.scrollOffset ?? 0));
+  useEffect(() => tellVisible(list.current?.scrollOffset ?? 0));
 
   return (
     <div className="transcript">
-      <VList ref={list} className="scroll" onScroll={scrolled} itemSize={180} tabIndex={0} aria-label="Transcript">
+      <VList
+        ref={list}
+        className="scroll"
+        onScroll={scrolled}
+        onResize={stayAtEnd}
+        itemSize={180}
+        tabIndex={0}
+        aria-label="Transcript"
+      >
         {rows.map((row) => (
           <div className={`col ${row.kind === "prompt" ? "is-prompt" : ""}`} key={row.key}>
             {row.items.length > 1 || row.kind === "group" ? (

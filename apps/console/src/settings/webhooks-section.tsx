@@ -35,10 +35,16 @@ export function WebhooksSection() {
           <p className="pad lbl">{sentenceOf(webhooks.error)}</p>
         ) : (
           <>
-            {webhooks.data?.length === 0 && <p className="pad lbl">Nobody is told. A webhook hears of begun and ended runs, and of what waits.</p>}
+            {webhooks.data?.length === 0 && (
+              <p className="pad lbl">Nobody is told. A webhook hears of begun and ended runs, and of what waits.</p>
+            )}
             <ul className="lastlist">
               {(webhooks.data ?? []).map((webhook) => (
-                <WebhookRow key={webhook.id} webhook={webhook} onRemove={() => void attempt(() => api.removeWebhook(webhook.id))} />
+                <WebhookRow
+                  key={webhook.id}
+                  webhook={webhook}
+                  onRemove={() => void attempt(() => api.removeWebhook(webhook.id))}
+                />
               ))}
             </ul>
             <form
@@ -54,7 +60,11 @@ export function WebhooksSection() {
             >
               <label className="field grow">
                 <span className="sr">Address</span>
-                <input placeholder="https://example.com/hooks/skein" value={url} onChange={(event) => setUrl(event.target.value)} />
+                <input
+                  placeholder="https://example.com/hooks/skein"
+                  value={url}
+                  onChange={(event) => setUrl(event.target.value)}
+                />
               </label>
               <button type="submit" className="btn" disabled={url.trim() === ""}>
                 Add
@@ -82,7 +92,11 @@ const STATES = { pending: "queued", delivered: "done", failed: "failed" } as con
 function WebhookRow({ webhook, onRemove }: { webhook: Webhook; onRemove: () => void }) {
   const api = useApi();
   const [isOpen, setOpen] = useState(false);
-  const deliveries = useQuery({ queryKey: ["webhooks", webhook.id], queryFn: () => api.deliveries(webhook.id), enabled: isOpen });
+  const deliveries = useQuery({
+    queryKey: ["webhooks", webhook.id],
+    queryFn: () => api.deliveries(webhook.id),
+    enabled: isOpen,
+  });
   return (
     <li>
       <div className="setitem">
@@ -102,7 +116,9 @@ function WebhookRow({ webhook, onRemove }: { webhook: Webhook; onRemove: () => v
             <li key={delivery.id} title={delivery.last_error ?? ""}>
               <StateMark state={STATES[delivery.state]} word={delivery.state} />
               <code>{delivery.event_type}</code>
-              <span className="grow cut faint">{delivery.last_error ?? (delivery.last_status === null ? "" : `answered ${delivery.last_status}`)}</span>
+              <span className="grow cut faint">
+                {delivery.last_error ?? (delivery.last_status === null ? "" : `answered ${delivery.last_status}`)}
+              </span>
               <span className="faint num">{fullTime(delivery.created_at)}</span>
             </li>
           ))}

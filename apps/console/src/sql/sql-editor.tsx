@@ -25,14 +25,27 @@ const COLOURS = HighlightStyle.define([
 
 const LOOK = EditorView.theme({
   "&": { fontSize: "13px", color: "var(--text)", backgroundColor: "var(--surface)" },
-  ".cm-scroller": { fontFamily: "var(--font-mono)", lineHeight: "22px", maxHeight: "42vh", minHeight: "180px" },
+  ".cm-scroller": {
+    fontFamily: "var(--font-mono)",
+    lineHeight: "22px",
+    fontVariantLigatures: "none",
+    maxHeight: "42vh",
+    minHeight: "180px",
+  },
   ".cm-content": { padding: "12px 0", caretColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--text-3)", border: "0", paddingLeft: "14px" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--sunken)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   "&.cm-focused": { outline: "none" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "var(--selected) !important" },
-  ".cm-tooltip": { backgroundColor: "var(--raised)", border: "1px solid var(--line-strong)", borderRadius: "6px", boxShadow: "var(--shadow-2)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    background: "var(--selected) !important",
+  },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    border: "1px solid var(--line-strong)",
+    borderRadius: "6px",
+    boxShadow: "var(--shadow-2)",
+  },
   ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--font-mono)", fontSize: "12px" },
   ".cm-tooltip-autocomplete > ul > li": { padding: "3px 8px", color: "var(--text)" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--selected)", color: "var(--text)" },
@@ -77,8 +90,17 @@ export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
           language.current.of(sql({ dialect: PostgreSQL, upperCaseKeywords: true })),
           LOOK,
           EditorView.contentAttributes.of({ "aria-label": "Statement" }),
-          EditorView.updateListener.of((update) => update.docChanged && calls.current.onChange(update.state.doc.toString())),
-          keymap.of([{ key: "Mod-Enter", run }, { key: "Escape", run: (one) => (one.contentDOM.blur(), true) }, ...completionKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+          EditorView.updateListener.of(
+            (update) => update.docChanged && calls.current.onChange(update.state.doc.toString()),
+          ),
+          keymap.of([
+            { key: "Mod-Enter", run },
+            { key: "Escape", run: (one) => (one.contentDOM.blur(), true) },
+            ...completionKeymap,
+            ...historyKeymap,
+            ...defaultKeymap,
+            indentWithTab,
+          ]),
         ],
       }),
     });
@@ -88,12 +110,15 @@ export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
 
   useEffect(() => {
     const schema = Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]]));
-    editor.current?.dispatch({ effects: language.current.reconfigure(sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true })) });
+    editor.current?.dispatch({
+      effects: language.current.reconfigure(sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true })),
+    });
   }, [tables]);
 
   useEffect(() => {
     const view = editor.current;
-    if (view && view.state.doc.toString() !== value) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+    if (view && view.state.doc.toString() !== value)
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
   }, [value]);
 
   return <div ref={host} className="ed" />;

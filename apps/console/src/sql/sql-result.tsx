@@ -20,7 +20,13 @@ export function SqlResult({ answer }: { answer: SqlAnswer }) {
   const show = canChart ? chosen : "table";
   const names = columns.map(({ name }) => name);
   const save = (kind: "csv" | "json"): void => {
-    const text = kind === "csv" ? csvOf(names, rows.map((row) => names.map((name) => row[name]))) : JSON.stringify(rows, null, 2);
+    const text =
+      kind === "csv"
+        ? csvOf(
+            names,
+            rows.map((row) => names.map((name) => row[name])),
+          )
+        : JSON.stringify(rows, null, 2);
     saveFile(`answer.${kind}`, new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
   };
   return (
@@ -72,7 +78,11 @@ export function SqlResult({ answer }: { answer: SqlAnswer }) {
                 ))}
               </tbody>
             </table>
-            {rows.length > SHOWN && <p className="lbl pad">The first {grouped(SHOWN)} rows. The download has all {grouped(rows.length)}.</p>}
+            {rows.length > SHOWN && (
+              <p className="lbl pad">
+                The first {grouped(SHOWN)} rows. The download has all {grouped(rows.length)}.
+              </p>
+            )}
           </div>
         )}
         {show !== "table" && <RowsChart answer={answer} />}

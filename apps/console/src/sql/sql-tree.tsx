@@ -14,19 +14,31 @@ interface SqlTreeProps {
 export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
-  const shown = tables.columns.filter(({ table, columns }) => wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)));
+  const shown = tables.columns.filter(
+    ({ table, columns }) =>
+      wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)),
+  );
   return (
     <div className="tree scroll">
       <label className="field">
         <Icon name="search" small />
         <span className="sr">Find a table or column</span>
-        <input placeholder="Find a table or column" value={search} onChange={(event) => setSearch(event.target.value)} />
+        <input
+          placeholder="Find a table or column"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
       </label>
       <h2>Questions</h2>
       <ul>
         {QUESTIONS.map(({ title, sql }) => (
           <li key={title}>
-            <button type="button" className="tree-h" aria-current={sql === chosen ? "true" : undefined} onClick={() => onQuestion(sql)}>
+            <button
+              type="button"
+              className="tree-h"
+              aria-current={sql === chosen ? "true" : undefined}
+              onClick={() => onQuestion(sql)}
+            >
               <Icon name="ask" small />
               <span className="cut">{title}</span>
             </button>
@@ -36,7 +48,13 @@ export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
       <h2>Tables</h2>
       <ul>
         {shown.map(({ table, columns }) => (
-          <TableRow key={table} table={table} columns={columns} isOpen={wanted !== "" && shown.length < 6} onName={onName} />
+          <TableRow
+            key={table}
+            table={table}
+            columns={columns}
+            isOpen={wanted !== "" && shown.length < 6}
+            onName={onName}
+          />
         ))}
       </ul>
     </div>

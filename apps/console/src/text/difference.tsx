@@ -29,7 +29,10 @@ interface DifferenceProps {
 /** Two texts, line by line, with the changed words marked. */
 export function Difference({ before, after, path = "", isWhole = false, isChangesOnly = false }: DifferenceProps) {
   const [isOpen, setOpen] = useState(isWhole);
-  const lines = useMemo(() => linesOf(before, after).filter(({ sign }) => !isChangesOnly || sign !== " "), [before, after, isChangesOnly]);
+  const lines = useMemo(
+    () => linesOf(before, after).filter(({ sign }) => !isChangesOnly || sign !== " "),
+    [before, after, isChangesOnly],
+  );
   const shown = isOpen ? lines : lines.slice(0, SHOWN);
   const language = languageOf(path);
   return (
