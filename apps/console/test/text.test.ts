@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { csvOf } from "../src/ui/save-file.ts";
+import { csvOf } from "../src/ui/csv.ts";
 import { duration, money, short } from "../src/ui/amounts.ts";
 import { lineChanges } from "../src/text/line-changes.ts";
 import { markdownBlocks } from "../src/text/markdown-blocks.ts";

@@ -6,6 +6,7 @@ import { useModels } from "../api/context.tsx";
 interface AgentFormProps {
   readonly title: string;
   readonly agent?: Agent;
+  /** Saves, and closes the form or leaves its page. */
   readonly onSave: (values: AgentChange) => Promise<void>;
   readonly onClose: () => void;
 }
@@ -58,7 +59,6 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
             .filter((name) => !frontendNames(agent).includes(name))
             .join() && { tools }),
       });
-      onClose();
     } catch (error) {
       setProblem(sentenceOf(error));
       setSaving(false);

@@ -202,6 +202,7 @@ function Loaded({ agent }: { agent: Agent }) {
           onSave={async (values) => {
             await api.changeAgent(agent.id, agent.version, values);
             await refresh();
+            setEditing(false);
           }}
         />
       )}

@@ -8,7 +8,8 @@ import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
-import { csvOf, saveFile } from "../ui/save-file.ts";
+import { csvOf } from "../ui/csv.ts";
+import { saveFile } from "../ui/save-file.ts";
 import { shortDay } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 

@@ -26,7 +26,7 @@ export function Forks({ session, onFork }: { session: Session; onFork: () => voi
         <Icon name="fork" small />
         Forks {branches.length > 1 && <span className="faint num">{branches.length - 1}</span>}
       </PopoverDisclosure>
-      <Popover className="menu forks" gutter={6}>
+      <Popover className="menu forks" gutter={6} unmountOnHide>
         <div className="h">
           <PopoverHeading className="forks-h">Forks of this session</PopoverHeading>
           <span className="end">

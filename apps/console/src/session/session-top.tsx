@@ -92,7 +92,7 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
         <MenuButton className="btn icon quiet" aria-label="More">
           <Icon name="more" />
         </MenuButton>
-        <Menu className="menu" gutter={6}>
+        <Menu className="menu" gutter={6} unmountOnHide>
           <MenuItem className="menu-item" onClick={() => setRenaming(true)}>
             Rename
           </MenuItem>

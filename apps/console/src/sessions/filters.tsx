@@ -52,7 +52,7 @@ function Choice({ name, label, values, isSort = false }: ChoiceProps) {
         {isSort ? (word ?? label) : word === undefined ? label : `${label}: ${word}`}
         {isSort && <Icon name="down" small />}
       </MenuButton>
-      <Menu className="menu" gutter={6}>
+      <Menu className="menu" gutter={6} unmountOnHide>
         {!isSort && chosen !== null && (
           <MenuItem className="menu-item" onClick={() => choose(null)}>
             <span className="menu-check" />

@@ -3,7 +3,8 @@ import type { SqlAnswer } from "../api/sql.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { csvOf, saveFile } from "../ui/save-file.ts";
+import { csvOf } from "../ui/csv.ts";
+import { saveFile } from "../ui/save-file.ts";
 import { RowsChart } from "./rows-chart.tsx";
 
 /** Rows beyond this are in the download, not on the page. */
