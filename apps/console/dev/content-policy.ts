@@ -2,7 +2,7 @@
  * What the pages of the console may load and do: their own scripts, styles and calls, pictures of the log as data, and nothing of
  * anybody else. No markup may be made from a text. Whoever serves the built files sends these headers.
  */
-export const CONSOLE_POLICY = [
+const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

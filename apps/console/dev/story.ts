@@ -10,7 +10,7 @@ export interface Story {
   readonly hoursAgo?: number;
 }
 
-export interface Turn {
+interface Turn {
   readonly prompt: string;
   readonly steps: readonly Step[];
   /** A picture that goes along with the prompt, as base64 of a PNG. */

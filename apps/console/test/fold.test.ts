@@ -1,4 +1,4 @@
-import type { Draft, Event, Fact } from "@skein/protocol";
+import type { Draft, Event } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { fold, foldDraft } from "../src/session/fold.ts";
 import { type SessionView, emptyView } from "../src/session/view.ts";
@@ -26,7 +26,7 @@ function viewOf(...facts: readonly { event_type: string; data: object }[]): Sess
 
 function eventOf(fact: { event_type: string; data: object }, sequence: number): Event {
   const created_at = new Date(1_700_000_000_000 + sequence * 1000).toISOString();
-  return { ...(fact as unknown as Fact), id: `id-${sequence}`, session_id: SESSION, sequence, created_at } as Event;
+  return { ...fact, id: `id-${sequence}`, session_id: SESSION, sequence, created_at } as unknown as Event;
 }
 
 const prompt = {

@@ -53,7 +53,7 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   );
 }
 
-function asText(agent: Agent): string {
-  const { id: _i, version: _v, created_at: _c, updated_at: _u, config, ...rest } = agent;
-  return JSON.stringify({ ...rest, config }, null, 2).replaceAll("\\n", "\n");
+/** What a version is made of. The name, description and prompt stand in the configuration too. */
+function asText({ config, tags, status }: Agent): string {
+  return JSON.stringify({ ...config, tags, status }, null, 2).replaceAll("\\n", "\n");
 }

@@ -6,11 +6,9 @@ import { usageByDayAndModel, type DayOfModels } from "./usage.ts";
 
 export type Session = RouteOutput<"getSession">;
 export type Agent = RouteOutput<"getAgent">;
-export type Effect = RouteOutput<"listEffects">["data"][number];
 export type Sent = RouteOutput<"getRunStep">["data"][number];
 export type Model = RouteOutput<"listModels">["data"][number];
 export type Webhook = RouteOutput<"listWebhooks">["data"][number];
-export type Delivery = RouteOutput<"listDeliveries">["data"][number];
 export type UsageRow = RouteOutput<"usage">["data"][number];
 export type Health = RouteOutput<"health">;
 export type NewAgent = RouteInput<"createAgent">["body"];

@@ -1,6 +1,6 @@
 import type { Client } from "@skein/client";
 
-export interface SqlColumn {
+interface SqlColumn {
   readonly name: string;
   readonly type: string;
 }

@@ -151,7 +151,7 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
 }
 
 /** Short values as a list of names and values; what is nested as JSON. */
-export function Values({ values, isWhole = false }: { values: unknown; isWhole?: boolean }) {
+function Values({ values, isWhole = false }: { values: unknown; isWhole?: boolean }) {
   if (typeof values !== "object" || values === null || Array.isArray(values) || Object.keys(values).length === 0)
     return values === null || (typeof values === "object" && Object.keys(values).length === 0) ? null : (
       <CodeBox code={JSON.stringify(values, null, 2)} language="json" />

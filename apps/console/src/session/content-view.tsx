@@ -43,7 +43,7 @@ function BlockView({ block }: { block: ContentBlock }) {
   }
 }
 
-export function Thinking({ text }: { text: string }) {
+function Thinking({ text }: { text: string }) {
   if (text.trim() === "") return null;
   return (
     <Fold icon="think" title="Thought" aside={text.trim().split("\n")[0]?.slice(0, 110) ?? ""}>

@@ -13,7 +13,7 @@ export interface Span {
   readonly title: string;
 }
 
-export interface Gaps {
+interface Gaps {
   /** Where a moment is on the line. */
   readonly place: (at: number) => number;
   /** Places at which a silence was left out. */

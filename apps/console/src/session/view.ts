@@ -26,7 +26,7 @@ export interface Call {
 }
 
 /** A wait for somebody outside, and how it ended. */
-export interface Wait {
+interface Wait {
   readonly kind: "frontend_tool" | "question" | "approval" | "subagent";
   readonly openedAt: number;
   readonly sequence: number;
@@ -122,7 +122,7 @@ export interface Run {
 }
 
 /** A file that calls of the session wrote or changed. */
-export interface FileChange {
+interface FileChange {
   readonly path: string;
   readonly calls: Call[];
   added: number;
@@ -137,7 +137,7 @@ export interface StoredFile {
 }
 
 /** Where a wrong or foreign log is not what was expected: what is known of the session from its first event. */
-export interface Head {
+interface Head {
   readonly agentName: string;
   readonly agentVersion: number;
   readonly agentId: string;

@@ -82,7 +82,7 @@ export function describeSession(shared: { readonly world: World }): void {
       // The bench measures it alone; beside other tests it only must not hang.
       expect(ms).toBeLessThan(15_000);
       await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
-      await page.getByText("Prompt number 0", { exact: true }).waitFor();
+      await page.locator(".you", { hasText: /Prompt number 0$/ }).waitFor();
       await page.close();
     });
   });

@@ -38,7 +38,7 @@ export interface WorldOptions {
 /** The files of the console as they are now, built once for all tests of a process. */
 let built: Promise<string> | undefined;
 
-export function builtConsole(): Promise<string> {
+function builtConsole(): Promise<string> {
   built ??= (async () => {
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
     process.once("exit", () => rmSync(outDir, { recursive: true, force: true }));
