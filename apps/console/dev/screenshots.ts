@@ -1,4 +1,4 @@
-/** `npm run screenshots`: every page in two sizes and two themes, from seeded sessions, into docs/pictures/console. */
+/** `npm run screenshots`: every page in two sizes and two themes, from seeded sessions, into apps/console/pictures. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ const only = process.argv
   .find((argument) => argument.startsWith("--only="))
   ?.slice(7)
   .split(",");
-const folder = join(import.meta.dirname, "../../../docs/pictures/console");
+const folder = join(import.meta.dirname, "../pictures");
 mkdirSync(folder, { recursive: true });
 const data = mkdtempSync(join(tmpdir(), "skein-console-"));
 const world = await seed({ data });

@@ -5,11 +5,13 @@ import { openStore } from "skein";
 import { createAgents } from "./agents.ts";
 import { type Platform, startPlatform } from "./platform.ts";
 import { type ScriptedModel, startScriptedModel } from "./scripted-model.ts";
-import { FINISHED, OUTPUTS, PAST, SUBAGENTS, WAITING, exportRunsTwice } from "./stories/index.ts";
+import { FINISHED, OUTPUTS, PAST, RUNNING, SUBAGENTS, WAITING, exportRunsTwice } from "./stories/index.ts";
 import type { Story } from "./story.ts";
 
 const CONFIG = join(import.meta.dirname, "skein.config.ts");
 const HOUR_MS = 3_600_000;
+/** The step of the main session that is being written when the seed is done. */
+const LAST_STEP = exportRunsTwice.turns[0]?.steps.length ?? 0;
 
 /** A platform with sessions in it, and the model behind it. */
 export interface SeededWorld {
@@ -29,7 +31,7 @@ export interface SeededWorld {
  */
 export async function seed({ data, past = PAST.length }: { data: string; past?: number }): Promise<SeededWorld> {
   const model = await startScriptedModel();
-  for (const story of [...PAST, ...FINISHED, ...WAITING, ...SUBAGENTS, exportRunsTwice])
+  for (const story of [...PAST, ...FINISHED, ...WAITING, ...RUNNING, ...SUBAGENTS, exportRunsTwice])
     for (const { prompt, steps } of story.turns) model.plays(prompt, steps);
   await seedPast({
     data,
@@ -48,13 +50,17 @@ export async function seed({ data, past = PAST.length }: { data: string; past?: 
   );
   await platform.kill();
   platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port: platform.port });
-  await until(async () =>
-    (await client.listSessions({ query: { status: "running", limit: 200 } })).data.some(({ id }) => id === main),
-  );
+  for (const story of RUNNING) await tell(client, story, { isAwaited: false });
+  await until(async () => {
+    const { data: events } = await client.listEvents({ params: { session_id: main }, query: { limit: 1000 } });
+    return events.some(({ event_type, data: fact }) => event_type === "step.started" && fact["step"] === LAST_STEP);
+  });
+  const later = "Also add a line to the changelog.";
+  await client.postMessage({ params: { session_id: main }, body: { role: "user", content: { text: later } } });
   const sessions = (await client.listSessions({ query: { limit: 200 } })).data;
   const named = (title: string): string => sessions.find((one) => one.title === title)?.id ?? main;
   const forked = named("Explain the retry rules of the queue");
-  await forks(client, forked);
+  await forks(client, model, forked);
   await client.addModel({ body: { name: "claude-opus-5-5", is_default: false } });
   await client.addModel({ body: { name: "claude-haiku-5-5", is_default: false } });
   const world: SeededWorld = {
@@ -132,7 +138,7 @@ async function tell(client: Client, story: Story, { isAwaited = true } = {}): Pr
 }
 
 /** Three forks: two of a session, and one of a fork. */
-async function forks(client: Client, id: string): Promise<void> {
+async function forks(client: Client, model: ScriptedModel, id: string): Promise<void> {
   const messages = (await client.listMessages({ params: { session_id: id }, query: { format: "blocks" } })).data;
   const at = messages[1]?.id;
   const fork = (from: string, title: string) =>
@@ -143,6 +149,9 @@ async function forks(client: Client, id: string): Promise<void> {
   const first = await fork(id, "The same with an advisory lock");
   await fork(id, "Ask for the history first");
   await fork(first.id, "Shorter, for the handbook");
+  model.plays("And with an advisory lock?", [
+    { text: "`pg_try_advisory_lock` answers at once and is given back with the connection. No row, no expiry." },
+  ]);
   await client.postMessage({
     params: { session_id: first.id },
     body: { role: "user", content: { text: "And with an advisory lock?" } },

@@ -65,6 +65,7 @@ test.each([
 ])("%i millionths of a dollar are %s", (micros, text) => expect(money(micros)).toBe(text));
 
 test.each([
+  [42, "42 ms"],
   [120, "0.1 s"],
   [14_000, "14 s"],
   [252_000, "4 min 12 s"],

@@ -101,8 +101,10 @@ One thing is open: the call in step 3, \`npm run export -- --dry\`, was cut off 
 2. watch the first night with \`npm run export -- --explain\`,
 3. drop the second schedule that somebody added as a precaution.`,
           usage: tokens(24_600, 520, 0.95),
-          chunk: 4,
-          chunkDelayMs: 120,
+          // It stays in the middle of a sentence, so that a picture shows a run.
+          chunk: 8,
+          chunkDelayMs: 20,
+          hang: { afterChunks: 58 },
         },
       ],
     },

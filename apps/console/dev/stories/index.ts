@@ -3,6 +3,7 @@ import { exportOutputs, exportRunsTwice, runLockTests } from "./export-runs-twic
 import { finished, finishedOutputs } from "./finished.ts";
 import { longOutputs, upgradeDates } from "./long.ts";
 import { past } from "./past.ts";
+import { running } from "./running.ts";
 import { waiting, waitingOutputs } from "./waiting.ts";
 
 /** How far back the made-up past goes. */
@@ -12,5 +13,6 @@ export const OUTPUTS: Outputs = { ...exportOutputs, ...finishedOutputs, ...longO
 export const PAST: readonly Story[] = past(WEEKS);
 export const FINISHED: readonly Story[] = [...finished, upgradeDates];
 export const WAITING: readonly Story[] = waiting;
+export const RUNNING: readonly Story[] = running;
 export const SUBAGENTS: readonly Story[] = [runLockTests];
 export { exportRunsTwice };

@@ -1,11 +1,11 @@
 import { scaleLinear } from "d3-scale";
-import { money, plural } from "../ui/amounts.ts";
+import { money, plural, smallMoney } from "../ui/amounts.ts";
 import type { SessionView } from "./view.ts";
 
 const WIDTH = 340;
 const HEIGHT = 84;
 /** The room for the amounts at the right, and for the numbers below. */
-const RIGHT = 46;
+const RIGHT = 54;
 const BELOW = 16;
 const MOST = 40;
 
@@ -23,7 +23,7 @@ export function CostPerStep({ view }: { view: SessionView }) {
         <g key={tick}>
           <line className="grid" x1="0" x2={WIDTH - RIGHT} y1={y(tick)} y2={y(tick)} />
           <text x={WIDTH - RIGHT + 6} y={y(tick) + 4}>
-            {money(tick)}
+            {most < 2000 ? smallMoney(tick) : money(tick)}
           </text>
         </g>
       ))}

@@ -43,10 +43,10 @@ export const StepView = memo(function StepView({ step, sessionId, allOpen, marke
         )}
       </div>
       <Retries step={step} />
-      <div className="said">
+      <div className={step.draft === "" ? "said" : "said is-live"}>
         <ContentView content={step.content as never} />
         {step.draft !== "" && <Markdown text={step.draft} />}
-        {step.state === "running" && <span className="caret" aria-hidden="true" />}
+        {step.state === "running" && step.draft === "" && <span className="caret" aria-hidden="true" />}
       </div>
       {step.calls.length > 0 && (
         <div className="calls">

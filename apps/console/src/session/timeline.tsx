@@ -17,8 +17,9 @@ interface TimelineProps {
 const LANE = 22;
 const TOP = 16;
 const WIDTH = 1000;
-/** The closest zoom. */
+/** The closest zoom, and the shortest session that is drawn in full width. */
 const SHORTEST_MS = 1500;
+const LEAST_MS = 300;
 
 /** When the model wrote, tools ran and the session waited; a lane per subagent. Zooms with the wheel, moves by dragging. */
 export const Timeline = memo(function Timeline({ view, isRunning, visible, onShow }: TimelineProps) {
@@ -27,7 +28,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
   const [zoom, setZoom] = useState<readonly [from: number, to: number]>();
   const drag = useRef<{ x: number; zoom: readonly [number, number] } | null>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const [first, last] = [0, Math.max(SHORTEST_MS, ...spans.map(({ to }) => to))];
+  const [first, last] = [0, Math.max(LEAST_MS, ...spans.map(({ to }) => to))];
   if (spans.length === 0) return <div className="tl" />;
   const [from, to] = zoom ?? [first, last];
   const x = scaleLinear([from, to], [0, WIDTH]);
@@ -131,7 +132,11 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
         </svg>
         <div className="tl-axis" aria-hidden="true">
           {x.ticks(6).map((tick) => (
-            <span key={tick} style={{ left: `${(x(tick) / WIDTH) * 100}%` }}>
+            <span
+              key={tick}
+              className={x(tick) > WIDTH * 0.93 ? "at-end" : ""}
+              style={{ left: `${(x(tick) / WIDTH) * 100}%` }}
+            >
               {tick === 0 ? "0" : duration(tick).replace(".0 s", " s")}
             </span>
           ))}

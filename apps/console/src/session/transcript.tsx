@@ -217,6 +217,7 @@ function markedCall(view: SessionView, at: number): string | null {
 
 function endOf(item: Item | undefined): number {
   if (item?.kind !== "step") return item?.at ?? 0;
+  if (item.state === "running") return Date.now();
   const ends = item.calls.map(({ endedAt }) => endedAt ?? 0);
   return Math.max(item.at, item.generatedAt ?? 0, ...ends);
 }

@@ -44,8 +44,9 @@ export function percent(part: number, whole: number): string {
   return share > 0 && share < 1 ? "< 1 %" : `${Math.round(share)} %`;
 }
 
-/** 0.1 s, 14 s, 4 min 12 s, 1 h 04 min, 3 d 2 h. */
+/** 3 ms, 0.1 s, 14 s, 4 min 12 s, 1 h 04 min, 3 d 2 h. */
 export function duration(ms: number): string {
+  if (ms > 0 && ms < 95) return `${Math.round(ms)} ms`;
   if (ms < 9950) return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;

@@ -1,10 +1,7 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axeCore from "axe-core";
 import { describe, expect, test } from "vitest";
 import type { Page } from "playwright-core";
 import type { World } from "./world.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Violation {
   readonly id: string;
@@ -150,7 +147,7 @@ async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violatio
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   };
-  await evaluate(`window.axe ? 0 : (()=>{${AXE}})() ?? 0`);
+  await evaluate(`window.axe ? 0 : (()=>{${axeCore.source}})() ?? 0`);
   const options = { resultTypes: ["violations"], ...(isColourOnly && { runOnly: ["color-contrast"] }) };
   return (await evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
