@@ -89,7 +89,7 @@ describe("code in documents is true", () => {
   });
 });
 
-test("the tables of PROTOCOL.md are what the code prints; `npm run seeds` prints them", () => {
+test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` prints them", () => {
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 
