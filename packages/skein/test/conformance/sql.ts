@@ -37,7 +37,7 @@ export const sql: ConformanceList = {
   lines: [
     ...section("BaseMessage", [
       ...["user", "assistant", "system", "file-history-snapshot", "queue-operation", "summary"].map((type) =>
-        there(`type: "${type}"`, { check: "export", module: "@skein/history/format", name: `lineSchemas.${type}` }),
+        there(`type: "${type}"`, { check: "export", module: "@skein/history/format", name: `schemas.lines.${type}` }),
       ),
       ...fields("BaseMessage", {
         uuid: ["string", [UUID]],
