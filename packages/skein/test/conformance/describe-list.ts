@@ -5,27 +5,27 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Bench, openBench } from "./bench.ts";
 import { claudeSamples } from "./claude-bench.ts";
 import { librarySamples } from "./history-bench.ts";
-import type { Check, ColumnCheck, JsonType, LibraryType, Seed } from "./line.ts";
+import type { Check, ColumnCheck, ConformanceList, JsonType, LibraryType } from "./line.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/;
 
-/** Walks the list of a seed: every line is there and its check passes, or it is a departure with its reason, or open. */
-export function describeSeed(seed: Seed): void {
-  describe(`seed ${seed.number}`, () => {
+/** Walks a conformance list: every line is there and its check passes, or it is a departure with its reason, or open. */
+export function describeList(list: ConformanceList): void {
+  describe(list.part, () => {
     let bench: Bench;
     beforeAll(async () => {
-      if (seed.lines.some(({ check }) => check && needsStores(check))) bench = await openBench();
-      if (seed.lines.some(({ check }) => check?.check === "said")) await claudeSaid();
+      if (list.lines.some(({ check }) => check && needsStores(check))) bench = await openBench();
+      if (list.lines.some(({ check }) => check?.check === "said")) await claudeSaid();
     }, 120_000);
     afterAll(() => bench?.close());
 
     test("has a check for what is there, a reason for a departure, an issue for what is open", () => {
-      for (const { at, what, status, note, check } of seed.lines)
+      for (const { at, what, status, note, check } of list.lines)
         expect(status === "there" ? check : note, `${at}: ${what}`).toBeTruthy();
     });
 
-    for (const { at, what, check } of seed.lines.filter((line) => line.check))
+    for (const { at, what, check } of list.lines.filter((line) => line.check))
       test(`${at}: ${what}`, async () => runCheck(check as Check, bench));
   });
 }
@@ -162,7 +162,7 @@ function checkTakes({ schema, field, values, refuses = [], ...rest }: Extract<Ch
 
 let said: ReturnType<typeof claudeSamples> | undefined;
 
-/** What the Claude Agent API said, asked once. */
+/** What the Claude API said, asked once. */
 export function claudeSaid(): ReturnType<typeof claudeSamples> {
   return (said ??= claudeSamples());
 }

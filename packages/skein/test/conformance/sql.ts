@@ -1,11 +1,11 @@
-import { type Entry, type Seed, departure, section, there } from "./line.ts";
+import { type Entry, type ConformanceList, departure, section, there } from "./line.ts";
 
 const SQL_TESTS = "packages/sql/test/main-tables.test.ts";
 const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
 const KEPT = "Kept as it is and not looked at: every object of the format is open.";
 
-/** Fields of a schema, each with the seed's words and values that it must take. */
+/** Fields of a schema, each with the specification's words and values that it must take. */
 function fields(
   schema: string,
   said: Readonly<Record<string, readonly [text: string, values: readonly unknown[]]>>,
@@ -30,8 +30,9 @@ const columns = (table: string, text: string, key: string): readonly Entry[] =>
       return what.endsWith("PRIMARY KEY") && key !== "" ? departure(what, key, check) : there(what, check);
     });
 
-export const seed003: Seed = {
-  number: "003",
+export const sql: ConformanceList = {
+  part: "SQL",
+  specification: "003",
   title: "Schemas of Claude Code's files, and tables over them in DuckDB",
   lines: [
     ...section("BaseMessage", [

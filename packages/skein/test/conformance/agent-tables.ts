@@ -1,4 +1,4 @@
-import { type Entry, type JsonType, type Seed, columns, departure, keys, section, there } from "./line.ts";
+import { type Entry, type JsonType, type ConformanceList, columns, departure, keys, section, there } from "./line.ts";
 
 const CONFIG = "agent.agent_config";
 const HISTORY = "agent.conversation_history";
@@ -6,12 +6,12 @@ const RUNS = "agent.agent_runs";
 
 const index = (what: string, query: string): Entry => there(what, { check: "index", query });
 
-/** A component type, which the seed writes in two ways. */
+/** A component type, which the specification writes in two ways. */
 const spelling = (said: string): Entry =>
   there(said, {
     check: "test",
     file: "packages/protocol/test/agent.test.ts",
-    name: "seed 002 spells component types in two ways",
+    name: "component types are spelled in two ways",
   });
 
 const configDefault = (field: string, value: unknown): Entry =>
@@ -28,8 +28,9 @@ const inJson = (query: string, types: Readonly<Record<string, JsonType>>): reado
 const action = (type: string, ...data: readonly string[]): Entry =>
   there(data.length > 0 ? `${type}: ${data.join(", ")}` : type, { check: "action", action: type, keys: data });
 
-export const seed002: Seed = {
-  number: "002",
+export const agentTables: ConformanceList = {
+  part: "Agent tables",
+  specification: "002",
   title: "Three tables of an agent framework: agent_config, conversation_history, agent_runs",
   lines: [
     ...section(
@@ -220,7 +221,7 @@ export const seed002: Seed = {
       ),
       departure(
         "JSONB keeps what was said",
-        "jsonb refuses NUL and lone surrogates and reorders keys. What is stored is json; the columns that the seed calls JSONB are made from it for reading.",
+        "jsonb refuses NUL and lone surrogates and reorders keys. What is stored is json; the columns that the specification calls JSONB are made from it for reading.",
       ),
       ...inJson(`select usage from ${HISTORY}`, {
         input_tokens: "number",
@@ -242,14 +243,14 @@ export const seed002: Seed = {
         long_context_applied: "boolean",
         currency: "string",
       }).map((entry) => ({ ...entry, what: `cost: ${entry.what}` })),
-      there("the seed's sample adds up: 0.0057 + 0.0195 + 0.00075 + 0.00012 = 0.02607", {
+      there("the sample adds up: 0.0057 + 0.0195 + 0.00075 + 0.00012 = 0.02607", {
         check: "test",
         file: "packages/protocol/test/prices.test.ts",
         name: "the worked example of the framework's cost breakdown comes out to the micro-dollar",
       }),
       departure(
         "total_input_tokens beside usage.input_tokens",
-        "The API counts cached tokens apart. usage.input_tokens is what was not cached; cost.total_input_tokens adds what was written to and read from the cache, as in the seed's sample.",
+        "The API counts cached tokens apart. usage.input_tokens is what was not cached; cost.total_input_tokens adds what was written to and read from the cache, as in the sample.",
         {
           check: "query",
           query: `select 1 from ${HISTORY} where (cost->>'total_input_tokens')::int = (usage->>'input_tokens')::int
@@ -295,7 +296,7 @@ export const seed002: Seed = {
       }),
       departure(
         "OR: data/conversation_history/{agent_uuid}/{run_id}.json",
-        "The seed leaves the choice; files are named by number, so that a folder lists in order, past 999 too.",
+        "The specification leaves the choice; files are named by number, so that a folder lists in order, past 999 too.",
       ),
       there("index.json", { check: "file", path: "^conversation_history/{agent}/index\\.json$" }),
       ...keys("index.json", { last_sequence: "number", total_conversations: "number" }),
@@ -450,7 +451,7 @@ export const seed002: Seed = {
       action("error"),
       departure(
         "awaiting_frontend_tools, frontend_tools_completed",
-        "Not in the seed's taxonomy; its authors log them, and a pause without a line would be a hole in the log.",
+        "Not in the specified taxonomy; its authors log them, and a pause without a line would be a hole in the log.",
         { check: "action", action: "awaiting_frontend_tools", keys: ["pending_frontend_tools"] },
       ),
     ]),
@@ -468,7 +469,7 @@ export const seed002: Seed = {
       }),
       departure(
         "4: average tokens per run",
-        "The seed's columns input_tokens and output_tokens do not exist in its table; they are in usage.",
+        "The columns input_tokens and output_tokens of this pattern do not exist in the table; they are in usage.",
         {
           check: "query",
           query: `select agent_uuid, avg((usage->>'input_tokens')::int + (usage->>'output_tokens')::int) as avg_tokens
@@ -490,7 +491,7 @@ export const seed002: Seed = {
       there("JSONL for agent_runs, JSON for the other two", { check: "file", path: "\\.jsonl$" }),
       departure(
         "partition agent_runs by timestamp, compress old runs",
-        "The seed says consider: not done, since nothing asked for it yet.",
+        "The specification says consider: not done, since nothing asked for it yet.",
       ),
       departure("storage size estimates", "Estimates of another implementation; a log keeps each message once."),
     ]),

@@ -1,5 +1,5 @@
-import { requests, responses } from "./seed-000-api.ts";
-import { type ColumnCheck, type Entry, type Seed, departure, section, there } from "./line.ts";
+import { requests, responses } from "./claude-api-schemas.ts";
+import { type ColumnCheck, type Entry, type ConformanceList, departure, section, there } from "./line.ts";
 
 const AT = "timestamptz: a time without a zone means another instant on another machine.";
 
@@ -19,8 +19,9 @@ const shown = (what: string, name: string): Entry => there(what, { check: "test"
 
 const lookup = (what: string, query: string): Entry => there(what, { check: "index", query });
 
-export const seed000: Seed = {
-  number: "000",
+export const claudeApi: ConformanceList = {
+  part: "Claude API",
+  specification: "000",
   title: "Data model of an HTTP API around the Claude Agent SDK",
   lines: [
     ...section("Session", [
@@ -117,7 +118,7 @@ export const seed000: Seed = {
       there("active → error", { check: "query", query: "select id from api.sessions where status = 'error'" }),
       departure(
         "no transitions from completed or error",
-        "They are outcomes of a run. A resume opens a new run and the session is active again: the seed's own answer by resume needs that. A cancelled run shows as error.",
+        "They are outcomes of a run. A resume opens a new run and the session is active again: the specified answer by resume needs that. A cancelled run shows as error.",
         {
           check: "query",
           query:

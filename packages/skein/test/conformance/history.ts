@@ -1,11 +1,11 @@
-import { type Entry, type LibraryType, type Seed, departure, section, there } from "./line.ts";
+import { type Entry, type LibraryType, type ConformanceList, departure, section, there } from "./line.ts";
 
 const COPIED = "a copy leaves the source as it is, and the session is found in both places";
 const WHOLE = "a workspace takes its memory, all prompts and its settings along, and undo brings back every byte";
 const FULL =
   "a disk that is full is an error of that session: no partial file, the source untouched, and later it works";
 
-/** Fields of an entity: `name` is the seed's text for it, the value the type of what the library answers. */
+/** Fields of an entity: `name` is the specification's text for it, the value the type of what the library answers. */
 function fields(
   shape: string,
   types: Readonly<Record<string, readonly [said: string, type: LibraryType]>>,
@@ -36,8 +36,9 @@ const inMessages = (what: string, type: string): Entry =>
     values: [{ type, summary: "s", message: { content: "" }, messageId: "m", snapshot: { trackedFileBackups: {} } }],
   });
 
-export const seed001: Seed = {
-  number: "001",
+export const history: ConformanceList = {
+  part: "History",
+  specification: "001",
   title: "Data model of a library over Claude Code's history",
   lines: [
     ...section("Session", [
@@ -66,7 +67,7 @@ export const seed001: Seed = {
       }),
       departure(
         "sessions are immutable",
-        "The library reads and changes nothing; migrate, which moves files, is the seed's own exception.",
+        "The library reads and changes nothing; migrate, which moves files, is the specification's own exception.",
       ),
     ]),
     ...section("SessionSummary", fields("SessionSummary", summary)),

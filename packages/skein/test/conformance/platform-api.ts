@@ -1,9 +1,9 @@
-import { type Entry, type Seed, departure, section, there } from "./line.ts";
+import { type Entry, type ConformanceList, departure, section, there } from "./line.ts";
 
 const V7 = "UUID v7 for ids of ours; an id that comes from elsewhere is kept as it is.";
 const AT = "timestamptz, to the millisecond in which the writer wrote.";
 
-/** The fields of one of the seed's tables, in its own words. */
+/** The fields of one of the specified tables, in the specification's words. */
 function fields(view: string, rows: readonly (readonly [name: string, said: string])[]): readonly Entry[] {
   return rows.map(([name, said]) => {
     const check = {
@@ -47,8 +47,9 @@ const event = (type: string): Entry => there(type, { check: "event", type });
 const DRAFT = "Streamed and not stored: a draft is replaced by the fact that follows it, and the log holds only facts.";
 const CONTRACT = "packages/core/src/testing/projection-contract.ts";
 
-export const seed004: Seed = {
-  number: "004",
+export const platformApi: ConformanceList = {
+  part: "Platform API",
+  specification: "004",
   title: "Data models of a durable agent platform",
   lines: [
     ...section("Agent", [
@@ -69,7 +70,7 @@ export const seed004: Seed = {
         query: "select agent_id from platform.sessions group by agent_id having count(*) > 1",
       }),
       departure(
-        "llm_models, which default_model_id refers to and the seed does not define",
+        "llm_models, which default_model_id refers to and the specification does not define",
         "A minimal registry: id, name, provider, is_default, created_at.",
         { check: "query", query: "select id, name, provider, is_default, created_at from platform.llm_models" },
       ),
@@ -90,7 +91,7 @@ export const seed004: Seed = {
       departure(
         "pending → running → completed | failed",
         "completed and failed are the outcome of a run: a new prompt opens the next one, and the session is running again. A cancelled run shows as failed.",
-        { check: "test", file: "packages/core/test/log/projection.test.ts", name: "in seed 004's words" },
+        { check: "test", file: "packages/core/test/log/projection.test.ts", name: "in the platform API's words" },
       ),
       refused("status holds nothing else", "update skein.sessions set status = 'done'"),
       departure("title: auto-generated", "The model writes one where the agent asks for it (generate_title).", {
@@ -177,14 +178,14 @@ export const seed004: Seed = {
       event("session.failed"),
       departure(
         "no other types",
-        "The log has the facts behind every action of seed 002 as well; PROTOCOL.md has the closed list.",
+        "The log has the facts behind every action of the agent tables as well; PROTOCOL.md has the closed list.",
       ),
     ]),
     ...section("Flow example", [
       there("POST /v1/agents/{id}/sessions/{id}/messages", {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of seed 004 happens in its order",
+        name: "the flow of the platform API happens in its order",
       }),
       there("a user's message is kept with { text }", {
         check: "json",
@@ -222,7 +223,7 @@ export const seed004: Seed = {
       there("the stream of events over SSE", {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of seed 004 happens in its order",
+        name: "the flow of the platform API happens in its order",
       }),
     ]),
     ...section("Design decisions", [
