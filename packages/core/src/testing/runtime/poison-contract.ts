@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../ports/store.ts";
-import { type Prompted, type RuntimeBench, only } from "./bench.ts";
+import { type Prompted, type RuntimeBench, only, until } from "./bench.ts";
 import { losingStore } from "./losing-store.ts";
 import type { AgentUnderTest, FactPlace, ModelStep } from "./under-test.ts";
 
@@ -86,6 +86,24 @@ export function describePoison(bench: () => RuntimeBench): void {
     await expectGivenUp(prompted);
     expect(await prompted.host.store.awaits(prompted.sessionId)).toEqual([]);
     expect(bench().under.effects(name)).toBe(0);
+  });
+
+  test("prompts that arrive while a run waits for an answer do not count as workers that died of it", async () => {
+    const { host, under } = bench();
+    const waiting = await bench().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
+    const { sessionId } = waiting;
+    const [asked] = await until(async () => {
+      const awaits = await host.store.awaits(sessionId);
+      return awaits.length > 0 ? awaits : undefined;
+    });
+    for (let n = 1; n <= PATIENCE + 2; n++) {
+      await bench().prompt(sessionId, [{ text: `Answer ${n}.` }]);
+      // Time for a worker to claim the session, and to give it back.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });
+    expect(await bench().answer(waiting)).toContain("the red one");
+    await bench().sound(waiting);
   });
 }
 
