@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/sql/src": ["@skein/core", "@skein/history", "@skein/protocol"],
   "packages/adapters/src/stores/sqlite": ["@skein/core", "@skein/protocol"],
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
+  "apps/console/src": ["@skein/client", "@skein/protocol"],
 };
 
 /** Node's own modules: allowed where I/O is, refused where there must be none. */
@@ -26,6 +27,7 @@ const NODE: readonly (readonly [folder: string, module: string, refused: RegExp 
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],
   ["packages/client/src", "node:http", /runs in browsers/],
+  ["apps/console/src", "node:fs", /runs in browsers/],
   ["packages/core/src", "node:fs", /no I\/O of its own/],
   ["packages/core/src", "node:fs/promises", /no I\/O of its own/],
   ["packages/core/src", "node:child_process", /no I\/O of its own/],

@@ -6,7 +6,7 @@ import { useApi, useChanged, useModels } from "../api/context.tsx";
 import { AwaitCard } from "../inbox/await-card.tsx";
 import type { CallsOpen } from "../session/call-view.tsx";
 import { Inspector, type InspectorTab } from "../session/inspector.tsx";
-import { useLiveSession } from "../session/live-session.ts";
+import { DraftsProvider, useLiveSession } from "../session/live-session.ts";
 import { PromptBox } from "../session/prompt-box.tsx";
 import { RawEvent } from "../session/raw-event.tsx";
 import { SessionTop } from "../session/session-top.tsx";
@@ -42,7 +42,11 @@ export function SessionPage({ id }: { id: string }) {
         </Link>
       </Nothing>
     );
-  return <Loaded id={id} view={view} version={live.version} phase={phase} session={details.data} />;
+  return (
+    <DraftsProvider value={live.drafts}>
+      <Loaded id={id} view={view} version={live.version} phase={phase} session={details.data} />
+    </DraftsProvider>
+  );
 }
 
 interface LoadedProps {
