@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Session, isMissing, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged, useModels } from "../api/context.tsx";
@@ -71,6 +71,14 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
   const [visible, setVisible] = useState<Visible>({ from: 0, to: 0 });
   const transcript = useRef<TranscriptHandle>(null);
   const isRunning = view.runs.some(({ endedAt }) => endedAt === null);
+
+  // The lists around the page need not wait for their next look.
+  const news = `${view.runs.length} ${isRunning} ${view.open.size} ${view.title}`;
+  const told = useRef(news);
+  useEffect(() => {
+    if (told.current !== news) changed();
+    told.current = news;
+  }, [news, changed]);
 
   const show = useCallback((sequence: number) => {
     transcript.current?.show(sequence);

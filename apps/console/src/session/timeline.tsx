@@ -100,8 +100,8 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
               className="tl-frame"
               x={x(frame[0] ?? 0)}
               width={Math.max(6, x(frame[1] ?? 0) - x(frame[0] ?? 0))}
-              y={TOP - 4}
-              height={height - TOP + 4}
+              y={TOP - 1}
+              height={height - TOP + 1}
               rx="3"
             />
           )}
