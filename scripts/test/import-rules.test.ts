@@ -21,7 +21,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/adapters/src/stores/sqlite": ["@skein/core", "@skein/protocol"],
   "packages/skein/src": ["@skein/protocol", "@skein/core", "@skein/adapters", "@skein/simulator", "@skein/client"],
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
-  "apps/console/src": ["@skein/client", "@skein/protocol"],
 };
 
 /** Node's own modules: allowed where I/O is, refused where there must be none. */
