@@ -22,7 +22,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: "real",
-          include: ["packages/*/test/**/*.test.ts", "scripts/test/**/*.test.ts", "examples/test/**/*.test.ts"],
+          include: [
+            "packages/*/test/**/*.test.ts",
+            "apps/*/test/**/*.test.ts",
+            "scripts/test/**/*.test.ts",
+            "examples/test/**/*.test.ts",
+          ],
           exclude: ["**/node_modules/**", ...quick],
           globalSetup: ["scripts/test-services.ts"],
         },

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -12,16 +12,23 @@ const inFolder = (folder: string): string[] =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `${folder}/${name}`);
-const pages = [...inFolder("."), ...inFolder("docs"), ...inFolder("docs/decisions")];
+const pages = [
+  ...inFolder("."),
+  ...inFolder("docs"),
+  ...inFolder("docs/decisions"),
+  ...globSync("{packages,apps}/*/*.md", { cwd: root }),
+];
 
 const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
 
-describe.each(["README.md", "CONTRIBUTING.md"])("%s", (page) => {
-  const named = [...text(page).matchAll(/npm (?:run ([a-z-]+)|(start|test)\b)/g)].map(
-    (match) => match[1] ?? match[2] ?? "",
+describe("npm scripts that documents name exist, with their files", () => {
+  const named = pages.flatMap((page) =>
+    [...text(page).matchAll(/npm (?:run ([a-z-]+)|(start|test)\b)/g)].map(([, run, own = ""]) => ({
+      page,
+      name: run ?? own,
+    })),
   );
-
-  test.each([...new Set(named)])("names npm's %s, which exists and whose file is there", (name) => {
+  test.each(named)("$page: npm's $name", ({ name }) => {
     expect(scripts).toHaveProperty(name);
     const file = /[\w./-]+\.(?:ts|js)/.exec(scripts[name] ?? "")?.[0];
     if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
@@ -49,6 +56,31 @@ describe("links between documents lead somewhere", () => {
         .replaceAll(" ", "-"),
     );
     expect(headings).toContain(anchor);
+  });
+});
+
+describe("every path that a document names exists", () => {
+  const FROM_ROOT = /(?<![\w/.@-])(?:packages|apps|scripts|bench|docs|examples)\/[\w./*-]*[\w*]/g;
+  const FILE_NAME = /`([\w./-]+\.(?:tsx?|js|md|wat))`/g;
+  /** Files of users, and of packages that we use. */
+  const FOREIGN = ["skein.config.ts", "diff/lib/diff/array.js"];
+  const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,js,md,wat}", {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**"],
+  });
+
+  /** NAME stands for the name of a new thing. */
+  const isChecked = (path: string): boolean => !path.includes("NAME") && !FOREIGN.includes(path);
+  const isThere = (path: string): boolean =>
+    path.includes("*") ? globSync(path, { cwd: root }).length > 0 : existsSync(join(root, path));
+  /** A name without its folder: the folder is in the sentence. */
+  const isSomewhere = (path: string): boolean => files.some((file) => file === path || file.endsWith(`/${path}`));
+
+  test.each(pages)("%s", (page) => {
+    const paths = [...text(page).matchAll(FROM_ROOT)].map(([path]) => path);
+    const names = [...text(page).matchAll(FILE_NAME)].map(([, name = ""]) => name);
+    expect(paths.filter((path) => isChecked(path) && !isThere(path))).toEqual([]);
+    expect(names.filter((name) => isChecked(name) && !isSomewhere(name) && !isThere(name))).toEqual([]);
   });
 });
 
@@ -89,7 +121,7 @@ describe("code in documents is true", () => {
   });
 });
 
-test("the tables of PROTOCOL.md are what the code prints; `npm run seeds` prints them", () => {
+test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` prints them", () => {
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 

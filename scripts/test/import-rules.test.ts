@@ -13,13 +13,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/protocol/src": [],
   "packages/core/src": ["@skein/protocol"],
   "packages/client/src": ["@skein/protocol"],
+  "apps/console/src": ["@skein/client", "@skein/protocol"],
   "packages/history/src": ["@skein/protocol"],
   "packages/simulator/src": ["@skein/protocol"],
   "packages/server/src": ["@skein/core", "@skein/protocol"],
   "packages/sql/src": ["@skein/core", "@skein/history", "@skein/protocol"],
   "packages/adapters/src/stores/sqlite": ["@skein/core", "@skein/protocol"],
   "packages/skein/src": ["@skein/protocol", "@skein/core", "@skein/adapters", "@skein/simulator", "@skein/client"],
-  "packages/skein/src/adopt": PACKAGES.filter((name) => name !== "cli").map((name) => `@skein/${name}`),
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
@@ -28,6 +28,7 @@ const NODE: readonly (readonly [folder: string, module: string, refused: RegExp 
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],
   ["packages/client/src", "node:http", /runs in browsers/],
+  ["apps/console/src", "node:fs", /runs in browsers/],
   ["packages/core/src", "node:fs", /no I\/O of its own/],
   ["packages/core/src", "node:fs/promises", /no I\/O of its own/],
   ["packages/core/src", "node:child_process", /no I\/O of its own/],

@@ -3,7 +3,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { createAnthropicModel } from "../src/models/anthropic.ts";
+import { createAnthropicModel } from "../src/models/anthropic/index.ts";
 
 /** An answer of the Messages API with every kind of line break, a comment, a ping, and letters of several bytes. */
 const STREAM = [

@@ -41,7 +41,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
 
   describeBus("redis", async () => createRedisBus({ url: redis.url }));
 
-  describe("seed 000's keys", () => {
+  describe("the Claude API's keys", () => {
     const id = randomUUID();
     beforeEach(() => void redis.ask("FLUSHALL"));
 

@@ -7,7 +7,7 @@ import { documentsOf, edited, emptyFolder, ids, opened, scriptOn, shortRuns } fr
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
-/** Keys of seed 002's documents, in the order of its examples. */
+/** Keys of the agent tables' documents, in the order of the specification's examples. */
 const CONFIG_KEYS = words(`agent_uuid system_prompt model max_steps thinking_tokens max_tokens container_id messages
   tool_schemas tool_names server_tools beta_headers api_kwargs formatter stream_meta_history_and_tool_results
   compactor_type memory_store_type file_registry max_retries base_delay last_known_input_tokens
@@ -18,7 +18,7 @@ const CONVERSATION_KEYS = words(`conversation_id agent_uuid run_id started_at co
 const COST_KEYS = words(`input_cost output_cost cache_write_cost cache_read_cost total_cost total_input_tokens
   total_output_tokens total_cache_creation_tokens total_cache_read_tokens model_id long_context_applied currency`);
 const ACTION_START = words("log_id agent_uuid run_id timestamp step_number action_type action_data");
-/** The seed's example lines: their keys after `action_data`, and the keys in it. */
+/** The specification's example lines: their keys after `action_data`, and the keys in it. */
 const ACTION_EXAMPLES: Record<string, { rest: string; data: string }> = {
   run_started: { rest: "", data: "user_message queue_present formatter" },
   memory_retrieval: {
@@ -111,7 +111,7 @@ async function play(script: ReturnType<typeof scriptOn>): Promise<{ waiting: str
   return { waiting: runId };
 }
 
-test("documents have exactly the seed's keys", async () => {
+test("documents have exactly the keys of the agent tables", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);
@@ -240,7 +240,7 @@ test("documents that a kill left behind are brought up to date at open, those of
   expect(statSync(stillPath).mtimeMs).toBe(untouched);
 });
 
-test("1,200 conversations list in order, with the seed's three digits as long as they suffice", async () => {
+test("1,200 conversations list in order, with three digits as long as they suffice", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

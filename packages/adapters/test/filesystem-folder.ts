@@ -93,7 +93,7 @@ function contentsOf(folder: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, "utf8")]));
 }
 
-/** Seed 002's documents of a store. */
+/** The documents of the agent tables in a store. */
 export function documentsOf(folder: string): Record<string, string> {
   const folders = ["agent_config", "conversation_history", "agent_runs"];
   return Object.fromEntries(

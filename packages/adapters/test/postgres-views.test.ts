@@ -44,7 +44,7 @@ async function scripted(): Promise<Script> {
   return script;
 }
 
-/** A run with one fact of every kind that seed 002 has an action for, besides those of a tool turn. */
+/** A run with one fact of every kind that has an action in the agent tables, besides those of a tool turn. */
 async function everyAction(script: Script): Promise<string> {
   const { messageId, runId } = await script.prompt("Say \0 everything");
   const lease = await script.claim();
@@ -168,7 +168,7 @@ async function everyAction(script: Script): Promise<string> {
   return runId;
 }
 
-describe("platform (seed 004)", () => {
+describe("schema platform (platform API)", () => {
   test("shows agents and models as they were recorded", async () => {
     const { records } = store;
     const model = await createModels({ records, ids }).add({ name: "claude-sonnet-4-5", isDefault: true });
@@ -232,7 +232,7 @@ describe("platform (seed 004)", () => {
   });
 });
 
-describe("agent (seed 002)", () => {
+describe("schema agent (agent tables)", () => {
   test("pattern 1: an agent's configuration and what the model is shown now", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
@@ -349,7 +349,7 @@ describe("agent (seed 002)", () => {
     expect(page[0]).toMatchObject({ final_response: "The answer is 4", generated_files: [], total_steps: 2 });
   });
 
-  test("a conversation has the messages, usage and cost of its run, in the seed's keys", async () => {
+  test("a conversation has the messages, usage and cost of its run, in the keys of the agent tables", async () => {
     const script = await scripted();
     await script.toolTurn("before");
     await script.toolTurn("How much is 2+2?");
@@ -475,8 +475,8 @@ describe("agent (seed 002)", () => {
   });
 });
 
-describe("api (seed 000)", () => {
-  test("shows a session with its money in dollars and its status in that seed's words", async () => {
+describe("schema api (Claude API)", () => {
+  test("shows a session with its money in dollars and its status in the Claude API's words", async () => {
     const script = createScript({ store, ids });
     await script.create({ working_directory: "/w", metadata: { k: "\0" } });
     const status = async () =>
@@ -575,8 +575,8 @@ describe("every constraint is a refused write", () => {
   });
 
   test.each([
-    ["a status that no seed has", "update skein.sessions set status = 'paused' where id = $1", "23514"],
-    ["an outcome that no seed has", "update skein.sessions set outcome = 'great' where id = $1", "23514"],
+    ["a status that is not specified", "update skein.sessions set status = 'paused' where id = $1", "23514"],
+    ["an outcome that is not specified", "update skein.sessions set outcome = 'great' where id = $1", "23514"],
     ["turns below 0", "update skein.heads set total_turns = -1 where session_id = $1", "23514"],
     ["money below 0", "update skein.heads set cost_micros = -1 where session_id = $1", "23514"],
     ["a title that is too long", "update skein.sessions set title = repeat('x', 256) where id = $1", "23514"],
@@ -588,7 +588,7 @@ describe("every constraint is a refused write", () => {
     ["a model that is too long", "update skein.sessions set model = repeat('x', 101) where id = $1", "23514"],
     ["no model", "update skein.sessions set model = null where id = $1", "23502"],
     [
-      "a role that no seed has",
+      "a role that is not specified",
       `insert into skein.messages (id, session_id, message_id, part, role, content, sequence, created_at)
       values (gen_random_uuid(), $1, gen_random_uuid(), 0, 'robot', '{}', 1, now())`,
       "23514",
@@ -641,7 +641,7 @@ describe("every constraint is a refused write", () => {
   });
 });
 
-describe("every lookup for which a seed names an index uses one", () => {
+describe("every lookup with a specified index uses one", () => {
   beforeAll(fill, 30_000);
 
   /** Many rows, made in the database itself. */

@@ -8,7 +8,7 @@ import { type Script, createScript } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-/** The seeds' tables, read as any sqlite shell would read them. */
+/** The tables of the three parts, read as any sqlite shell would read them. */
 let db: DatabaseSync;
 let script: Script;
 let close: () => Promise<void>;
@@ -203,7 +203,7 @@ test("pattern 5: finds errors, newest first", () => {
   ]);
 });
 
-test("shows seed 004's and seed 000's tables", () => {
+test("shows the tables of the platform API and of the Claude API", () => {
   const one = (sql: string): Record<string, unknown> => ({ ...db.prepare(sql).get() });
   expect(one("select * from platform_agents")).toMatchObject({ name: "Helper", status: "active", tags: '["a"]' });
   expect(one("select * from platform_llm_models")).toMatchObject({ name: "claude-sonnet-5-5", is_default: 1 });

@@ -382,7 +382,7 @@ test("where the system lets it, a command sees no process of ours, and what leav
 });
 
 describe("TodoWrite", () => {
-  test("takes a list, and a checklist as the seed has it", async () => {
+  test("takes a list, and a checklist in the form of the agent tables", async () => {
     const { call } = world();
     const todos = [
       { content: "Look", status: "completed", activeForm: "Looking" },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createLineSplitter } from "../src/scan/line-splitter.ts";
 import { formatLine, parseLine, type Damage } from "../src/scan/parse-line.ts";
 import { readLines } from "../src/scan/read-lines.ts";
-import { humanPrompt, lineSchemas, schemas } from "../src/sources/claude-code/format/index.ts";
+import { humanPrompt, schemas } from "../src/sources/claude-code/format/index.ts";
 import { newPeek, peekLine } from "../src/sources/claude-code/format/peek-line.ts";
 import { parsePlan } from "../src/sources/claude-code/format/plan.ts";
 import { createDataDirectory, conversation, jsonLines } from "./data-directory.ts";
@@ -188,7 +188,7 @@ describe("schemas", () => {
 
   test("line schemas cover every line type that the specification names", () => {
     for (const type of ["user", "assistant", "system", "file-history-snapshot", "queue-operation", "summary"]) {
-      expect(Object.keys(lineSchemas)).toContain(type);
+      expect(Object.keys(schemas.lines)).toContain(type);
     }
   });
 

@@ -12,7 +12,7 @@ export const Line = z
 
 export const Tags = z.array(Line.min(1).max(100)).max(50);
 
-/** Seed 002 writes component types as registry names in SQL and as class names in documents: both are accepted, the registry name is kept. */
+/** The agent tables write component types as registry names in SQL and as class names in documents: both are accepted, the registry name is kept. */
 function componentType<const Names extends readonly [string, ...string[]]>(names: Names, suffix: string) {
   const byClassName = new Map(names.map((name) => [className(name, suffix), name]));
   return z.preprocess((value) => byClassName.get(value as string) ?? value, z.enum(names));
@@ -34,7 +34,7 @@ export const ToolSchema = z.looseObject({
   input_schema: JsonObject,
 });
 
-/** What an agent is made of. A session keeps the configuration it began with. Defaults are seed 002's. */
+/** What an agent is made of. A session keeps the configuration it began with. Defaults are those of the agent tables. */
 export const AgentConfig = z.object({
   name: Line.min(1).max(255),
   description: Line.nullable().default(null),
@@ -73,7 +73,7 @@ export const NewAgentConfig = AgentConfig.extend({
   base_delay: z.number().nonnegative().max(3600).default(1),
 });
 
-/** An agent as seed 004 has it, with its configuration and the version that each change raises. */
+/** An agent as the platform API has it, with its configuration and the version that each change raises. */
 export const Agent = z.object({
   id: Uuid,
   version: z.int().positive(),
@@ -89,7 +89,7 @@ export const Agent = z.object({
 });
 export type Agent = z.infer<typeof Agent>;
 
-/** A row of seed 004's `llm_models`, which the seed refers to and does not define. */
+/** A row of the platform API's `llm_models`, which its specification refers to and does not define. */
 export const LlmModel = z.object({
   id: Uuid,
   name: Line.min(1).max(100),

@@ -16,7 +16,7 @@ const draft = z.object({
   delta: z.string(),
 });
 
-/** The two names that seed 004 has for the same delta. */
+/** The two names that the platform API has for the same delta. */
 export const Draft = z.discriminatedUnion("event_type", [
   z.object({ event_type: z.literal("step.generating"), data: draft }),
   z.object({ event_type: z.literal("message.delta"), data: draft }),

@@ -17,7 +17,7 @@ export type Fact = { [Type in FactType]: { readonly event_type: Type; readonly d
 /** A fact with the id that its writer minted: appending it again is recognised by that id. */
 export type NewEvent = Fact & { readonly id: string };
 
-/** A fact with its place in the log of its session: seed 004's six keys. */
+/** A fact with its place in the log of its session: the platform API's six keys. */
 export type Event = NewEvent & {
   readonly session_id: string;
   /** 1, 2, 3 … inside the session, without gap or repeat. */

@@ -73,7 +73,7 @@ export const RunModel = z.object({
 });
 export type RunModel = z.infer<typeof RunModel>;
 
-/** From a prompt to the end of its answer: seed 002's conversation_history row. */
+/** From a prompt to the end of its answer: a row of conversation_history. */
 export const Run = z.object({
   id: Uuid,
   session_id: Uuid,
@@ -106,7 +106,7 @@ export const Message = z.object({
 });
 export type Message = z.infer<typeof Message>;
 
-/** One row of seed 004's messages: tool calls and results stand on their own, numbered from 1 in the order of the transcript. */
+/** One row of the platform API's messages: tool calls and results stand on their own, numbered from 1 in the order of the transcript. */
 export const MessageRow = z.object({
   id: Uuid,
   session_id: Uuid,

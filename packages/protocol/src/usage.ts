@@ -49,7 +49,7 @@ export const CallCost = z.object({
 });
 export type CallCost = z.infer<typeof CallCost>;
 
-/** The cost of a run as seed 002 shows it: dollars, and token totals in which input includes what was cached. */
+/** The cost of a run as the agent tables show it: dollars, and token totals in which input includes what was cached. */
 export const CostBreakdown = z.object({
   input_cost: z.number(),
   output_cost: z.number(),

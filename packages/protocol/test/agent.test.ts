@@ -4,7 +4,7 @@ import { AgentConfig, Tags } from "../src/agent.ts";
 const minimal = { name: "Helper", model: "claude-sonnet-4-5" };
 const valid = (extra: Record<string, unknown>): boolean => AgentConfig.safeParse({ ...minimal, ...extra }).success;
 
-test("an agent needs a name and a model; the rest has the defaults of seed 002", () => {
+test("an agent needs a name and a model; the rest has the defaults of the agent tables", () => {
   expect(AgentConfig.parse(minimal)).toMatchObject({
     ...minimal,
     description: null,
@@ -28,7 +28,7 @@ test("an agent needs a name and a model; the rest has the defaults of seed 002",
   });
 });
 
-describe("seed 002 spells component types in two ways; the registry name is kept", () => {
+describe("component types are spelled in two ways; the registry name is kept", () => {
   test.each([
     ["formatter", "XmlFormatter", "xml"],
     ["formatter", "xml", "xml"],

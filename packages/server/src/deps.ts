@@ -1,7 +1,7 @@
 import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
-import type { Adoption } from "./dialects/claude/adopt.ts";
+import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";

@@ -1,4 +1,4 @@
-export type { Adoption } from "./dialects/claude/adopt.ts";
+export type { Adoption } from "./dialects/claude/adoption.ts";
 export type { ClaudeGate } from "./dialects/claude/gate.ts";
 export type { ServerDeps } from "./deps.ts";
 export { type KeyInfo, KeyScope, type Keys, TenantName, createKeys } from "./keys.ts";

@@ -132,7 +132,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     }
   });
 
-  test("the seed's keys tell of the session, for whoever looks", async () => {
+  test("the Claude API's keys tell of the session, for whoever looks", async () => {
     const [a, b] = [await machine(), await machine()];
     const { path, id } = await session(a.call);
     const reader = follows(b, path);

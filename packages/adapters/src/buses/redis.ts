@@ -21,7 +21,7 @@ const MOST_WAITING = 500;
 const CHECK_MS = 1000;
 const CLOSE_MS = 500;
 const CONNECTIONS = "active_connections";
-/** Seed 000's times, in seconds. */
+/** Expiry times of the Claude API's keys, in seconds. */
 const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
 /** How often what is shown is shown again, in case Redis has forgotten it. */
@@ -30,7 +30,7 @@ const AGAIN_MS = 30_000;
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 /**
- * The bus over a Redis server: PUBLISH and SUBSCRIBE for what machines say, and seed 000's keys for people who look.
+ * The bus over a Redis server: PUBLISH and SUBSCRIBE for what machines say, and the Claude API's keys for people who look.
  *
  * It need not be there, neither at the start nor later: what is said meanwhile is lost, and that is all.
  */
@@ -78,7 +78,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     send("SET", `session_lock:${sessionId}`, instance, "EX", LOCK_SECONDS);
   }
 
-  /** The seed gives the set no end. Without one, what the last machine had when it was killed would stay for ever. */
+  /** The specification gives the set no expiry. Without one, what the last machine had when it was killed would stay for ever. */
   function follow(...sessionIds: readonly string[]): void {
     send("SADD", CONNECTIONS, ...sessionIds);
     send("EXPIRE", CONNECTIONS, LOCK_SECONDS);

@@ -77,7 +77,7 @@ async function call(config: object, input: object, with_: Partial<HooksDeps> = {
 
 const bash = { tool_name: "Bash", tool_input: { command: "ls" }, tool_use_id: "toolu_1" };
 
-test("the receiver gets the seed's payload, signed, and no path of this machine", async () => {
+test("the receiver gets the Claude API's payload, signed, and no path of this machine", async () => {
   const { url, received } = await receiver();
   const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
   await call(

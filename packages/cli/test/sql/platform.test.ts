@@ -105,7 +105,7 @@ const SAME_JSON: readonly (readonly [view: string, table: string, key: string, c
   ],
 ];
 
-test("what a seed shows as JSON is the same as in the store's own views", async () => {
+test("what a table shows as JSON is the same as in the store's own views", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");

@@ -8,7 +8,7 @@ const SHOW_MS = 1000;
 /** How often it is said again that a session is driven here: what is shown has an end of its own. */
 const LOCK_MS = 60_000;
 
-/** Seed 000's words for how a session is. */
+/** The Claude API's words for how a session is. */
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 
 export interface ShowDeps {

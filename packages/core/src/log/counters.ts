@@ -8,7 +8,7 @@ export interface Counters {
   cache_read_input_tokens: number;
 }
 
-/** A run's money by kind, so that seed 002's breakdown is a sum and not a second calculation. */
+/** A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. */
 export interface RunCounters extends Counters {
   input_micros: number;
   output_micros: number;

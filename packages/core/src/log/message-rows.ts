@@ -8,7 +8,7 @@ import {
   textOf,
 } from "@skein/protocol";
 
-/** A row of seed 004 before it has a number: which message it belongs to, and its place in it. */
+/** A row of the platform API's messages before it has a number: which message it belongs to, and its place in it. */
 export interface RowPart {
   readonly id: string;
   readonly messageId: string;

@@ -24,7 +24,7 @@ export type RunColumns = Omit<Run, "usage" | "cost" | "models" | "generated_file
   readonly model: string;
 };
 
-/** A file that a run made: seed 002's generated_files. */
+/** A file that a run made: generated_files of the agent tables. */
 export interface FileRow {
   readonly session_id: string;
   readonly run_id: string;

@@ -138,7 +138,7 @@ export interface SessionState {
   rewinds: FactData<"rewind.requested">[];
 }
 
-/** Seed 002's file_registry entry. */
+/** An entry of file_registry in the agent tables. */
 interface FileEntry {
   readonly filename: string;
   readonly storage_path: string;

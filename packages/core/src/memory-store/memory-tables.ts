@@ -188,7 +188,7 @@ function addModels(before: readonly RunModel[], added: RunUpdate["models"]): Run
   return [...models.values()].sort((a, b) => (a.model < b.model ? -1 : 1));
 }
 
-/** Seed 002's cost of a run: dollars for people, from the micro-dollars that were added up. Null if any call had no price. */
+/** The cost of a run in the agent tables: dollars for people, from the micro-dollars that were added up. Null if any call had no price. */
 export function costBreakdown(counters: RunCounters, model: string, longContext: boolean): CostBreakdown | null {
   if (counters.unpriced_calls > 0 || model === "") return null;
   return {

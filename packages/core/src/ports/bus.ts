@@ -18,7 +18,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** What is shown of a session: seed 000's three structures. */
+/** What is shown of a session: three structures of the Claude API. */
 export type Shown =
   | { readonly kind: "session"; readonly session: ShownSession }
   /** Somebody follows the session on this machine, or nobody does any more. */

@@ -82,7 +82,7 @@ export interface Snapshot {
 export interface SessionFilter {
   readonly tenant: string;
   readonly agentId?: string;
-  /** In seed 004's words; one of them, where several are given. */
+  /** In the platform API's words; one of them, where several are given. */
   readonly status?: PlatformStatus | readonly PlatformStatus[];
   /** All of them. */
   readonly tags?: readonly string[];
@@ -174,7 +174,7 @@ export interface Store {
   count(filter: SessionFilter): Promise<number>;
   /** What runs used, added up by day, model, agent or session. In no order. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
-  /** Seed 004's rows, oldest first. */
+  /** The platform API's rows, oldest first. */
   messages(sessionId: string, options?: PageOptions): Promise<Page<MessageRow>>;
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;
   /** Open awaits, oldest first. */

@@ -110,7 +110,7 @@ export function createAgents({
   };
 }
 
-/** Seed 004's columns stand beside the configuration that they are taken from. */
+/** The platform API's columns stand beside the configuration that they are taken from. */
 function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
   const { name, description, system_prompt } = config;
   return { name, description, system_prompt, default_model_id, tags, config };
@@ -120,7 +120,7 @@ function versionId(id: string, version: number): string {
   return `${id}/${String(version).padStart(9, "0")}`;
 }
 
-/** The models that agents and sessions refer to by id: seed 004's `llm_models`. */
+/** The models that agents and sessions refer to by id: the platform API's `llm_models`. */
 export interface Models {
   /** Adds a model, or answers the one of that name. `isDefault` makes it the default, and no other. */
   add(model: { name: string; isDefault?: boolean }): Promise<LlmModel>;

@@ -1,6 +1,6 @@
 import type { Session } from "@skein/protocol";
 
-/** Seed 004's status of a session. */
+/** The platform API's status of a session. */
 export type PlatformStatus = "pending" | "running" | "completed" | "failed";
 
 export function platformStatus(session: Pick<Session, "status" | "outcome">): PlatformStatus {

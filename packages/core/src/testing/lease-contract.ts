@@ -11,9 +11,18 @@ function leaseOf(claim: Claim): Lease {
   return claim.lease;
 }
 
-/** Who may drive a session, and when. Times are real and short. */
+/** Who may drive a session, and when. Times are real: the tests wait for what happens, and not for how long it takes. */
 export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   const claim = (leaseMs = 60_000, owner = "w", store: Store = bench().store) => store.claim({ owner, leaseMs });
+
+  /** The lease of a session that is due, or whose lease runs out, as soon as there is one. */
+  async function nextLease(owner: string, store: Store = bench().store): Promise<Lease> {
+    for (;;) {
+      const found = await claim(60_000, owner, store);
+      if (found.kind === "leased") return found.lease;
+      await sleep(5);
+    }
+  }
 
   test("leaves a session alone that nothing has woken", async () => {
     await bench().created();
@@ -62,11 +71,13 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
 
   test("says when the next one is due, and gives it then", async () => {
     const script = await bench().created();
-    const at = Date.now() + 150;
-    await script.append([edited], { dueAt: at });
-    expect(await claim()).toEqual({ kind: "none", nextAt: at });
-    await sleep(200);
-    expect(leaseOf(await claim()).sessionId).toBe(script.sessionId);
+    const late = Date.now() + 60_000;
+    await script.append([edited], { dueAt: late });
+    expect(await claim()).toEqual({ kind: "none", nextAt: late });
+    const soon = Date.now() + 20;
+    await script.append([edited], { dueAt: soon });
+    expect((await nextLease("w")).sessionId).toBe(script.sessionId);
+    expect(Date.now()).toBeGreaterThanOrEqual(soon);
   });
 
   test("keeps the earlier of two times at which a session is due", async () => {
@@ -92,10 +103,8 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   test("gives a session to another worker when its lease has run out, and then refuses the first", async () => {
     const script = await bench().created();
     await script.prompt("hi");
-    const slow = leaseOf(await claim(30, "slow"));
-    expect((await claim(60_000, "fast")).kind).toBe("none");
-    await sleep(60);
-    const fast = leaseOf(await claim(60_000, "fast"));
+    const slow = leaseOf(await claim(1, "slow"));
+    const fast = await nextLease("fast");
     expect(fast.fence).toBeGreaterThan(slow.fence);
     await expect(script.append([title], { lease: slow })).rejects.toMatchObject({ code: "lease_lost" });
     await expect(bench().store.release(slow, { seen: 2, dueAt: null })).rejects.toMatchObject({ code: "lease_lost" });
@@ -116,17 +125,21 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   test("prolongs a lease with every append of its holder, and by renewing", async () => {
     const script = await bench().created();
     await script.prompt("hi");
-    const lease = leaseOf(await claim(150, "w"));
-    for (let i = 0; i < 3; i++) {
-      await sleep(60);
-      await script.append([title], { lease });
-    }
-    expect((await claim()).kind).toBe("none");
-    for (let i = 0; i < 3; i++) {
-      await sleep(60);
-      expect(await bench().store.renew([lease])).toEqual([]);
-    }
-    expect((await claim()).kind).toBe("none");
+    const lease = leaseOf(await claim());
+    const heldUntil = async (): Promise<number> => {
+      const { sessionId } = script;
+      const other = await bench().store.claim({ owner: "other", leaseMs: 60_000, sessionId });
+      if (other.kind !== "busy") throw new Error(`Expected that the session is held, and it is ${other.kind}.`);
+      return other.until;
+    };
+    const claimed = await heldUntil();
+    await sleep(5);
+    await script.append([title], { lease });
+    const appended = await heldUntil();
+    expect(appended).toBeGreaterThan(claimed);
+    await sleep(5);
+    expect(await bench().store.renew([lease])).toEqual([]);
+    expect(await heldUntil()).toBeGreaterThan(appended);
   });
 
   test("loses no wake-up that arrives while a session is put to sleep", async () => {
@@ -178,12 +191,12 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
       const script = await bench().created();
       const other = await bench().another();
       await script.prompt("hi");
-      const claims = await Promise.all([claim(40, "here"), claim(40, "there", other)]);
+      const claims = await Promise.all([claim(60_000, "here"), claim(60_000, "there", other)]);
       expect(claims.filter(({ kind }) => kind === "leased")).toHaveLength(1);
       const first = leaseOf(claims.find(({ kind }) => kind === "leased") as Claim);
-      await sleep(80);
       const store = first.owner === "here" ? other : bench().store;
-      const second = leaseOf(await claim(60_000, "next", store));
+      await store.free(first.owner);
+      const second = await nextLease("next", store);
       const late = bench().store.append(script.sessionId, [script.event(title)], { lease: first });
       await expect(late).rejects.toMatchObject({ code: "lease_lost" });
       await store.append(script.sessionId, [script.event(title)], { lease: second });

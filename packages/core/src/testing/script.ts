@@ -249,7 +249,7 @@ function stepStarted(runId: string, step: number, messagesCount: number): Fact {
   };
 }
 
-/** A reply with the usage and cost of seed 002's worked example. */
+/** A reply with the usage and cost of the worked example in the specification of the agent tables. */
 function generated(reply: {
   runId: string;
   step: number;

@@ -223,7 +223,7 @@ test.each([
   ["idle", "completed", "completed"],
   ["idle", "failed", "failed"],
   ["idle", "cancelled", "failed"],
-] as const)("a session that is %s with outcome %s is %s in seed 004's words", (status, outcome, expected) => {
+] as const)("a session that is %s with outcome %s is %s in the platform API's words", (status, outcome, expected) => {
   expect(platformStatus({ status, outcome })).toBe(expected);
 });
 

@@ -26,7 +26,7 @@ const look = defineTool({
   run: ({ at }) => `I see ${at}`,
 });
 
-test("the seed's defaults: 2048 tokens, no thinking, no tools, no system prompt", async () => {
+test("an agent without settings has the defaults of the agent tables: 2048 tokens, no thinking, no tools, no system prompt", async () => {
   const { agent, simulator } = await simulatedAgent();
   await agent.run(scripted("Defaults", [{ text: "Hello" }]));
   const [body] = bodies(simulator);
@@ -194,7 +194,7 @@ test("api_kwargs pass through, and cannot replace what the loop itself decides",
   });
 });
 
-test("api_kwargs as the seed has them, temperature and top_p, are asked of the version of the API that takes them", async () => {
+test("api_kwargs in the form of the agent tables, temperature and top_p, are asked of the version of the API that takes them", async () => {
   const api_kwargs = { temperature: 0.7, top_p: 0.9 };
   const { agent, simulator } = await simulatedAgent({ model: "claude-3-5-haiku-latest", api_kwargs });
   expect(await agent.run(scripted("Warm", [{ text: "Hello" }]))).toMatchObject({ stopReason: "end_turn", error: null });
@@ -247,7 +247,7 @@ test.each([
   ["formatter", { formatter: "XmlFormatter" }, { formatter: "xml" }],
   ["compactor_type", { compactor_type: "ToolResultRemovalCompactor" }, { compactor_type: "tool_result_removal" }],
   ["memory_store_type", { memory_store_type: "PlaceholderMemoryStore" }, { memory_store_type: "placeholder" }],
-])("%s may be given as the seed's class name", async (_, given, kept) => {
+])("%s may be given as the class name of the agent tables", async (_, given, kept) => {
   const { agent } = await simulatedAgent(given);
   const { sessionId } = await agent.run(scripted("Names", [{ text: "Hello" }]));
   expect((await (await agent.sessions()).state(sessionId)).agent).toMatchObject(kept);

@@ -53,7 +53,7 @@ const lostFile = [
   { type: "text", text: "It is right, but the file is lost." },
 ];
 
-/** Runs in which everything happens that the seed has a word for. */
+/** Runs in which every action of the agent tables happens. */
 async function eventfulSession(store: string) {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
@@ -139,7 +139,7 @@ async function opened(kind: string): Promise<{ url: string; rows?: (sessionId: s
   return { url: database.url, rows: (id) => postgresRows(database.url, id) };
 }
 
-/** The keys of the seed's examples, and which of the three figures beside them it shows. */
+/** The keys of the specification's examples, and which of the three figures beside them each shows. */
 const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]>> = {
   run_started: ["user_message queue_present formatter", ""],
   memory_retrieval: ["memories_found memories_injected memory_store_type", "messages tokens duration"],
@@ -158,7 +158,7 @@ const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]
 };
 
 describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s", (kind) => {
-  test("has every action of the taxonomy, with the keys of the seed's examples, and the store shows the same rows", async () => {
+  test("has every action of the taxonomy, with the keys of the specified examples, and the store shows the same rows", async () => {
     const { url, rows } = await opened(kind);
     const { results, sessionId } = await eventfulSession(url);
     expect(results.map(({ stopReason }) => stopReason)).toEqual([
@@ -199,7 +199,7 @@ describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s
   });
 });
 
-test("each failure also leaves an error row, so that the seed's pattern 5 finds it", async () => {
+test("each failure also leaves an error row, so that the specified query for errors finds it", async () => {
   const file = join(folder(), "skein.db");
   const { sessionId } = await eventfulSession(`sqlite:${file}`);
   const database = new DatabaseSync(file, { readOnly: true });

@@ -21,7 +21,7 @@ test("an answer that fails its check goes back to the model with the reason, and
   expect(JSON.stringify(second)).toContain("The answer must contain the number.");
 });
 
-test("a check may answer with a pair of whether it passed and why not, as the seed's does", async () => {
+test("a check may answer with a pair of whether it passed and why not", async () => {
   const { agent } = await simulatedAgent({
     validate: async (answer) => [answer.includes("42"), "The answer must contain the number."],
   });

@@ -14,7 +14,7 @@ function bench(tenant?: string) {
 }
 
 describe("agents", () => {
-  test("begin at version 1, active, with seed 004's columns taken from their configuration", async () => {
+  test("begin at version 1, active, with the platform API's columns taken from their configuration", async () => {
     const { agents } = bench();
     const agent = await agents.create({ ...input, description: "d", system_prompt: "s", tags: ["a"] });
     expect(agent).toMatchObject({

@@ -1,6 +1,6 @@
 import { type Event, type FactType, isFactType } from "../event.ts";
 
-/** Every action type of seed 002's taxonomy, and the two for frontend tools that its authors added. */
+/** Every action type of the agent tables, and the two for frontend tools that their authors added. */
 export const ACTION_TYPES = [
   "run_started",
   "run_completed",
@@ -31,10 +31,10 @@ export const ACTION_TYPES = [
 ] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 
-/** Seed 000's stream events. */
+/** The Claude API's stream events. */
 export type FrameType = "init" | "message" | "partial" | "question" | "result" | "error" | "done";
 
-/** A row of seed 002's agent_runs, said as a pick from the data of a fact: SQL views and documents are made from the same line. */
+/** A row of agent_runs, as a pick from the data of a fact: SQL views and documents are made from the same line. */
 export interface ActionRow {
   readonly action: ActionType;
   /** Only when this key of the data has this value. */
@@ -44,9 +44,9 @@ export interface ActionRow {
 }
 
 interface Dialect {
-  /** Seed 002: the rows of agent_runs. */
+  /** The rows of agent_runs in the agent tables. */
   readonly actions: readonly ActionRow[];
-  /** Seed 000: the frames of the stream; the last one carries the id. */
+  /** The frames of the Claude API's stream; the last one carries the id. */
   readonly frames: readonly FrameType[];
 }
 
@@ -59,9 +59,9 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
 const none: Dialect = { actions: [], frames: [] };
 
 /**
- * One line per fact: what it is called in seed 002 and in seed 000. In seed 004 a fact has its own name.
+ * One line per fact: what it is called in the agent tables and in the Claude API. In the platform API a fact has its own name.
  *
- * Seed 002's `streaming_chunk` and seed 000's `partial` are drafts, which are streamed and never stored.
+ * `streaming_chunk` of the agent tables and the Claude API's `partial` are drafts, which are streamed and never stored.
  */
 export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "session.created": none,
@@ -246,7 +246,7 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   },
 };
 
-/** A row of seed 002's agent_runs, without the columns that say whose it is. */
+/** A row of agent_runs, without the columns that say whose it is. */
 export interface ActionLog {
   readonly timestamp: string;
   readonly step_number: number;
@@ -285,7 +285,7 @@ function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly 
   return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
 }
 
-/** Seed 002's agent_runs row of a fact: what `action_data` holds. */
+/** The agent_runs row of a fact: what `action_data` holds. */
 export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row.data).map(([key, pick]) => [key, picked(pick, data)]));
 }

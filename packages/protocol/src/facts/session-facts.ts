@@ -63,11 +63,11 @@ export const sessionFacts = {
     options: JsonObject.optional(),
   }),
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
-  /** A run begins: seed 004's notice that the session is processing. */
+  /** A run begins: the platform API's notice that the session is processing. */
   "session.started": z.object({ run_id: Uuid, message_id: Uuid, user_message: z.string(), formatter: z.string() }),
   /** A worker took up an open run; calls opened before are orphans. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
-  /** A message took its place in the transcript. Its rows (seed 004) were made by the fact that brought its content. */
+  /** A message took its place in the transcript. Its rows in the platform API's messages were made by the fact that brought its content. */
   "message.created": z.object({
     message_id: Uuid,
     run_id: Uuid,
@@ -96,7 +96,7 @@ export const sessionFacts = {
     ...runTotals,
     ...ownResult,
   }),
-  /** The run failed or was cancelled: seed 004 has one word for both, the outcome tells them apart. */
+  /** The run failed or was cancelled: the platform API has one word for both, the outcome tells them apart. */
   "session.failed": z.object({
     run_id: Uuid,
     step: Count,

@@ -19,7 +19,7 @@ function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [Ac
   return DIALECTS[type].actions.filter(applies).map((row) => [row.action, actionData(row, parsed)]);
 }
 
-describe("the lines of seed 002's example run come out of facts", () => {
+describe("the lines of the specified example run come out of facts", () => {
   test("run_started", () => {
     const data = { run_id: id, message_id: id, user_message: "Create a chart showing sales data", formatter: "xml" };
     expect(actionsOf("session.started", data)).toEqual([
@@ -183,7 +183,7 @@ describe("the lines of seed 002's example run come out of facts", () => {
   });
 });
 
-test("every action of seed 002's taxonomy is said by some fact", () => {
+test("every action of the agent tables comes from some fact", () => {
   const said = new Set(Object.values(DIALECTS).flatMap(({ actions }) => actions.map(({ action }) => action)));
   expect([...said].toSorted()).toEqual([...ACTION_TYPES].toSorted());
 });

@@ -58,7 +58,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   unreadable: "The log has something that this version cannot read.",
 };
 
-/** Any error as an answer: its code, a sentence, and neither path, SQL nor stack. Under `/api/v1` codes have seed 000's names. */
+/** Any error as an answer: its code, a sentence, and neither path, SQL nor stack. Under `/api/v1` codes have the Claude API's names. */
 export function errorAnswer(error: unknown, requestId: string, path = ""): ErrorAnswer {
   const { code: own, message, details, headers } = described(error);
   const code = path.startsWith("/api/v1/") ? (CLAUDE_ERROR_NAMES[own] ?? own) : own;

@@ -14,14 +14,14 @@ import { type Played, playSessions } from "./played-sessions.ts";
 
 type Row = Record<string, unknown>;
 
-/** The three stores that show a seed's tables or documents, with the same sessions played in each. */
+/** The three stores that show the specified tables or documents, with the same sessions played in each. */
 export interface Bench {
   /** Runs SQL on PostgreSQL; {agent} and {run} stand for the played session and its first run. */
   query(sql: string): Promise<readonly Row[]>;
   /** Runs SQL in a transaction that is rolled back. Answers the SQLSTATE of a refusal. */
   refusal(sql: string): Promise<string | undefined>;
   explain(sql: string): Promise<string>;
-  /** The columns of a seed's view in sqlite. */
+  /** The columns of a view in sqlite. */
   sqliteColumns(view: string): readonly string[];
   /** Paths below the filesystem store's folder, with {agent} and {run} in place of the ids. */
   readonly files: readonly string[];
@@ -32,7 +32,7 @@ export interface Bench {
 }
 
 export async function openBench(): Promise<Bench> {
-  const folder = await mkdtemp(join(tmpdir(), "skein-seeds-"));
+  const folder = await mkdtemp(join(tmpdir(), "skein-conformance-"));
   const server = inject("postgres");
   const database = await createDatabase(server.url, { template: server.template });
   const client = new pg.Client(database.url);

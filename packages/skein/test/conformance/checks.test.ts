@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bench, openBench } from "./bench.ts";
-import { claudeSaid, runCheck } from "./describe-seed.ts";
+import { claudeSaid, runCheck } from "./describe-list.ts";
 import type { Check } from "./line.ts";
 
 let bench: Bench;

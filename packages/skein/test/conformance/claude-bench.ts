@@ -5,7 +5,7 @@ import { all, only, open } from "../../../server/test/dialects/claude/world.ts";
 
 type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 
-/** What the Claude Agent API says when the real Claude Code works, by the names of seed 000's schemas. */
+/** What the Claude API says when the real Claude Code works, by the names of the specified schemas. */
 export async function claudeSamples(): Promise<Samples> {
   const server = await claudeServer();
   try {

@@ -1,12 +1,12 @@
 /**
- * A line of a conformance list: one thing that a seed says, and what became of it.
+ * A line of a conformance list: one thing that a specification says, and what became of it.
  *
- * Plain data, so that the tests run its check and `npm run seeds` prints it from the same place.
+ * Plain data, so that the tests run its check and `npm run conformance` prints it from the same place.
  */
 export interface Line {
-  /** Where in the seed. */
+  /** Where in the specification. */
   readonly at: string;
-  /** What the seed says there. */
+  /** What the specification says there. */
   readonly what: string;
   readonly status: "there" | "departure" | "open";
   /** The reason of a departure, or the issue that completes an open line. */
@@ -14,13 +14,17 @@ export interface Line {
   readonly check?: Check;
 }
 
-export interface Seed {
-  readonly number: string;
+/** A part of Skein, and the specification that it came from, line by line. */
+export interface ConformanceList {
+  readonly part: string;
+  /** The number of the document. */
+  readonly specification: string;
+  /** What the document is. */
   readonly title: string;
   readonly lines: readonly Line[];
 }
 
-/** A column of a seed's schema, as information_schema names its type. */
+/** A column of a specified schema, as information_schema names its type. */
 export interface ColumnCheck {
   readonly check: "column";
   readonly view: string;
@@ -72,7 +76,7 @@ export type Check =
       readonly refuses?: readonly unknown[];
       readonly default?: unknown;
     }
-  /** What the Claude Agent API really said, with the real Claude Code behind it, has this key and a value of this type there. */
+  /** What the Claude API really said, with the real Claude Code behind it, has this key and a value of this type there. */
   | {
       readonly check: "said";
       readonly shape: string;
@@ -116,7 +120,7 @@ export const departure = (what: string, note: string, check?: Check): Entry => (
   ...(check && { check }),
 });
 
-/** Entries with their place in the seed. */
+/** Entries with their place in the specification. */
 export const section = (at: string, entries: readonly Entry[]): readonly Line[] =>
   entries.map((entry) => ({ at, ...entry }));
 
@@ -132,7 +136,7 @@ const SQL_TYPES: Readonly<Record<string, string>> = {
   TIMESTAMP: "timestamp with time zone",
 };
 
-/** Columns as a seed's CREATE TABLE has them, one per line: `max_steps INTEGER DEFAULT 50`. */
+/** Columns as a specified CREATE TABLE has them, one per line: `max_steps INTEGER DEFAULT 50`. */
 export function columns(view: string, ddl: string): readonly Entry[] {
   return ddl
     .trim()

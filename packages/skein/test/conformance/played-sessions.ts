@@ -14,7 +14,7 @@ const agent = AgentConfig.parse({
 });
 
 /**
- * Plays sessions that have everything a seed speaks of: each status, each role, each fact and each action, a fork, a pause
+ * Plays sessions that have everything a specification speaks of: each status, each role, each fact and each action, a fork, a pause
  * for the browser, agents and models.
  */
 export async function playSessions(store: Store, ids: Ids): Promise<Played> {

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { printSeeds } from "./print-seeds.ts";
-import { SEEDS } from "./seeds.ts";
+import { printConformance } from "./print-conformance.ts";
+import { LISTS } from "./lists.ts";
 
-test("docs/seeds.md is what the lists print; `npm run seeds` prints it", () => {
-  const page = readFileSync(new URL("../../../../docs/seeds.md", import.meta.url), "utf8");
-  expect(page).toBe(printSeeds(SEEDS));
+test("docs/conformance.md is what the lists print; `npm run conformance` prints it", () => {
+  const page = readFileSync(new URL("../../../../docs/conformance.md", import.meta.url), "utf8");
+  expect(page).toBe(printConformance(LISTS));
 });
 
-test("no line of a seed is listed twice at one place", () => {
-  for (const { number, lines } of SEEDS) {
-    const said = lines.map(({ at, what }) => `${number} ${at}: ${what}`);
+test("no line of a specification is listed twice at one place", () => {
+  for (const { part, lines } of LISTS) {
+    const said = lines.map(({ at, what }) => `${part} ${at}: ${what}`);
     expect(said.filter((line, index) => said.indexOf(line) !== index)).toEqual([]);
   }
 });

@@ -37,7 +37,7 @@ export function modelNameOf({ agent, control }: SessionState, prompt: QueuedProm
   return named === "default" ? null : named;
 }
 
-/** Seed 000's options in the words of the SDK. What the driver needs for itself is added by it. */
+/** The Claude API's options in the words of the SDK. What the driver needs for itself is added by it. */
 export function sdkOptions(options: ResolvedOptions): Options {
   const { allowed_tools, permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
   const settings = settingsOf(options);

@@ -15,7 +15,7 @@ export interface DocumentFoldersDeps {
 }
 
 /**
- * Seed 002's three folders, written behind the log. They hold nothing that the log does not: they are not synced, appends
+ * The folders of the three agent tables, written behind the log. They hold nothing that the log does not: they are not synced, appends
  * do not wait for them, and what is missing or behind is written again at open.
  */
 export interface DocumentFolders {

@@ -2,7 +2,7 @@ import { type SessionState, emptyState, fold } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 import { actionsOf } from "./actions.ts";
 
-/** What the documents of seed 002 need to know of a log beside its tables. */
+/** What the documents of the agent tables need from a log beyond its projections. */
 export interface DocumentState {
   /** Undefined once the log holds something that this Skein cannot fold. */
   state: SessionState | undefined;

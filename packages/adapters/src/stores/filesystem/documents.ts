@@ -2,7 +2,7 @@ import { type SessionTables, contextOf } from "@skein/core";
 import type { JsonObject, Message, Run } from "@skein/protocol";
 import type { DocumentState } from "./document-state.ts";
 
-/** Seed 002's `conversation_history/{agent_uuid}/{sequence}.json`: a run that has ended. */
+/** `conversation_history/{agent_uuid}/{sequence}.json` of the agent tables: a run that has ended. */
 export function conversationDocument(run: Run, documentState: DocumentState): JsonObject | undefined {
   const span = documentState.spans.get(run.id);
   if (!documentState.state || !span || span.to === null) return undefined;
@@ -26,7 +26,7 @@ export function conversationDocument(run: Run, documentState: DocumentState): Js
   };
 }
 
-/** Seed 002's `agent_config/{agent_uuid}.json`: everything that is needed to resume. */
+/** `agent_config/{agent_uuid}.json` of the agent tables: everything that is needed to resume. */
 export function configDocument(
   { session, awaits }: SessionTables,
   { state, spans }: DocumentState,
@@ -86,7 +86,7 @@ export function documentText(document: JsonObject): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** Digits of the names in a folder whose last conversation has this number: three as in the seed, more past 999. */
+/** Digits of the names in a folder whose last conversation has this number: three as specified, more past 999. */
 export function nameWidth(lastNumber: number): number {
   return Math.max(3, String(lastNumber).length);
 }

@@ -26,7 +26,7 @@ interface FoundSheets {
   asLeft(sessionId: string, documents: Documented): boolean;
 }
 
-/** The three folders of seed 002 on disk. */
+/** The folders of the three agent tables on disk. */
 export interface SheetFolders {
   write(sessionId: string, sheets: Sheets): Promise<Documented>;
   remove(sessionId: string): Promise<void>;

@@ -35,7 +35,7 @@ export interface FilesystemStoreDeps {
 }
 
 export interface FilesystemStore extends Store {
-  /** Resolves when seed 002's documents show everything that was appended before the call. */
+  /** Resolves when the documents of the agent tables show everything that was appended before the call. */
   settled(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ const DOCUMENTS_AT_CLOSE = 5000;
  * |---|---|
  * | `log/{session}.jsonl` | the truth: one line per append, synced before the append is answered |
  * | `records/records.jsonl` | what is not a session, in the same manner |
- * | `agent_config/`, `conversation_history/`, `agent_runs/` | seed 002's documents, derived, written behind the log |
+ * | `agent_config/`, `conversation_history/`, `agent_runs/` | the agent tables as documents, derived, written behind the log |
  * | `heads.jsonl`, `snapshots/` | derived, to save time; may be deleted |
  * | `lock/`, `version` | who has the folder, and who can read it |
  */

@@ -27,7 +27,7 @@ export interface ActionSql {
 export const ACTIONS_PER_EVENT = 8;
 
 /**
- * Seed 002's agent_runs: one branch per action, made from the same table that serialisers use.
+ * The table agent_runs: one branch per action, made from the same table that serialisers use.
  *
  * A branch has its type of fact and its type of action as constants, so that a query for one action reads only the
  * facts it comes from, through the index on (event_type, created_at), already in the order of time.

@@ -37,10 +37,10 @@ const actionSql: ActionSql = {
 const dollars = (micros: string): string => `${micros} / 1000000.0`;
 
 /**
- * The seeds' tables as sqlite shows them.
+ * The tables of the platform API, the Claude API and the agent tables, as sqlite shows them.
  *
- * sqlite has no schemas: seed 004's names begin with `platform_`, seed 000's with `api_`, because both have `sessions`;
- * seed 002's three are unlike any other and stand under their own names, so that its queries run as they are written.
+ * sqlite has no schemas: the platform API's names begin with `platform_`, the Claude API's with `api_`, because both have `sessions`;
+ * the three agent tables have unique names and keep them, so that queries written for them run unchanged.
  */
 export const VIEWS = `
 create view event_bodies as

@@ -1,4 +1,4 @@
-/** Seed 000's session_messages of a Claude Code session: the same rows in every store and in SQL, and the stream again out of them. */
+/** The Claude API's session_messages of a Claude Code session: the same rows in every store and in SQL, and the stream again out of them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The 13 kinds of frames that seed 002's clients know. */
+/** The 13 kinds of frames that clients of the agent tables know. */
 export const ENVELOPE_TYPES = [
   "meta_init",
   "thinking",

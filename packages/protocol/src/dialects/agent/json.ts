@@ -1,6 +1,6 @@
 import type { Envelope } from "./envelope.ts";
 
-/** The most bytes of one frame, as seed 002's clients expect it. */
+/** The most bytes of one frame, as clients of the agent tables expect it. */
 export const FRAME_BYTES = 2048;
 /** The most that everything beside the text may take of them. */
 const LABEL_LENGTH = 200;

@@ -1,6 +1,6 @@
 import type { Envelope } from "./envelope.ts";
 
-/** The elements of seed 002's XML form. What is not a block of content has an element of its own. */
+/** The elements of the XML form of a run. What is not a block of content has an element of its own. */
 const ELEMENTS: Readonly<Record<Envelope["type"], string>> = {
   meta_init: "meta_init",
   thinking: "content-block-thinking",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Seed 000's codes for its own conditions. `/api/v1` answers with them where the rest of the server has a word of its own. */
+/** The Claude API's codes for its own conditions. `/api/v1` answers with them where the rest of the server has a word of its own. */
 export const ClaudeErrorCode = z.enum([
   "AUTHENTICATION_ERROR",
   "RATE_LIMIT_EXCEEDED",

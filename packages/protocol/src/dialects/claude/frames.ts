@@ -21,7 +21,7 @@ export interface FramingContext {
   readonly costBefore: number | null;
 }
 
-/** Makes the seed's frames out of events, one after the other and in their order. */
+/** Makes the Claude API's frames out of events, one after the other and in their order. */
 export type Framing = (event: Event) => readonly StreamEvent[];
 
 /** The id of a frame: where it stands, in a form that names the session too, so that a POST can be taken up again. */
@@ -229,7 +229,7 @@ function usageOf(usage: Usage): UsageTotals {
 
 const PARTIAL = new Set(["content_block_start", "content_block_delta", "content_block_stop"]);
 
-/** The partial frame of one piece of a message that is being made; undefined for what the seed does not show. */
+/** The partial frame of one piece of a message that is being made; undefined for what the Claude API does not show. */
 export function partialFrame(piece: JsonObject, messageId: string): StreamEvent | undefined {
   if (!PARTIAL.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
   const data = { ...piece, uuid: messageId } as unknown as Extract<StreamEvent, { event: "partial" }>["data"];

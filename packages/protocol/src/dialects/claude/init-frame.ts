@@ -3,7 +3,7 @@ import type { StreamEvent } from "./responses.ts";
 
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
-/** What the runtime said and the seed has another name for, and what only says how this machine is set up. */
+/** What the runtime said and the Claude API has another name for, and what only says how this machine is set up. */
 const LEFT_OUT = new Set([
   "type",
   "subtype",
@@ -16,7 +16,7 @@ const LEFT_OUT = new Set([
   "messaging_socket_path",
 ]);
 
-/** The seed's init of what a runtime found when it came up: lists of names where the SDK has objects, the rest beside them. */
+/** The `init` frame of what a runtime found when it came up: lists of names where the SDK has objects, the rest beside them. */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
   const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !LEFT_OUT.has(key)));
   return {
@@ -31,7 +31,7 @@ export function initData(info: JsonObject, sessionId: string, model: string): In
   };
 }
 
-/** The seed knows two states; `state` has the SDK's own word. */
+/** The Claude API knows two states; `state` has the SDK's own word. */
 function serverStatus(server: unknown): InitData["mcp_servers"] {
   const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
   if (typeof name !== "string") return [];

@@ -3,13 +3,13 @@ import { Line } from "../../agent.ts";
 import { JsonObject } from "../../content.ts";
 
 /**
- * Seed 000's options of a Claude Code session, in the seed's names, limits and defaults; newer forms stand beside them.
+ * The options of a Claude Code session, in the Claude API's names, limits and defaults; newer forms stand beside them.
  *
  * A session keeps its own under `agent.extras.claude`; a run may differ by `prompt.accepted.options` (see RunOptions).
  * What a request may ask for is another matter: the operator's policy decides that before anything is stored.
  */
 
-/** The seed's four modes first, then those that came later. */
+/** The four specified modes first, then those that came later. */
 export const PermissionMode = z.enum(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
@@ -64,7 +64,7 @@ export const HookWebhook = z.object({
 });
 export type HookWebhook = z.infer<typeof HookWebhook>;
 
-/** The seed's seven first, in its order; then the other events of the SDK. */
+/** The seven specified events first, in their order; then the other events of the SDK. */
 export const HOOK_EVENTS = [
   "PreToolUse",
   "PostToolUse",

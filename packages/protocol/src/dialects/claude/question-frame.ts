@@ -20,7 +20,7 @@ export function questionData(opened: Opened, sessionId: string): QuestionEventDa
   };
 }
 
-/** Claude Code asks `questions`; the seed's example has one `question`. */
+/** Claude Code asks `questions`; the specified example has one `question`. */
 function wordsOf(input: unknown, questions: readonly JsonObject[]): string {
   const words = questions.map(({ question }) => question).filter((question) => typeof question === "string");
   if (words.length > 0) return words.join("\n");

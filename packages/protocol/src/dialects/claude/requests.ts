@@ -5,7 +5,7 @@ import { Uuid } from "../../ids.ts";
 import { ClaudeModel, ClaudeOptions, PermissionMode, RunOptions } from "./options.ts";
 
 /**
- * What a client of `/api/v1` may say, in seed 000's names, limits and defaults. What the seed does not have stands last in
+ * What a client of `/api/v1` may say, in the Claude API's names, limits and defaults. What the specification does not have stands last in
  * each schema.
  */
 
@@ -141,7 +141,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
     .strictObject({
       type: z.literal("prompt"),
       ...QueryRequest.shape,
-      /** The seed has the words under `content`, the system that it describes under `prompt`. */
+      /** The specification has the text under `content`, the system that it describes under `prompt`. */
       prompt: Prompt.optional(),
       content: Prompt.optional(),
     })

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { SessionStatus } from "../../session.ts";
 
 /**
- * What `/api/v1` says, in seed 000's names and types. What Claude Code or Skein has more comes as further fields, and types of
- * blocks that the seed does not know pass.
+ * What `/api/v1` says, in the Claude API's names and types. What Claude Code or Skein has more comes as further fields, and types of
+ * blocks that the specification does not know pass.
  */
 
 const Instant = z.iso.datetime();
@@ -176,7 +176,7 @@ export const SessionListResponse = z.object({
   page_size: z.int().positive(),
 });
 
-/** A row of the seed's session_messages. */
+/** A row of the Claude API's session_messages. */
 export const SessionMessage = z.object({
   id: z.string(),
   session_id: z.string(),

@@ -12,7 +12,7 @@ export interface RunTotals {
   readonly byModel: ReadonlyMap<string, UsageTotals>;
 }
 
-/** Named otherwise here, or counted by us: the SDK's sums go on from run to run, the seed's are of one run. */
+/** Named otherwise here, or counted by us: the SDK's sums go on from run to run, the Claude API's are of one run. */
 const LEFT_OUT = new Set([
   "type",
   "session_id",
@@ -80,7 +80,7 @@ export function dollars(micros: number): number {
   return micros / 1_000_000;
 }
 
-/** The SDK's usage per model in the seed's spelling: `inputTokens` is `input_tokens`, `costUSD` is `cost_usd`. */
+/** The SDK's usage per model in the Claude API's spelling: `inputTokens` is `input_tokens`, `costUSD` is `cost_usd`. */
 function snakeUsage(byModel: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(byModel).map(([model, usage]) => [

@@ -25,7 +25,7 @@ import {
 const session = { params: z.object({ session_id: Uuid }) } as const;
 const streamed = { status: 200, produces: ["text/event-stream"], stream: StreamEvent } as const;
 
-/** Seed 000's routes: the Claude Agent API. */
+/** The routes of the Claude API. */
 export const claudeRoutes = {
   claudeHealth: {
     method: "GET",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LlmModel, NewAgentConfig, Tags, ToolSchema } from "../../agent.ts";
 import { Uuid } from "../../ids.ts";
 
-/** What an agent is made of, on the wire: seed 004's columns, the configuration beside them, code tools by name. */
+/** What an agent is made of, on the wire: the platform API's columns, the configuration beside them, code tools by name. */
 export const AgentInput = z
   .strictObject({
     ...NewAgentConfig.shape,

@@ -6,7 +6,7 @@ import { AnyObject } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** What a user says: seed 004's `{"text": …}`, or blocks as the Messages API has them. */
+/** What a user says: the platform API's `{"text": …}`, or blocks as the Messages API has them. */
 const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.array(ContentBlock).min(1).max(1000)], {
   error: 'Expected {"text": "…"} or a list of content blocks.',
 });
@@ -45,7 +45,7 @@ export const BlockMessage = z.object({
   content: z.union([z.string(), z.array(AnyObject)]),
 });
 
-/** A row of seed 004's messages. */
+/** A row of the platform API's messages. */
 export const ApiMessage = z.object({
   id: Uuid,
   session_id: Uuid,
@@ -56,7 +56,7 @@ export const ApiMessage = z.object({
   created_at: Instant,
 });
 
-/** An event: seed 004's six keys. */
+/** An event: the platform API's six keys. */
 export const ApiEvent = z.object({
   id: Uuid,
   session_id: Uuid,

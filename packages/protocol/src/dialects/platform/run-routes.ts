@@ -31,7 +31,7 @@ export const runRoutes = {
     method: "GET",
     path: "/v1/sessions/{session_id}/runs/{run_id}/logs",
     scope: "read",
-    summary: "The run in seed 002's actions",
+    summary: "The run as actions of the agent tables",
     status: 200,
     response: z.object({ data: z.array(RunLog) }),
   },

@@ -8,7 +8,7 @@ import { AnyObject } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** A run with the fields of seed 002's conversation_history. */
+/** A run with the fields of conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
   /** Queued: its prompt waits for the run before it. Whether a running one waits for somebody, its session says. */
@@ -35,7 +35,7 @@ export const ApiRunWithMessages = ApiRun.extend({
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 
-/** A row of seed 002's agent_runs. */
+/** A row of agent_runs. */
 export const RunLog = z.object({
   /** Counts the lines of the run, from 1. */
   log_id: z.int().positive(),

@@ -12,7 +12,7 @@ const Count = z.int().nonnegative();
 /** Any JSON value. */
 const AnyValue = z.unknown();
 
-/** A session in seed 004's fields and words, and what Skein knows beside them. */
+/** A session in the platform API's fields and words, and what Skein knows beside them. */
 export const ApiSession = z.object({
   id: Uuid,
   agent_id: Uuid,

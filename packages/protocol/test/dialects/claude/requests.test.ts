@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 
 const id = "01980000-0000-7000-8000-000000000001";
 
-test("a prompt alone is a query, and every other field has the seed's default", () => {
+test("a prompt alone is a query, and every other field has the Claude API's default", () => {
   expect(QueryRequest.parse({ prompt: "Hello." })).toEqual({
     prompt: "Hello.",
     fork_session: false,
@@ -29,7 +29,7 @@ test("a prompt alone is a query, and every other field has the seed's default", 
   });
 });
 
-test("every field of the seed passes, each with a value of its own", () => {
+test("every field of the Claude API passes, each with a value of its own", () => {
   const whole = {
     prompt: "p".repeat(100_000),
     images: [{ type: "url", media_type: "image/png", data: "https://example.com/a.png" }],
@@ -148,7 +148,7 @@ describe.each([
     expect(request.parse({ prompt: "More." })).toEqual({ prompt: "More.", stop_on_disconnect: false });
   });
 
-  test("takes what the seed lists", () => {
+  test("takes what the specification lists", () => {
     const body = {
       prompt: "More.",
       images: [{ media_type: "image/png", data: "AAAA" }],

@@ -147,7 +147,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   return { sessionId, runId, from: sequence - 1, after: 0, partials: options.include_partial_messages };
 }
 
-/** The session of a path, in the seed's words if it is not there. */
+/** The session of a path, in the Claude API's words if it is not there. */
 export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<Session> {
   return sessions.get(sessionId).catch((error: unknown) => {
     throw isKnownError(error, "not_found") ? noSession(sessionId) : error;

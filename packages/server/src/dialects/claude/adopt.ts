@@ -1,20 +1,10 @@
-import { type ClaudeFile, type Event, KnownError, type Session, isKnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { Call, Handlers } from "../../call.ts";
+import type { Adoption } from "./adoption.ts";
 import { claudeSession } from "./accept.ts";
 import { storeClaudeAgent } from "./built-in-agent.ts";
 import { sessionResponse } from "./session-response.ts";
-
-/** What the server needs of those who know Claude Code's files. */
-export interface Adoption {
-  /** Makes a session of these files. `folderFor` says in which folder a session of such a folder may work here. */
-  adopt(
-    files: readonly ClaudeFile[],
-    to: { readonly tenant: string; readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null> },
-  ): Promise<Session>;
-  /** The files of a session. Refuses one that has no transcript of Claude Code. */
-  filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
-}
 
 export const adoptHandlers = {
   async adoptClaudeSession({ body: { files } }, call) {

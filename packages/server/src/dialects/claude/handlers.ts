@@ -10,7 +10,7 @@ import { listSessions, sessionResponse } from "./session-response.ts";
 import { wholeRun } from "./single.ts";
 import { currentRun, streamRun, takenUp } from "./stream.ts";
 
-/** Seed 000's routes. */
+/** The Claude API's routes. */
 export const claudeHandlers = {
   claudeHealth: async (_, call) => health(call),
   async query({ body }, call) {
@@ -193,7 +193,7 @@ async function health(call: Call) {
   return { status, version, dependencies: call.principal.scopes.length > 0 ? dependencies : {} };
 }
 
-/** The seed's answer for a session that has nothing under way: for the caller there is no such run. */
+/** The Claude API's answer for a session that has nothing under way: for the caller there is no such run. */
 function notActive(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be interrupted.`);
 }

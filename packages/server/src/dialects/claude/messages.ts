@@ -18,7 +18,7 @@ export interface MessagePage {
   readonly total: number;
 }
 
-/** The seed's session_messages of a log: its frames as rows, from which the stream can be told again. */
+/** The Claude API's session_messages of a log: its frames as rows, from which the stream can be told again. */
 export async function sessionMessages(
   sessions: Sessions,
   sessionId: string,

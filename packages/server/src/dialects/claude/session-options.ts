@@ -11,7 +11,7 @@ export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions>
   return Object.fromEntries(entries);
 }
 
-/** All options of a new session, those that were left out with the seed's defaults. */
+/** All options of a new session, those that were left out with the Claude API's defaults. */
 export function allOptions(body: object): ClaudeOptions {
   const entries = Object.entries(body).filter(([key]) => Object.hasOwn(ClaudeOptions.shape, key));
   return ClaudeOptions.parse(Object.fromEntries(entries));

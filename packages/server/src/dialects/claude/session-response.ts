@@ -4,10 +4,10 @@ import type { Caller } from "../../call.ts";
 
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 
-/** And back: which of ours the seed's words mean. */
+/** Back from the Claude API's status to our own. */
 const PLATFORM = { active: ["pending", "running"], completed: ["completed"], error: ["failed"] } as const;
 
-/** A session in the seed's words. */
+/** A session in the Claude API's words. */
 export function sessionResponse(session: Session): SessionResponse {
   const { metadata, cost_micros, unpriced_calls } = session;
   const { user } = metadata;

@@ -4,7 +4,7 @@ import { type Call, type Handlers, sessionIn } from "../../call.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import { runIn } from "./runs.ts";
 
-/** A run in one of seed 002's text forms, live. */
+/** A run in one of the text forms of the agent tables, live. */
 export const runTextHandlers = {
   async streamRunText({ params, query }, call) {
     const run = await awaitedRun(call, params);

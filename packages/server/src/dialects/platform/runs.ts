@@ -40,7 +40,7 @@ export const runHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** A run, also under the names that seed 002's conversation_history has for it. */
+/** A run, also under the names that conversation_history has for it. */
 function wire(run: Run) {
   return {
     ...run,

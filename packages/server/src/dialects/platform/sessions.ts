@@ -103,7 +103,7 @@ function pageText(page: Page<Session>): string {
   return text;
 }
 
-/** A session as the API shows it: seed 004's status, and nothing of how it is stored. */
+/** A session as the API shows it: the platform API's status, and nothing of how it is stored. */
 function wire(session: Session): ApiSession {
   return { ...session, status: platformStatus(session), activity: session.status };
 }

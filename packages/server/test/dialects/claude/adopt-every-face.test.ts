@@ -139,7 +139,7 @@ async function filesOf(sessionId: string, lastWords: string): Promise<readonly C
   return files;
 }
 
-/** What a row of seed 004 says, in the same words. */
+/** What a row of the platform API says, in the same words. */
 function wordsOfRow(row: Record<string, unknown>): string {
   const content = row["content"] as JsonObject;
   if (row["role"] === "tool_call")

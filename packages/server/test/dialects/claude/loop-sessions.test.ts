@@ -299,7 +299,7 @@ test("the socket takes prompts under both names, interrupts, answers and a promp
   socket.close();
 });
 
-test("what is wrong is said in the one error body, with seed 000's codes", async () => {
+test("what is wrong is said in the one error body, with the Claude API's codes", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const codeOf = async (method: string, at: string, body?: unknown): Promise<readonly unknown[]> => {
@@ -355,7 +355,7 @@ test("a key that has no stream left begins nothing", async () => {
   await first.end();
 });
 
-test("a key that asks too often is told so in the seed's words", async () => {
+test("a key that asks too often is told so in the Claude API's words", async () => {
   const server = await testServer({ limits: { requestBurst: 3, requestsPerSecond: 0.01 } });
   const codes = [];
   for (let index = 0; index < 5; index++) {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { caller, folder, frames, openFrames, say, scripted, session, settled, testServer } from "../../world.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-/** The types that seed 004 names; Skein has more. */
+/** The types that the platform API names; Skein has more. */
 const NAMED = new Set([
   "step.started",
   "step.generating",
@@ -25,7 +25,7 @@ const add = defineTool({
   run: ({ a, b }) => a + b,
 });
 
-test("the flow of seed 004 happens in its order", async () => {
+test("the flow of the platform API happens in its order", async () => {
   const { call, url, key } = await testServer();
   const { id, agentId } = await session(call);
   const path = `/v1/agents/${agentId}/sessions/${id}`;
@@ -76,7 +76,7 @@ test("the flow of seed 004 happens in its order", async () => {
   expect(list.body.data).toEqual(facts.map(({ data }) => data));
 });
 
-test("tool calls are rows of their own, in the seed's form", async () => {
+test("tool calls are rows of their own, in the platform API's form", async () => {
   const { call } = await testServer({ config: { tools: [add] } });
   const { path } = await session(call, { tools: ["add"] });
   await say(

@@ -469,7 +469,7 @@ test("an agent that was stored before its settings were narrowed is still listed
   expect((await call("GET", "/v1/agents")).body.data).toHaveLength(1);
 });
 
-test("a run has every field of seed 002's conversation_history, and a log line its place", async () => {
+test("a run has every field of conversation_history, and a log line its place", async () => {
   const { call } = await testServer();
   const { path, id } = await session(call);
   for (const text of ["One.", "Two."]) {

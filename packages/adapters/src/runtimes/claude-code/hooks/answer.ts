@@ -2,7 +2,7 @@ import { type HookEvent, JsonObject } from "@skein/protocol";
 import type { SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-/** What a webhook answers, as seed 000 has it. An empty answer has no opinion. */
+/** What a webhook answers, as the Claude API has it. An empty answer has no opinion. */
 export const HookAnswer = z.object({
   decision: z
     .enum(["allow", "deny", "ask", "approve", "block"])

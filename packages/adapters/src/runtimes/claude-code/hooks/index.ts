@@ -120,16 +120,16 @@ function callback(
 
 /** What is no part of an event, or a path of this machine. */
 const LEFT_OUT = new Set(["hook_event_name", "session_id", "transcript_path", "cwd"]);
-const SEEDS_OWN = new Set(["tool_name", "tool_input", "tool_response", "tool_use_id"]);
+const OWN_FIELDS = new Set(["tool_name", "tool_input", "tool_response", "tool_use_id"]);
 
-/** Seed 000's payload; what the SDK says besides is under `result_data`. */
+/** The Claude API's payload; what the SDK says besides is under `result_data`. */
 function payloadOf(
   input: HookInput,
   { session, toolUseId }: { readonly session: HookedSession; readonly toolUseId: string | undefined },
 ): JsonObject {
   const given = Object.entries(input).filter(([name]) => !LEFT_OUT.has(name));
-  const { tool_response, ...own } = Object.fromEntries(given.filter(([name]) => SEEDS_OWN.has(name))) as JsonObject;
-  const others = given.filter(([name]) => !SEEDS_OWN.has(name));
+  const { tool_response, ...own } = Object.fromEntries(given.filter(([name]) => OWN_FIELDS.has(name))) as JsonObject;
+  const others = given.filter(([name]) => !OWN_FIELDS.has(name));
   return {
     hook_event: input.hook_event_name,
     session_id: session.sessionId,

@@ -28,7 +28,7 @@ export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): 
     }
 }
 
-/** The seed's rule: subagents start no subagents. Other fields of a subagent could bring in what is closed elsewhere. */
+/** The Claude API's rule: subagents start no subagents. Other fields of a subagent could bring in what is closed elsewhere. */
 const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disallowedTools", "maxTurns", "effort"]);
 
 export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings): void {

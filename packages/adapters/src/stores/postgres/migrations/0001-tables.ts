@@ -1,5 +1,5 @@
 /**
- * The physical tables. Everything else that a seed names is a view of these.
+ * The physical tables. Every other table that a part of Skein names is a view of these.
  *
  * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and refuses NUL and lone surrogates.
  * - `heads` is written by every append: what counts and what moves with each step stands there. `sessions` has the columns
@@ -13,7 +13,7 @@
  *   same millisecond, so that ordering by time is the order of the log.
  */
 export const tables = /* sql */ `
--- Which text the views of the seeds were made from; they are made anew when it changes.
+-- Which text the views were made from; they are made anew when it changes.
 create table skein.views (hash text not null);
 
 create domain skein.tenant as text check (value <> '' and length(value) <= 100);
@@ -96,7 +96,7 @@ create table skein.sessions (
   metadata json not null default '{}',
   status skein.status not null default 'idle',
   outcome skein.outcome,
-  -- Seed 004's word for both, stored because people list by it.
+  -- The platform API's word for both, stored because people list by it.
   platform_status text not null generated always as (
     case
       when status <> 'idle' then 'running'
@@ -122,7 +122,7 @@ create table skein.sessions (
 create index sessions_changed on skein.sessions (changed_at desc);
 create index sessions_created on skein.sessions (tenant, created_at desc, id desc);
 create index sessions_status on skein.sessions (tenant, platform_status, created_at desc, id desc);
--- Seed 000 looks sessions up by its own words for their status, and by time, without naming a tenant.
+-- The Claude API finds sessions by its own words for their status, and by time, without naming a tenant.
 create index sessions_api_status on skein.sessions (
   ((case platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end)::varchar(20)));
 create index sessions_api_created on skein.sessions (created_at desc);
@@ -224,7 +224,7 @@ create table skein.files (
   place bigint generated always as identity,
   run_id uuid not null,
   file_id text not null,
-  -- Seed 002's entry of generated_files, as the log has it.
+  -- The entry of generated_files, as the log has it.
   shown json not null,
   created_at timestamptz not null,
   primary key (session_id, place)

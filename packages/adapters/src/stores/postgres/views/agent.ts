@@ -22,7 +22,7 @@ const actionSql: ActionSql = {
   actionType: (action) => `${quoted(action)}::varchar(100)`,
 };
 
-/** Seed 002. What grows there with every step is computed here when somebody asks. */
+/** The agent tables. What grows there with every step is computed here when somebody asks. */
 export const agent = /* sql */ `
 create schema if not exists agent;
 

@@ -1,4 +1,4 @@
-/** Seed 000. */
+/** The tables of the Claude API. */
 export const api = /* sql */ `
 create schema if not exists api;
 

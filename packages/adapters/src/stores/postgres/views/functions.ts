@@ -89,7 +89,7 @@ $$;
 create or replace function skein.dollars(p_micros bigint) returns numeric language sql immutable parallel safe
 return trim_scale(p_micros / 1000000.0);
 
--- Seed 002's file_registry: each file once, with the run that made it and the one that last wrote it.
+-- file_registry of the agent tables: each file once, with the run that made it and the one that last wrote it.
 create or replace function skein.file_registry(p_session uuid) returns jsonb language sql stable parallel safe as $$
   select coalesce(jsonb_object_agg(f.file_id, jsonb_build_object(
     'filename', f.shown->'filename', 'storage_path', f.shown->'storage_path', 'size', f.shown->'size',

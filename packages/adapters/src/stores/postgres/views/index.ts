@@ -7,7 +7,7 @@ import { api } from "./api.ts";
 import { functions } from "./functions.ts";
 import { platform } from "./platform.ts";
 
-/** The verbs of the store and the schemas of the seeds. They hold no data, so they are made anew whenever their text has changed. */
+/** The verbs of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever their text has changed. */
 export const VIEWS = [applyChanges, append, verbs, functions, platform, agent, api].join("\n");
 
 /** Which text the functions and views in a database were made from. */

@@ -1,4 +1,4 @@
-/** Seed 004. `data` and `content` are JSON as it was written. */
+/** The tables of the platform API. `data` and `content` are JSON as it was written. */
 export const platform = /* sql */ `
 create schema if not exists platform;
 

@@ -2,5 +2,4 @@
 export { encodeProjectPath } from "../discover/encode-project-path.ts";
 export { FileHistoryDelta, FileHistorySnapshot } from "./file-history-lines.ts";
 export { humanPrompt, machineTags } from "./human-prompt.ts";
-export { lineSchemas } from "./lines.ts";
 export { schemas } from "./schemas.ts";

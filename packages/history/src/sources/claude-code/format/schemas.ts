@@ -1,6 +1,15 @@
 import { ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock } from "./content-blocks.ts";
 import { FileHistoryDelta, FileHistorySnapshot } from "./file-history-lines.ts";
-import { AssistantLine, BaseMessage, Line, QueueOperationLine, SummaryLine, SystemLine, UserLine } from "./lines.ts";
+import {
+  AssistantLine,
+  BaseMessage,
+  Line,
+  QueueOperationLine,
+  SummaryLine,
+  SystemLine,
+  UserLine,
+  lineSchemas,
+} from "./lines.ts";
 import { DailyStats, HistoryEntry, StatsCache } from "./other-files.ts";
 import { BackupFileName, EncodedProjectPath, IsoTimestamp, ShortAgentId, Slug, Uuid } from "./patterns.ts";
 import { Plan } from "./plan.ts";
@@ -54,4 +63,6 @@ export const schemas = {
   Uuid,
   WebFetchInput,
   WriteInput,
+  /** The lines by their `type`. */
+  lines: lineSchemas,
 } as const;

@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+export interface Platform {
+  readonly url: string;
+  readonly key: string;
+  readonly port: number;
+  /** Ends the process at once, as a crash would. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface PlatformOptions {
+  readonly data: string;
+  /** Where the model is; without it the platform's own simulator. */
+  readonly modelUrl?: string;
+  readonly config?: string;
+  readonly port?: number;
+}
+
+/** A real `skein serve` as a child of this process, on loopback with a store of its own. */
+export async function startPlatform({ data, modelUrl, config, port = 0 }: PlatformOptions): Promise<Platform> {
+  const key = "console-development-key";
+  const args = [join(ROOT, "packages/cli/bin/skein.js"), "serve", "--port", String(port), "--data", data];
+  if (config !== undefined) args.push("--config", config);
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: data,
+      SKEIN_API_KEY: key,
+      SKEIN_CLAUDE_CODE: "off",
+      ...(modelUrl !== undefined && { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "simulated" }),
+    },
+  });
+  const url = await address(child);
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    child.kill(signal);
+    await gone;
+  };
+  return { url, key, port: Number(new URL(url).port), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+}
+
+function address(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout?.on("data", (piece: Buffer) => {
+      said += piece.toString();
+      const found = /listens on (http:\S+)/.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.stderr?.on("data", (piece: Buffer) => (said += piece.toString()));
+    child.once("exit", (code) => reject(new Error(`skein serve ended with ${code}: ${said}`)));
+  });
+}

@@ -1,0 +1,97 @@
+/** `npm run screenshots`: every page in two sizes and two themes, from seeded sessions, into apps/console/pictures. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { openBrowser } from "./browser.ts";
+import { startConsoleServer } from "./console-server.ts";
+import { type SeededWorld, seed } from "./seed.ts";
+
+interface Shot {
+  readonly name: string;
+  readonly path: (world: SeededWorld) => string;
+  readonly before?: (page: Page) => Promise<unknown>;
+}
+
+const SHOTS: readonly Shot[] = [
+  { name: "session", path: ({ main }) => `/sessions/${main}` },
+  { name: "home", path: () => "/" },
+  { name: "sessions", path: () => "/sessions" },
+  {
+    name: "session-effects",
+    path: ({ main }) => `/sessions/${main}?tab=effects`,
+    before: (page) =>
+      page
+        .getByRole("list", { name: "Transcript" })
+        .or(page.locator(".transcript .scroll"))
+        .first()
+        .evaluate((element) => (element.scrollTop = 0)),
+  },
+  {
+    name: "session-forks",
+    path: ({ forked }) => `/sessions/${forked}`,
+    before: async (page) => {
+      const forks = page.getByRole("button", { name: /^Forks/ });
+      if (await forks.isVisible()) await forks.click();
+    },
+  },
+  { name: "session-long", path: ({ long }) => `/sessions/${long}?tab=tools` },
+  { name: "context", path: ({ main }) => `/sessions/${main}/context` },
+  { name: "agents", path: () => "/agents" },
+  { name: "usage", path: () => "/usage" },
+  {
+    name: "sql",
+    path: () => "/sql",
+    before: async (page) => {
+      await page.getByRole("button", { name: /Run/ }).first().click();
+      await page.locator(".res tbody tr").first().waitFor();
+    },
+  },
+  { name: "settings", path: () => "/settings" },
+  {
+    name: "palette",
+    path: () => "/",
+    before: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("ex");
+    },
+  },
+];
+
+const SIZES = [
+  { size: "desktop", width: 1440, height: 900, scale: 1, touch: false },
+  { size: "phone", width: 390, height: 844, scale: 2, touch: true },
+] as const;
+
+const only = process.argv
+  .find((argument) => argument.startsWith("--only="))
+  ?.slice(7)
+  .split(",");
+const folder = join(import.meta.dirname, "../pictures");
+mkdirSync(folder, { recursive: true });
+const data = mkdtempSync(join(tmpdir(), "skein-console-"));
+const world = await seed({ data });
+const server = await startConsoleServer({ folder: join(import.meta.dirname, "../dist"), target: world.platform.url });
+try {
+  for (const { size, width, height, scale, touch } of SIZES)
+    for (const dark of [false, true]) {
+      const browser = await openBrowser({ width, height, scale, touch, dark });
+      const page = await browser.context.newPage();
+      await page.goto(`${server.url}/#key=${world.platform.key}`);
+      for (const shot of SHOTS) {
+        if (only && !only.includes(shot.name)) continue;
+        await page.goto(`${server.url}${shot.path(world)}`);
+        await page.waitForLoadState("load");
+        await delay(1200);
+        await shot.before?.(page);
+        await delay(400);
+        await page.screenshot({ path: join(folder, `${shot.name}-${size}-${dark ? "dark" : "light"}.png`) });
+      }
+      await browser.close();
+    }
+} finally {
+  await server.close();
+  await world.close();
+  rmSync(data, { recursive: true, force: true });
+}

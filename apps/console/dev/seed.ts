@@ -1,0 +1,171 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { join } from "node:path";
+import { type Client, createClient } from "@skein/client";
+import { openStore } from "skein";
+import { createAgents } from "./agents.ts";
+import { type Platform, startPlatform } from "./platform.ts";
+import { type ScriptedModel, startScriptedModel } from "./scripted-model.ts";
+import { FINISHED, OUTPUTS, PAST, RUNNING, SUBAGENTS, WAITING, exportRunsTwice } from "./stories/index.ts";
+import type { Story } from "./story.ts";
+
+const CONFIG = join(import.meta.dirname, "skein.config.ts");
+const HOUR_MS = 3_600_000;
+/** The step of the main session that is being written when the seed is done. */
+const LAST_STEP = exportRunsTwice.turns[0]?.steps.length ?? 0;
+
+/** A platform with sessions in it, and the model behind it. */
+export interface SeededWorld {
+  platform: Platform;
+  readonly model: ScriptedModel;
+  /** The session that the pictures show; its last step is being written. */
+  readonly main: string;
+  /** A session that is over and has forks. */
+  readonly forked: string;
+  readonly long: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Makes sessions as they would come to be: agents run on a real store, with the simulator as their model. Only the clock is set
+ * back for those of the past, and one worker is killed in the middle of a call.
+ */
+export async function seed({ data, past = PAST.length }: { data: string; past?: number }): Promise<SeededWorld> {
+  const model = await startScriptedModel();
+  for (const story of [...PAST, ...FINISHED, ...WAITING, ...RUNNING, ...SUBAGENTS, exportRunsTwice])
+    for (const { prompt, steps } of story.turns) model.plays(prompt, steps);
+  await seedPast({
+    data,
+    model,
+    stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
+  });
+  let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG });
+  const client = createClient({ url: platform.url, apiKey: platform.key });
+  for (const story of WAITING) await tell(client, story);
+  const main = await tell(client, exportRunsTwice, { isAwaited: false });
+  // The third step runs a command that takes a minute: its worker dies in the middle of it.
+  await until(async () =>
+    (await client.listEffects({ params: { session_id: main } })).data.some(
+      ({ input, outcome }) => outcome === "running" && commandOf(input) === "npm run export -- --dry",
+    ),
+  );
+  await platform.kill();
+  platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port: platform.port });
+  for (const story of RUNNING) await tell(client, story, { isAwaited: false });
+  await until(async () => {
+    const { data: events } = await client.listEvents({ params: { session_id: main }, query: { limit: 1000 } });
+    return events.some(({ event_type, data: fact }) => event_type === "step.started" && fact["step"] === LAST_STEP);
+  });
+  const later = "Also add a line to the changelog.";
+  await client.postMessage({ params: { session_id: main }, body: { role: "user", content: { text: later } } });
+  const sessions = (await client.listSessions({ query: { limit: 200 } })).data;
+  const named = (title: string): string => sessions.find((one) => one.title === title)?.id ?? main;
+  const forked = named("Explain the retry rules of the queue");
+  await forks(client, model, forked);
+  await client.addModel({ body: { name: "claude-opus-5-5", is_default: false } });
+  await client.addModel({ body: { name: "claude-haiku-5-5", is_default: false } });
+  const world: SeededWorld = {
+    platform,
+    model,
+    main,
+    forked,
+    long: named("Upgrade the date library"),
+    async close() {
+      await world.platform.stop();
+      await model.close();
+    },
+  };
+  return world;
+}
+
+/** Sessions that are over, with times of the past: the library runs them on a store whose clock is set back. */
+async function seedPast({
+  data,
+  model,
+  stories,
+}: {
+  data: string;
+  model: ScriptedModel;
+  stories: readonly Story[];
+}): Promise<void> {
+  let ago = 0;
+  const store = await openStore(`sqlite:${join(data, "skein.db")}`, { now: () => Date.now() - ago });
+  for (const story of stories.toSorted((one, other) => (other.hoursAgo ?? 0) - (one.hoursAgo ?? 0))) {
+    ago = (story.hoursAgo ?? 0) * HOUR_MS;
+    // One agent at a time: another one beside it would put its sessions off to a time by the real clock.
+    const agent = createAgents(OUTPUTS, { store, baseUrl: model.url, apiKey: "simulated" }).find(
+      ({ name }) => name === story.agent,
+    );
+    if (!agent) throw new Error(`No agent ${story.agent}.`);
+    let sessionId: string | undefined;
+    for (const { prompt, picture } of story.turns) {
+      const content =
+        picture === undefined
+          ? prompt
+          : [
+              { type: "image", source: { type: "base64", media_type: "image/png", data: picture } },
+              { type: "text", text: prompt },
+            ];
+      const signal = prompt.startsWith("Summarise the tickets") ? AbortSignal.timeout(300) : undefined;
+      const result = await agent.run(content, {
+        ...(sessionId !== undefined && { sessionId }),
+        ...(signal && { signal }),
+      });
+      ({ sessionId } = result);
+    }
+    if (sessionId !== undefined && story.title !== undefined)
+      await (
+        await agent.sessions()
+      ).edit(sessionId, { title: story.title, ...(story.tags && { tags: [...story.tags] }) });
+    await agent.close();
+  }
+  await store.close();
+}
+
+/** Opens a session over HTTP, says what the story says, and waits until it is over or waits itself. */
+async function tell(client: Client, story: Story, { isAwaited = true } = {}): Promise<string> {
+  const { data: agents } = await client.listAgents({ query: { limit: 200 } });
+  const agent = agents.find(({ name }) => name === story.agent);
+  if (!agent) throw new Error(`No agent ${story.agent}.`);
+  const session = await client.createSession({
+    body: { agent_id: agent.id, title: story.title ?? null, tags: [...(story.tags ?? [])] },
+  });
+  for (const { prompt } of story.turns) {
+    await client.postMessage({ params: { session_id: session.id }, body: { role: "user", content: { text: prompt } } });
+    if (isAwaited)
+      await until(async () => (await client.getSession({ params: { session_id: session.id } })).activity !== "running");
+  }
+  return session.id;
+}
+
+/** Three forks: two of a session, and one of a fork. */
+async function forks(client: Client, model: ScriptedModel, id: string): Promise<void> {
+  const messages = (await client.listMessages({ params: { session_id: id }, query: { format: "blocks" } })).data;
+  const at = messages[1]?.id;
+  const fork = (from: string, title: string) =>
+    client.forkSession({
+      params: { session_id: from },
+      body: { title, ...(at !== undefined && from === id && { message_id: at }) },
+    });
+  const first = await fork(id, "The same with an advisory lock");
+  await fork(id, "Ask for the history first");
+  await fork(first.id, "Shorter, for the handbook");
+  model.plays("And with an advisory lock?", [
+    { text: "`pg_try_advisory_lock` answers at once and is given back with the connection. No row, no expiry." },
+  ]);
+  await client.postMessage({
+    params: { session_id: first.id },
+    body: { role: "user", content: { text: "And with an advisory lock?" } },
+  });
+}
+
+function commandOf(input: unknown): unknown {
+  return (input as { command?: unknown } | null)?.command;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if (await isSo().catch(() => false)) return;
+    await delay(50);
+  }
+  throw new Error("What was waited for did not come within 30 s.");
+}

@@ -1,0 +1,48 @@
+import type { Step } from "@skein/simulator";
+
+/** A session as it is made for development and pictures: an agent, what is said to it, what its model answers, what its tools give back. */
+export interface Story {
+  readonly agent: string;
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  readonly turns: readonly Turn[];
+  /** How long ago it began, for those that are over. */
+  readonly hoursAgo?: number;
+}
+
+interface Turn {
+  readonly prompt: string;
+  readonly steps: readonly Step[];
+  /** A picture that goes along with the prompt, as base64 of a PNG. */
+  readonly picture?: string;
+}
+
+/** What a tool gives back for one input, and how long it takes. */
+export interface Output {
+  readonly text: string;
+  readonly ms?: number;
+  readonly fails?: boolean;
+  readonly picture?: string;
+}
+
+/** By the name of the tool and what it is called with: `Bash npm test`. */
+export type Outputs = Readonly<Record<string, Output>>;
+
+interface TokenCounts {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_input_tokens: number;
+  readonly cache_creation_input_tokens: number;
+}
+
+/** Tokens as a conversation of this size uses them: most of what is sent is read from the cache. */
+export function tokens(sent: number, output: number, cached = 0.9): TokenCounts {
+  const read = Math.round(sent * cached);
+  const written = Math.round((sent - read) * 0.85);
+  return {
+    input_tokens: sent - read - written,
+    output_tokens: output,
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: written,
+  };
+}

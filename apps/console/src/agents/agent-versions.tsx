@@ -1,0 +1,59 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Agent } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { Difference } from "../text/difference.tsx";
+import { fullTime } from "../ui/times.ts";
+
+/** The versions of an agent, and what each changed against the one before. */
+export function AgentVersions({ agent }: { agent: Agent }) {
+  const [chosen, setChosen] = useState<number>();
+  const versions = Array.from({ length: agent.version }, (_, at) => agent.version - at);
+  return (
+    <section>
+      <div className="h">
+        <h2>Versions</h2> <span className="n">{agent.version}</span>
+      </div>
+      <ul className="card lastlist">
+        {versions.slice(0, 30).map((version) => (
+          <li key={version}>
+            <button
+              type="button"
+              className="versionrow"
+              aria-expanded={chosen === version}
+              onClick={() => setChosen(chosen === version ? undefined : version)}
+            >
+              Version {version}
+              {version === agent.version && <span className="chip">current</span>}
+            </button>
+            {chosen === version && <VersionChange agent={agent} version={version} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function VersionChange({ agent, version }: { agent: Agent; version: number }) {
+  const api = useApi();
+  const pair = useQuery({
+    queryKey: ["agents", agent.id, "version", version],
+    queryFn: async () =>
+      [await api.agent(agent.id, version), version > 1 ? await api.agent(agent.id, version - 1) : undefined] as const,
+    staleTime: Infinity,
+  });
+  if (!pair.data) return <p className="lbl pad">…</p>;
+  const [now, before] = pair.data;
+  if (!before) return <p className="lbl pad">The first one, of {fullTime(now.created_at)}.</p>;
+  return (
+    <div className="version-diff">
+      <p className="lbl">{fullTime(now.updated_at)}</p>
+      <Difference before={asText(before)} after={asText(now)} path="agent.json" isChangesOnly />
+    </div>
+  );
+}
+
+/** What a version is made of. The name, description and prompt stand in the configuration too. */
+function asText({ config, tags, status }: Agent): string {
+  return JSON.stringify({ ...config, tags, status }, null, 2).replaceAll("\\n", "\n");
+}

@@ -1,0 +1,156 @@
+import { type Client, type Followed, SkeinError, createClient } from "@skein/client";
+import type { RouteInput, RouteOutput } from "@skein/protocol";
+import { askSql, type SqlAnswer } from "./sql.ts";
+import { searchText, type TextMatch } from "./search-text.ts";
+import { openAwaits, type Waiting } from "./open-awaits.ts";
+import { usageByDayAndModel, type DayOfModels } from "./usage.ts";
+
+export type Session = RouteOutput<"getSession">;
+export type Agent = RouteOutput<"getAgent">;
+export type Sent = RouteOutput<"getRunStep">["data"][number];
+export type Model = RouteOutput<"listModels">["data"][number];
+export type Webhook = RouteOutput<"listWebhooks">["data"][number];
+export type UsageRow = RouteOutput<"usage">["data"][number];
+export type Health = RouteOutput<"health">;
+export type NewAgent = RouteInput<"createAgent">["body"];
+export type AgentChange = RouteInput<"patchAgent">["body"];
+export type MessageMode = "queue" | "steer" | "interrupt";
+export type PromptContent = RouteInput<"postMessage">["body"]["content"];
+export interface Page<Item> {
+  readonly data: Item[];
+  readonly next_cursor: string | null;
+}
+
+export interface SessionFilter {
+  readonly agentId?: string | undefined;
+  readonly status?: Session["status"] | undefined;
+  readonly tag?: string | undefined;
+}
+
+/**
+ * Everything that the console asks of a server, one function per need. Nothing else in the console knows a route:
+ * what a server cannot answer yet is put together here, and NEEDS.md has the route that would replace it.
+ */
+export function createApi({ key }: { readonly key: string | undefined }) {
+  // Without a key the browser's cookie says who calls.
+  const client: Client = createClient({ url: "", ...(key !== undefined && { apiKey: key }) });
+  const inSession = (session_id: string) => ({ params: { session_id } });
+
+  return {
+    health: (signal?: AbortSignal) => client.health({ ...(signal && { signal }) }),
+
+    sessions: ({ agentId, status, tag }: SessionFilter, cursor?: string): Promise<Page<Session>> =>
+      client.listSessions({
+        query: {
+          limit: 200,
+          ...(cursor !== undefined && { cursor }),
+          ...(agentId !== undefined && { agent_id: agentId }),
+          ...(status !== undefined && { status }),
+          ...(tag !== undefined && { tag }),
+        },
+      }),
+    session: (id: string) => client.getSession(inSession(id)),
+    newSession: (agentId: string, title?: string) =>
+      client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
+    rename: (id: string, title: string | null) => client.patchSession({ ...inSession(id), body: { title } }),
+    setTags: (id: string, tags: string[]) => client.patchSession({ ...inSession(id), body: { tags } }),
+    removeSession: (id: string) => client.deleteSession(inSession(id)),
+    exportSession: (id: string) => client.exportSession(inSession(id)),
+    importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
+    fork: (id: string, messageId?: string) =>
+      client.forkSession({ ...inSession(id), body: messageId === undefined ? {} : { message_id: messageId } }),
+    forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
+    subagentsOf: async (id: string) =>
+      (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
+    follow: (id: string, options: Parameters<Client["follow"]>[1]): AsyncGenerator<Followed> =>
+      client.follow(id, options),
+    say: (
+      id: string,
+      message: { content: PromptContent; mode: MessageMode; idempotencyKey: string; modelId?: string },
+    ) =>
+      client.postMessage({
+        ...inSession(id),
+        body: {
+          role: "user",
+          content: message.content,
+          mode: message.mode,
+          ...(message.modelId !== undefined && { model_id: message.modelId }),
+        },
+        idempotencyKey: message.idempotencyKey,
+      }),
+    cancel: (id: string, runId?: string) =>
+      client.cancelSession({ ...inSession(id), body: runId === undefined ? {} : { run_id: runId } }),
+    effects: async (id: string) => (await client.listEffects(inSession(id))).data,
+    files: async (id: string) => (await client.listFiles(inSession(id))).data,
+    file: async (id: string, fileId: string) => {
+      const content: unknown = await client.downloadFile({ params: { session_id: id, file_id: fileId } });
+      return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
+    },
+    sentAt: async (id: string, runId: string, step: number): Promise<Sent[]> =>
+      (await client.getRunStep({ params: { session_id: id, run_id: runId, step } })).data,
+
+    awaits: (): Promise<Waiting[]> => openAwaits(client),
+    answer: (waiting: { sessionId: string; toolUseId: string }, answer: { content: string; isError?: boolean }) =>
+      client.answerAwait({
+        params: { session_id: waiting.sessionId, tool_use_id: waiting.toolUseId },
+        body: { content: answer.content, is_error: answer.isError ?? false },
+      }),
+
+    agents: async (): Promise<Agent[]> => everyPage((query) => client.listAgents({ query })),
+    agent: (id: string, version?: number) =>
+      client.getAgent({ params: { agent_id: id }, query: version === undefined ? {} : { version } }),
+    createAgent: (body: NewAgent) => client.createAgent({ body }),
+    changeAgent: (id: string, version: number, body: AgentChange) =>
+      client.patchAgent({ params: { agent_id: id }, body, ifMatch: `"${version}"` }),
+    archiveAgent: (id: string) => client.archiveAgent({ params: { agent_id: id } }),
+
+    models: async () => (await client.listModels()).data,
+    addModel: (name: string, isDefault: boolean) => client.addModel({ body: { name, is_default: isDefault } }),
+
+    usage: async (query: RouteInput<"usage">["query"]) => (await client.usage({ query })).data,
+    usageByDayAndModel: (from: Date, to: Date): Promise<DayOfModels[]> => usageByDayAndModel(client, from, to),
+
+    sql: (statement: string, signal?: AbortSignal): Promise<SqlAnswer> => askSql(client, statement, signal),
+
+    searchText: (text: string, signal?: AbortSignal): Promise<TextMatch[]> => searchText(client, text, signal),
+
+    webhooks: async () => (await client.listWebhooks()).data,
+    createWebhook: (body: RouteInput<"createWebhook">["body"]) => client.createWebhook({ body }),
+    removeWebhook: (id: string) => client.deleteWebhook({ params: { webhook_id: id } }),
+    deliveries: async (id: string) =>
+      (await client.listDeliveries({ params: { webhook_id: id }, query: { limit: 50 } })).data,
+  };
+}
+
+export type Api = ReturnType<typeof createApi>;
+
+/** Reads a list to its end. */
+async function everyPage<Item>(
+  page: (query: { limit: number; cursor?: string }) => Promise<Page<Item>>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const { data, next_cursor } = await page({ limit: 200, ...(cursor !== undefined && { cursor }) });
+    all.push(...data);
+    cursor = next_cursor;
+  }
+  return all;
+}
+
+/** What went wrong, as a sentence for a person. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof SkeinError) {
+    if (error.status === 401) return "The key is not known here, or it was revoked. Log in with another key.";
+    return error.message;
+  }
+  if (error instanceof TypeError) return "The server cannot be reached. It may be restarting.";
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function isUnauthorized(error: unknown): boolean {
+  return error instanceof SkeinError && error.status === 401;
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof SkeinError && error.status === 404;
+}

@@ -1,0 +1,42 @@
+import type { Client } from "@skein/client";
+
+interface SqlColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** The rows of a statement. */
+export interface SqlAnswer {
+  readonly columns: readonly SqlColumn[];
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** There were more rows than the server sends. */
+  readonly truncated: boolean;
+  readonly ms: number;
+}
+
+interface Line {
+  readonly columns?: SqlColumn[];
+  readonly row?: Record<string, unknown>;
+  readonly end?: { rows: number; truncated: boolean };
+  readonly error?: { message: string };
+}
+
+/** Asks one statement and reads the whole answer: at most 10 MiB, which is what the server sends. */
+export async function askSql(client: Client, statement: string, signal?: AbortSignal): Promise<SqlAnswer> {
+  const started = performance.now();
+  const body: unknown = await client.askSql({ body: { sql: statement }, ...(signal && { signal }) });
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body as ArrayBuffer);
+  let columns: SqlColumn[] = [];
+  let end: Line["end"];
+  const rows: Record<string, unknown>[] = [];
+  for (const part of text.split("\n")) {
+    if (part === "") continue;
+    const line = JSON.parse(part) as Line;
+    if (line.error) throw new Error(line.error.message);
+    if (line.columns) columns = line.columns;
+    if (line.row) rows.push(line.row);
+    end = line.end ?? end;
+  }
+  if (!end) throw new Error("The answer broke off before its end. Run the statement again.");
+  return { columns, rows, truncated: end.truncated, ms: performance.now() - started };
+}

@@ -1,0 +1,68 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { Route, Switch } from "wouter";
+import { createApi } from "./api/api.ts";
+import { ApiProvider, createQueries } from "./api/context.tsx";
+import { forgetKey, keepKey } from "./api/login.ts";
+import { HomePage } from "./pages/home-page.tsx";
+import { LoginPage } from "./shell/login-page.tsx";
+import { MissingPage } from "./shell/missing-page.tsx";
+import { Shell } from "./shell/shell.tsx";
+
+// Only what Home needs is loaded first; every other page comes when it is opened.
+const SessionsPage = lazy(async () => ({ default: (await import("./pages/sessions-page.tsx")).SessionsPage }));
+const SessionPage = lazy(async () => ({ default: (await import("./pages/session-page.tsx")).SessionPage }));
+const ContextPage = lazy(async () => ({ default: (await import("./pages/context-page.tsx")).ContextPage }));
+const AgentsPage = lazy(async () => ({ default: (await import("./pages/agents-page.tsx")).AgentsPage }));
+const AgentPage = lazy(async () => ({ default: (await import("./pages/agent-page.tsx")).AgentPage }));
+const UsagePage = lazy(async () => ({ default: (await import("./pages/usage-page.tsx")).UsagePage }));
+const SqlPage = lazy(async () => ({ default: (await import("./pages/sql-page.tsx")).SqlPage }));
+const SettingsPage = lazy(async () => ({ default: (await import("./pages/settings-page.tsx")).SettingsPage }));
+
+/** The console: who calls, and the page that the address names. */
+export function App({ firstKey }: { firstKey: string | undefined }) {
+  const [key, setKey] = useState(firstKey);
+  const [wasRefused, setRefused] = useState(false);
+  const [api, queries] = useMemo(() => {
+    const refused = (): void => {
+      forgetKey();
+      setRefused(true);
+      setKey(undefined);
+    };
+    return [createApi({ key }), createQueries(refused)] as const;
+  }, [key]);
+
+  const logIn = (given: string): void => {
+    keepKey(given);
+    setRefused(false);
+    setKey(given);
+  };
+  const logOut = (): void => {
+    forgetKey();
+    setKey(undefined);
+  };
+  if (key === undefined) return <LoginPage wasRefused={wasRefused} onKey={logIn} />;
+
+  return (
+    <ApiProvider value={api}>
+      <QueryClientProvider client={queries}>
+        <Shell onLogOut={logOut}>
+          <Suspense fallback={<div className="top" aria-busy="true" />}>
+            <Switch>
+              <Route path="/" component={HomePage} />
+              <Route path="/sessions" component={SessionsPage} />
+              <Route path="/sessions/:id/context">{({ id }) => <ContextPage key={id} id={id} />}</Route>
+              <Route path="/sessions/:id">{({ id }) => <SessionPage key={id} id={id} />}</Route>
+              <Route path="/agents" component={AgentsPage} />
+              <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+              <Route path="/usage" component={UsagePage} />
+              <Route path="/sql" component={SqlPage} />
+              <Route path="/settings">{() => <SettingsPage onLogOut={logOut} />}</Route>
+              <Route component={MissingPage} />
+            </Switch>
+          </Suspense>
+        </Shell>
+      </QueryClientProvider>
+    </ApiProvider>
+  );
+}

@@ -1,0 +1,104 @@
+import { useQuery } from "@tanstack/react-query";
+import { useApi } from "../api/context.tsx";
+import { plural } from "../ui/amounts.ts";
+import { longDay } from "../ui/times.ts";
+
+const DAY_MS = 86_400_000;
+const WEEKS = 22;
+const CELL = 14.5;
+const LEFT = 28;
+const TOP = 18;
+
+/** Runs per day of the last weeks: a column per week, Monday first. */
+export function ActivityCalendar() {
+  const api = useApi();
+  const first = firstMonday(new Date());
+  const usage = useQuery({
+    queryKey: ["usage", "calendar", first.toISOString()],
+    queryFn: () => api.usage({ group_by: "day", from: first.toISOString() }),
+    staleTime: 60_000,
+  });
+  const runs = new Map((usage.data ?? []).map((row) => [row.key, row.runs]));
+  const most = Math.max(1, ...runs.values());
+  const today = new Date().toISOString().slice(0, 10);
+  const days = Array.from({ length: WEEKS * 7 }, (_, at) => new Date(first.getTime() + at * DAY_MS)).filter(
+    (day) => keyOf(day) <= today,
+  );
+  const all = [...runs.values()].reduce((sum, one) => sum + one, 0);
+  return (
+    <>
+      <div className="h">
+        <h2>Activity</h2>
+        <span className="end">
+          {plural(all, "run")} in {WEEKS} weeks
+        </span>
+      </div>
+      <svg
+        className="chart cal"
+        viewBox={`0 0 ${LEFT + WEEKS * CELL} ${TOP + 7 * CELL + 2}`}
+        role="img"
+        aria-label={`${plural(all, "run")} in the last ${WEEKS} weeks, at most ${most} on a day`}
+      >
+        {["Mon", "Wed", "Fri"].map((name, at) => (
+          <text key={name} x="0" y={TOP + at * 2 * CELL + 10}>
+            {name}
+          </text>
+        ))}
+        {months(first).map(({ week, name }) => (
+          <text key={week} x={LEFT + week * CELL} y="10">
+            {name}
+          </text>
+        ))}
+        {days.map((day, at) => {
+          const count = runs.get(keyOf(day)) ?? 0;
+          return (
+            <rect
+              key={keyOf(day)}
+              className={`heat-${levelOf(count, most)} ${keyOf(day) === today ? "today" : ""}`}
+              x={LEFT + Math.floor(at / 7) * CELL}
+              y={TOP + (at % 7) * CELL}
+              width={CELL - 2.5}
+              height={CELL - 2.5}
+              rx="2"
+            >
+              <title>{`${longDay(day)}: ${plural(count, "run")}`}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <p className="lbl cal-legend">
+        Fewer
+        {[0, 1, 2, 3, 4].map((level) => (
+          <i key={level} className={`dot bg-heat-${level}`} />
+        ))}
+        More
+      </p>
+    </>
+  );
+}
+
+/** The server counts days in UTC. */
+function keyOf(day: Date): string {
+  return day.toISOString().slice(0, 10);
+}
+
+function firstMonday(now: Date): Date {
+  const monday = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
+  monday.setUTCDate(monday.getUTCDate() - ((monday.getUTCDay() + 6) % 7) - (WEEKS - 1) * 7);
+  return monday;
+}
+
+function months(first: Date): readonly { week: number; name: string }[] {
+  const found: { week: number; name: string }[] = [];
+  for (let week = 0; week < WEEKS; week++) {
+    const day = new Date(first.getTime() + week * 7 * DAY_MS);
+    const name = day.toLocaleString("en-GB", { month: "short", timeZone: "UTC" });
+    if (name !== found.at(-1)?.name && (found.length === 0 || week - (found.at(-1)?.week ?? 0) > 1))
+      found.push({ week, name });
+  }
+  return found;
+}
+
+function levelOf(count: number, most: number): number {
+  return count === 0 ? 0 : Math.min(4, Math.max(1, Math.ceil((count / most) * 4)));
+}

@@ -1,0 +1,86 @@
+import { useQuery } from "@tanstack/react-query";
+import type { UsageRow } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { money, percent, short } from "../ui/amounts.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What was spent today and in seven days, by model. Days are those of the reader. */
+export function CostCard() {
+  const api = useApi();
+  const today = new Date();
+  today.setHours(0, 0, 0, 0);
+  const key = today.toISOString();
+  const week = new Date(today.getTime() - 6 * DAY_MS).toISOString();
+  const now = useQuery({
+    queryKey: ["usage", "today", key],
+    queryFn: () => api.usage({ group_by: "model", from: key }),
+    refetchInterval: 15_000,
+  });
+  const seven = useQuery({
+    queryKey: ["usage", "week", week],
+    queryFn: () => api.usage({ group_by: "model", from: week }),
+    refetchInterval: 30_000,
+  });
+  const rows = [...(seven.data ?? [])].sort((one, other) => other.cost_micros - one.cost_micros);
+  const todayOf = (name: string): number => now.data?.find((row) => row.key === name)?.cost_micros ?? 0;
+  const all = sum(rows, (row) => row.cost_micros);
+  const read = sum(rows, (row) => row.cache_read_input_tokens);
+  const sent = sum(rows, (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens);
+  return (
+    <div className="card pad">
+      <div className="money">
+        <div>
+          <div className="lbl">Today</div>
+          <div className="fig">{money(sum(now.data ?? [], (row) => row.cost_micros))}</div>
+        </div>
+        <div>
+          <div className="lbl">7 days</div>
+          <div className="fig">{money(all)}</div>
+        </div>
+      </div>
+      {all > 0 && (
+        <div className="bars" aria-hidden="true">
+          {rows.map((row, at) => (
+            <i
+              key={row.key}
+              className={`bg-c-${Math.min(5, at + 1)}`}
+              style={{ width: `${(row.cost_micros / all) * 100}%` }}
+            />
+          ))}
+        </div>
+      )}
+      {rows.length === 0 ? (
+        <p className="lbl">Nothing was spent in seven days.</p>
+      ) : (
+        <ul className="legend">
+          <li className="faint">
+            <span />
+            <span>Model</span>
+            <span>Today</span>
+            <span>7 days</span>
+          </li>
+          {rows.slice(0, 5).map((row, at) => (
+            <li key={row.key}>
+              <span className={`dot bg-c-${Math.min(5, at + 1)}`} />
+              <span className="cut">{visibleLine(row.key)}</span>
+              <span>{money(todayOf(row.key))}</span>
+              <span>{money(row.cost_micros)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {sent > 0 && (
+        <p className="lbl card-foot">
+          {short(sent + sum(rows, (row) => row.output_tokens))} tokens in 7 days, {percent(read, sent)} read from the
+          cache
+        </p>
+      )}
+    </div>
+  );
+}
+
+function sum(rows: readonly UsageRow[], of: (row: UsageRow) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0);
+}

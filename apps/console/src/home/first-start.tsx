@@ -1,0 +1,69 @@
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { type Agent, sentenceOf } from "../api/api.ts";
+import { useApi, useChanged } from "../api/context.tsx";
+
+/** What a newcomer sees: one prompt, one button, and a run that can be watched within seconds. */
+export function FirstStart({ agents }: { agents: readonly Agent[] }) {
+  const api = useApi();
+  const changed = useChanged();
+  const [, go] = useLocation();
+  const [text, setText] = useState("How much is 19 * 23?");
+  const [problem, setProblem] = useState<string>();
+  const [isStarting, setStarting] = useState(false);
+  const known = agents.find(({ status }) => status === "active");
+
+  async function start(): Promise<void> {
+    setStarting(true);
+    try {
+      const agent =
+        known ??
+        (await api.createAgent({
+          name: "Helper",
+          description: "Answers questions.",
+          system_prompt: "Be brief and plain.",
+          generate_title: true,
+        }));
+      const session = await api.newSession(agent.id);
+      await api.say(session.id, { content: { text }, mode: "queue", idempotencyKey: crypto.randomUUID() });
+      changed();
+      go(`/sessions/${session.id}`);
+    } catch (error) {
+      setProblem(sentenceOf(error));
+      setStarting(false);
+    }
+  }
+
+  return (
+    <form
+      className="card pad form first"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <h2 className="dialog-title">Start your first session</h2>
+      <p className="muted">
+        Without a key of your own the model is a simulation: its answers are made up and cost nothing. Set{" "}
+        <code>ANTHROPIC_API_KEY</code> and start the server again for the real one.
+      </p>
+      <label className="stacked">
+        <span>Prompt</span>
+        <input className="input" value={text} onChange={(event) => setText(event.target.value)} />
+      </label>
+      {problem !== undefined && (
+        <p role="alert" className="say-failed">
+          {problem}
+        </p>
+      )}
+      <div className="form-foot">
+        <button type="submit" className="btn solid" disabled={isStarting || text.trim() === ""}>
+          {isStarting ? "Starting…" : known ? `Run with ${known.name}` : "Create Helper and run"}
+        </button>
+        <Link className="btn quiet" href="/agents?new=1">
+          Make an agent of your own
+        </Link>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,13 @@
+import { useState } from "react";
+import { turnNoticesOn, wantsNotices } from "../shell/notices.ts";
+
+/** Offers to tell in the browser when something waits. */
+export function NoticesLink() {
+  const [isOn, setOn] = useState(wantsNotices);
+  if (!("Notification" in window) || isOn || Notification.permission === "denied") return null;
+  return (
+    <button type="button" className="link" onClick={() => void turnNoticesOn().then(setOn)}>
+      Tell me in the browser
+    </button>
+  );
+}

@@ -1,0 +1,194 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import { sentenceOf } from "../api/api.ts";
+import { useApi, useChanged } from "../api/context.tsx";
+import { callWords } from "../session/call-words.ts";
+import { InputView } from "../session/call-view.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { briefDuration } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { StateIcon } from "../ui/status.tsx";
+import { useKeys } from "../ui/use-keys.ts";
+import { useNow } from "../ui/use-now.ts";
+import { QuestionForm } from "./question-form.tsx";
+import { ResultForm } from "./result-form.tsx";
+
+/** What a card needs to know of a wait. */
+export interface AwaitCardData {
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly kind: "frontend_tool" | "question" | "approval";
+  readonly name: string;
+  readonly input: unknown;
+  readonly openedAt: number;
+  readonly expiresAt: string | null;
+  readonly title: string;
+  readonly agentName: string;
+}
+
+export type Answer = (answer: { content: string; isError?: boolean }) => void;
+
+interface AwaitCardProps {
+  readonly wait: AwaitCardData;
+  /** The card that the keys are for. */
+  readonly isCurrent: boolean;
+  readonly isInSession?: boolean;
+  readonly onAnswered?: () => void;
+}
+
+const KINDS = { approval: "Approval", question: "Question", frontend_tool: "Your tool" } as const;
+
+/** One question, approval or frontend tool, answered in place. Everything that is approved is shown in full. */
+export function AwaitCard({ wait, isCurrent, isInSession = false, onAnswered }: AwaitCardProps) {
+  const api = useApi();
+  const changed = useChanged();
+  const now = useNow(10_000);
+  const [said, setSaid] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const [problem, setProblem] = useState<string>();
+
+  const send = async (given: Parameters<Answer>[0]): Promise<void> => {
+    setSending(true);
+    setProblem(undefined);
+    try {
+      const { disposition } = await api.answer(wait, given);
+      const word = given.isError ? "Denied" : wordFor(wait.kind);
+      setSaid(disposition === "accepted" ? word : "Somebody else has answered this already");
+      onAnswered?.();
+      changed();
+    } catch (error) {
+      setProblem(sentenceOf(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  const answer: Answer = (given) => {
+    if (!isSending && said === undefined) void send(given);
+  };
+
+  if (said !== undefined)
+    return (
+      <div className="card ask is-said" role="status">
+        <div className="ask-h">
+          <span className="st done">
+            <StateIcon state="done" />
+          </span>
+          <h3>{said}</h3>
+          <span className="muted cut grow">{visibleLine(wait.title)}</span>
+        </div>
+      </div>
+    );
+
+  return (
+    <article className={`card ask ${isCurrent ? "is-current" : ""}`} data-await={wait.toolUseId}>
+      <div className="ask-h">
+        <StateIcon state="waiting" />
+        <div className="grow">
+          <h3>{headline(wait)}</h3>
+          <div className="meta">
+            <span>{KINDS[wait.kind]}</span>
+            <span>{visibleLine(wait.agentName)}</span>
+            {!isInSession && <span className="cut">{visibleLine(wait.title)}</span>}
+            <span className="waiting">waits {briefDuration(now - wait.openedAt)}</span>
+            {wait.expiresAt !== null && <span>until {new Date(wait.expiresAt).toLocaleString("en-GB")}</span>}
+          </div>
+        </div>
+        {!isInSession && (
+          <Link className="btn quiet" href={`/sessions/${wait.sessionId}`}>
+            <span className="desk-only">Open session</span>
+            <span className="sr">Open the session {visibleLine(wait.title)}</span>
+            <Icon name="chev" small />
+          </Link>
+        )}
+      </div>
+      {wait.kind === "approval" && (
+        <ApprovalBody wait={wait} isCurrent={isCurrent} isSending={isSending} onAnswer={answer} />
+      )}
+      {wait.kind === "question" && (
+        <QuestionForm input={wait.input} isCurrent={isCurrent} isSending={isSending} onAnswer={answer} />
+      )}
+      {wait.kind === "frontend_tool" && <ResultForm wait={wait} isSending={isSending} onAnswer={answer} />}
+      {problem !== undefined && (
+        <p role="alert" className="say-failed ask-problem">
+          {problem}
+        </p>
+      )}
+    </article>
+  );
+}
+
+function wordFor(kind: AwaitCardData["kind"]): string {
+  return kind === "approval" ? "Approved" : "Answered";
+}
+
+function headline(wait: AwaitCardData): string {
+  const { name, about } = callWords(wait.name, wait.input);
+  if (wait.kind === "question") return about === "" ? "A question" : about;
+  if (wait.kind === "frontend_tool") return `${name} is yours to run`;
+  if (wait.name === "Bash") return "Run a command?";
+  if (/^(Edit|Write|MultiEdit)$/.test(wait.name)) return `Change ${about}?`;
+  return `Let ${name} run?`;
+}
+
+interface ApprovalBodyProps {
+  readonly wait: AwaitCardData;
+  readonly isCurrent: boolean;
+  readonly isSending: boolean;
+  readonly onAnswer: Answer;
+}
+
+function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProps) {
+  const [isDenying, setDenying] = useState(false);
+  const [reason, setReason] = useState("");
+  const approve = (): void => onAnswer({ content: "yes" });
+  const deny = (): void =>
+    onAnswer({ content: reason.trim() === "" ? "Denied by the user." : reason.trim(), isError: true });
+  useKeys({ a: approve, d: () => setDenying(true) }, isCurrent && !isSending);
+  const { icon, name } = callWords(wait.name, wait.input);
+  return (
+    <>
+      <div className="ask-b">
+        <div className="code ask-what">
+          <div className="code-h">
+            <Icon name={icon} small />
+            <code>{name}</code>
+          </div>
+          <InputView call={wait} isWhole />
+        </div>
+      </div>
+      <div className="ask-f">
+        {isDenying ? (
+          <>
+            <label className="field grow">
+              <span className="sr">Why not</span>
+              <input
+                autoFocus
+                placeholder="Why not, for the model (may stay empty)"
+                value={reason}
+                onChange={(event) => setReason(event.target.value)}
+                onKeyDown={(event) => event.key === "Enter" && deny()}
+              />
+            </label>
+            <button type="button" className="btn" disabled={isSending} onClick={deny}>
+              Deny
+            </button>
+            <button type="button" className="btn quiet" onClick={() => setDenying(false)}>
+              Back
+            </button>
+          </>
+        ) : (
+          <>
+            <button type="button" className="btn solid" disabled={isSending} onClick={approve}>
+              {isSending ? "Sending…" : "Approve"}
+              {isCurrent && <kbd>A</kbd>}
+            </button>
+            <button type="button" className="btn" disabled={isSending} onClick={() => setDenying(true)}>
+              Deny
+              {isCurrent && <kbd>D</kbd>}
+            </button>
+          </>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+import { useEffect, useState } from "react";
+import type { Waiting } from "../api/open-awaits.ts";
+import { useAgents } from "../api/context.tsx";
+import { titleOf } from "../ui/session-state.ts";
+import { useKeys } from "../ui/use-keys.ts";
+import { AwaitCard, type AwaitCardData } from "./await-card.tsx";
+
+/** How long a card that was answered stays at its place before the list closes up. */
+const STAYS_MS = 4000;
+
+/** Everything that waits for a person, the oldest first. */
+export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
+  const agents = useAgents();
+  const [kept, setKept] = useState<readonly Waiting[]>(awaits);
+  const [current, setCurrent] = useState<string>();
+  const idsNow = awaits.map(({ tool_use_id }) => tool_use_id).join();
+
+  useEffect(() => {
+    // What is gone stays for a moment: the list must not move under the pointer.
+    setKept((before) =>
+      [...before.filter((one) => !awaits.some((other) => isSame(one, other))), ...awaits].sort((one, other) =>
+        one.opened_at.localeCompare(other.opened_at),
+      ),
+    );
+    const timer = setTimeout(() => setKept(awaits), STAYS_MS);
+    return () => clearTimeout(timer);
+    // oxlint-disable-next-line exhaustive-deps -- the same awaits in a new list change nothing.
+  }, [idsNow]);
+
+  const at = Math.max(
+    0,
+    kept.findIndex((one) => one.tool_use_id === current),
+  );
+  const move = (by: number) => () => {
+    const next = kept[Math.min(kept.length - 1, Math.max(0, at + by))];
+    if (!next) return;
+    setCurrent(next.tool_use_id);
+    document.querySelector(`[data-await="${CSS.escape(next.tool_use_id)}"]`)?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys({ j: move(1), k: move(-1) });
+
+  return (
+    <div className="inbox">
+      {kept.map((one, index) => (
+        <AwaitCard
+          key={`${one.session_id} ${one.tool_use_id}`}
+          wait={cardOf(one, agents.data)}
+          isCurrent={index === at}
+        />
+      ))}
+    </div>
+  );
+}
+
+function isSame(one: Waiting, other: Waiting): boolean {
+  return one.tool_use_id === other.tool_use_id && one.session_id === other.session_id;
+}
+
+function cardOf(one: Waiting, agents: readonly { id: string; name: string }[] | undefined): AwaitCardData {
+  return {
+    sessionId: one.session_id,
+    toolUseId: one.tool_use_id,
+    kind: one.kind as AwaitCardData["kind"],
+    name: one.name,
+    input: one.input,
+    openedAt: Date.parse(one.opened_at),
+    expiresAt: one.expires_at,
+    title: titleOf(one.session),
+    agentName: agents?.find(({ id }) => id === one.session.agent_id)?.name ?? "an agent",
+  };
+}

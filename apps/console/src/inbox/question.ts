@@ -1,0 +1,50 @@
+import { textValue } from "../text/safe-text.ts";
+
+/** A question as AskUserQuestion asks it. */
+export interface Question {
+  readonly question: string;
+  readonly header: string;
+  readonly multiSelect: boolean;
+  readonly options: readonly { readonly label: string; readonly description: string }[];
+}
+
+/** The questions in the input of a call; one without options where a tool asks in its own words. */
+export function questionsOf(input: unknown): readonly Question[] {
+  const values = (input ?? {}) as Record<string, unknown>;
+  const list = values["questions"];
+  if (Array.isArray(list) && list.length > 0)
+    return list.map((one) => questionOf((one ?? {}) as Record<string, unknown>));
+  const plain = [values["question"], values["prompt"], values["message"], values["text"]].find(
+    (value) => typeof value === "string",
+  );
+  return [
+    {
+      question: typeof plain === "string" ? plain : "What shall the answer be?",
+      header: "",
+      multiSelect: false,
+      options: [],
+    },
+  ];
+}
+
+function questionOf(one: Record<string, unknown>): Question {
+  const options = Array.isArray(one["options"]) ? one["options"] : [];
+  return {
+    question: textValue(one["question"]),
+    header: typeof one["header"] === "string" ? one["header"] : "",
+    multiSelect: one["multiSelect"] === true,
+    options: options.map((option: Record<string, unknown>) => ({
+      label: textValue(option["label"]),
+      description: typeof option["description"] === "string" ? option["description"] : "",
+    })),
+  };
+}
+
+/** The answer in the shape that the model is told: Claude Code's for its own question, else the text. */
+export function answerText(input: unknown, answers: readonly string[]): string {
+  const questions = questionsOf(input);
+  if (!Array.isArray((input as Record<string, unknown> | null)?.["questions"])) return answers.join("\n");
+  return JSON.stringify({
+    answers: Object.fromEntries(questions.map(({ question }, at) => [question, answers[at] ?? ""])),
+  });
+}

@@ -1,0 +1,99 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { useActive, useAgents, useApi, useAwaits } from "../api/context.tsx";
+import { ActivityCalendar } from "../charts/activity-calendar.tsx";
+import { CostCard } from "../charts/cost-card.tsx";
+import { FirstStart } from "../home/first-start.tsx";
+import { LastSessions } from "../home/last-sessions.tsx";
+import { NewSessionButton } from "../home/new-session-button.tsx";
+import { NoticesLink } from "../home/notices-link.tsx";
+import { RunningNow } from "../home/running-now.tsx";
+import { Inbox } from "../inbox/lazy-inbox.tsx";
+import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { longDay } from "../ui/times.ts";
+
+/** What waits for a person, then what runs, then what was. */
+export function HomePage() {
+  const api = useApi();
+  const awaits = useAwaits();
+  const active = useActive();
+  const agents = useAgents();
+  const last = useQuery({ queryKey: ["sessions", "last"], queryFn: () => api.sessions({}), refetchInterval: 8000 });
+  const isFirst = agents.data?.length === 0 || last.data?.data.length === 0;
+  const running = (active.data ?? []).filter(({ activity }) => activity === "running");
+  const waiting = awaits.data ?? [];
+  return (
+    <>
+      <header className="top">
+        <h1>Home</h1>
+        <span className="faint desk-only">{longDay(Date.now())}</span>
+        <span className="grow" />
+        <NewSessionButton />
+      </header>
+      <div className="scroll">
+        <div className="home">
+          <div className="stack">
+            {isFirst && <FirstStart agents={agents.data ?? []} />}
+            <section className="o1">
+              <div className="h">
+                <h2>Waits for you</h2>
+                {waiting.length > 0 && <span className="count">{waiting.length}</span>}
+                {waiting.length > 1 && (
+                  <span className="end desk-only">
+                    <kbd>J</kbd> <kbd>K</kbd> to move, oldest first
+                  </span>
+                )}
+              </div>
+              {awaits.isLoading ? (
+                <LoadingRows rows={3} />
+              ) : waiting.length > 0 ? (
+                <Inbox awaits={waiting} />
+              ) : (
+                <div className="card">
+                  <Nothing title="Nothing waits for you">
+                    Questions and approvals of all sessions come here. <NoticesLink />
+                  </Nothing>
+                </div>
+              )}
+            </section>
+            {!isFirst && (
+              <section className="o4">
+                <div className="h">
+                  <h2>Last sessions</h2>
+                  <span className="end">
+                    <Link className="link" href="/sessions">
+                      All sessions
+                    </Link>
+                  </span>
+                </div>
+                <LastSessions sessions={(last.data?.data ?? []).slice(0, 8)} agents={agents.data ?? []} />
+              </section>
+            )}
+          </div>
+          <div className="stack">
+            <section className="o2">
+              <div className="h">
+                <h2>Running now</h2> <span className="n num">{running.length}</span>
+              </div>
+              <RunningNow running={running} agents={agents.data ?? []} />
+            </section>
+            <section className="o3">
+              <div className="h">
+                <h2>Cost</h2>
+                <span className="end">
+                  <Link className="link" href="/usage">
+                    Usage
+                  </Link>
+                </span>
+              </div>
+              <CostCard />
+            </section>
+            <section className="o5">
+              <ActivityCalendar />
+            </section>
+          </div>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo, useRef, useState } from "react";
+import { sentenceOf } from "../api/api.ts";
+import type { SqlAnswer } from "../api/sql.ts";
+import { useApi } from "../api/context.tsx";
+import { QUESTIONS, SCHEMA_SQL } from "../sql/questions.ts";
+import { SqlResult } from "../sql/sql-result.tsx";
+import { SqlTree } from "../sql/sql-tree.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Nothing } from "../ui/nothing.tsx";
+import { useQueryValue } from "../ui/use-query-value.ts";
+import { isMac } from "../shell/navigation.tsx";
+
+const SqlEditor = lazy(async () => ({ default: (await import("../sql/sql-editor.tsx")).SqlEditor }));
+
+/** Questions in SQL over every session of the tenant. A question is a link. */
+export function SqlPage() {
+  const api = useApi();
+  const [asked, setAsked] = useQueryValue("q");
+  const [text, setText] = useState(asked ?? QUESTIONS[0]?.sql ?? "");
+  const [answer, setAnswer] = useState<SqlAnswer>();
+  const [problem, setProblem] = useState<string>();
+  const [isRunning, setRunning] = useState(false);
+  const stop = useRef<AbortController>(null);
+  const schema = useQuery({
+    queryKey: ["sql", "schema"],
+    queryFn: () => api.sql(SCHEMA_SQL),
+    staleTime: Infinity,
+    retry: false,
+  });
+  const tables = useMemo(() => tablesOf(schema.data), [schema.data]);
+
+  async function run(statement = text): Promise<void> {
+    stop.current?.abort();
+    const controller = new AbortController();
+    stop.current = controller;
+    setRunning(true);
+    setProblem(undefined);
+    setAsked(statement);
+    try {
+      setAnswer(await api.sql(statement, controller.signal));
+    } catch (error) {
+      if (!controller.signal.aborted) setProblem(sentenceOf(error));
+    } finally {
+      if (stop.current === controller) setRunning(false);
+    }
+  }
+  const choose = (statement: string): void => {
+    setText(statement);
+    void run(statement);
+  };
+  const insert = (name: string): void => setText(`${text.replace(/\s*$/, "")} ${name}`);
+  const link = `${location.origin}/sql?q=${encodeURIComponent(text)}`;
+
+  return (
+    <>
+      <header className="top">
+        <h1>SQL</h1>
+        <span className="faint desk-only cut">Read-only, over the sessions of this tenant</span>
+        <span className="grow" />
+        <CopyButton text={link} label="Copy a link to this question" />
+        <button type="button" className="btn solid" disabled={isRunning} onClick={() => void run()}>
+          <Icon name="play" small />
+          {isRunning ? "Running…" : "Run"} <kbd>{isMac() ? "⌘↵" : "Ctrl ↵"}</kbd>
+        </button>
+      </header>
+      <div className="sql">
+        <SqlTree tables={tables} chosen={text} onQuestion={choose} onName={insert} />
+        <div className="sql-main">
+          <Suspense fallback={<div className="ed" />}>
+            <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />
+          </Suspense>
+          {problem !== undefined ? (
+            <pre className="sql-problem" role="alert">
+              {problem}
+            </pre>
+          ) : answer ? (
+            <SqlResult answer={answer} />
+          ) : schema.isError ? (
+            <Nothing title="SQL cannot be asked here" state="failed">
+              {sentenceOf(schema.error)}
+            </Nothing>
+          ) : (
+            <Nothing
+              title={schema.isLoading ? "Reading the tables" : "Ask something"}
+              state={schema.isLoading ? "running" : "idle"}
+            >
+              {schema.isLoading
+                ? "The first question after a start takes a few seconds."
+                : "Choose a question at the left, or write one and run it."}
+            </Nothing>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+export interface Tables {
+  /** Columns by the name of their table. */
+  readonly names: Readonly<Record<string, readonly string[]>>;
+  readonly columns: readonly { readonly table: string; readonly columns: readonly { name: string; type: string }[] }[];
+}
+
+function tablesOf(schema: SqlAnswer | undefined): Tables {
+  const found = new Map<string, { name: string; type: string }[]>();
+  for (const row of schema?.rows ?? []) {
+    const table =
+      row["table_schema"] === "main"
+        ? String(row["table_name"])
+        : `${String(row["table_schema"])}.${String(row["table_name"])}`;
+    const columns = found.get(table) ?? [];
+    columns.push({ name: String(row["column_name"]), type: String(row["data_type"]) });
+    found.set(table, columns);
+  }
+  return {
+    names: Object.fromEntries([...found].map(([table, columns]) => [table, columns.map(({ name }) => name)])),
+    columns: [...found].map(([table, columns]) => ({ table, columns })),
+  };
+}

@@ -1,0 +1,186 @@
+import { type Content, blocksOf, textOf } from "@skein/protocol";
+import { memo, useState } from "react";
+import { CodeBox } from "../text/code-box.tsx";
+import { Difference } from "../text/difference.tsx";
+import { editsOf, lineChanges } from "../text/line-changes.ts";
+import { textValue, visible } from "../text/safe-text.ts";
+import { TerminalBox } from "../text/terminal-box.tsx";
+import { duration } from "../ui/amounts.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { StateMark } from "../ui/status.tsx";
+import { useNow } from "../ui/use-now.ts";
+import { callWords, stateOfCall } from "./call-words.ts";
+import { Picture } from "./picture.tsx";
+import { NestedAgent, Subagent } from "./subagent.tsx";
+import type { Call } from "./view.ts";
+
+/** Whether calls are open: `undefined` leaves it to each call. */
+export type CallsOpen = boolean | undefined;
+
+interface CallViewProps {
+  readonly call: Call;
+  /** Painted again when this changes. */
+  readonly version: number;
+  readonly allOpen: CallsOpen;
+  readonly isMarked: boolean;
+}
+
+/** One call with its input and result, foldable. Failed and unknown ones open themselves. */
+export const CallView = memo(function CallView({ call, allOpen, isMarked }: CallViewProps) {
+  const [chosen, setChosen] = useState<boolean>();
+  const opensItself = call.state === "failed" || call.state === "unknown" || isMarked || isShort(call);
+  const isOpen = chosen ?? allOpen ?? opensItself;
+  if (call.childSession !== null)
+    return (
+      <Subagent
+        call={call}
+        isOpen={chosen ?? allOpen ?? true}
+        onToggle={() => setChosen(!(chosen ?? allOpen ?? true))}
+      />
+    );
+  const { icon, name, about } = callWords(call.name, call.input);
+  const { added, removed } = isEdit(call) ? lineChanges(call.input) : { added: 0, removed: 0 };
+  return (
+    <div className={`call ${isMarked ? "hit" : ""}`} id={`call-${call.id}`}>
+      <button type="button" className="call-h" aria-expanded={isOpen} onClick={() => setChosen(!isOpen)}>
+        <Icon name="chev" small className={isOpen ? "chev is-open" : "chev"} />
+        <Icon name={icon} small />
+        <b>{name}</b>
+        <span className="arg cut">{about}</span>
+        <span className="end">
+          {added > 0 && <span className="plus">+{added}</span>}
+          {removed > 0 && <span className="minus">−{removed}</span>}
+          <CallTime call={call} />
+          <StateMark state={stateOfCall(call.state)} />
+        </span>
+      </button>
+      {isOpen && <CallBody call={call} />}
+      {call.nested.length > 0 && <NestedAgent call={call} />}
+    </div>
+  );
+});
+
+function CallTime({ call }: { call: Call }) {
+  const isRunning = call.state === "running" || call.state === "waiting";
+  const now = useNow(1000, isRunning);
+  if (isRunning && call.startedAt !== null) return <span>{duration(Math.max(0, now - call.startedAt))}</span>;
+  return call.durationMs === null || call.state === "unknown" ? null : <span>{duration(call.durationMs)}</span>;
+}
+
+function isEdit({ name }: Call): boolean {
+  return /edit|write/i.test(name) && name !== "TodoWrite";
+}
+
+/** Commands and edits are what people look for; what was read they can open. */
+function isShort(call: Call): boolean {
+  if (isEdit(call) || call.name === "Bash" || call.state === "waiting") return true;
+  return false;
+}
+
+function CallBody({ call }: { call: Call }) {
+  return (
+    <div className="body">
+      {!isInHead(call) && <InputView call={call} />}
+      {call.wait && <WaitView call={call} />}
+      {call.state === "unknown" && (
+        <p className="note unknown">
+          The worker died while this ran. Nobody can say whether it took effect; the model was told so.
+        </p>
+      )}
+      {call.result !== null && <ResultView call={call} result={call.result} />}
+    </div>
+  );
+}
+
+/** Whether the head of the call shows its whole input: a short command. */
+function isInHead({ name, input }: Call): boolean {
+  const values = (input ?? {}) as Record<string, unknown>;
+  const command = textValue(values["command"]);
+  return name === "Bash" && Object.keys(values).length === 1 && command.length <= 60 && !command.includes("\n");
+}
+
+function WaitView({ call }: { call: Call }) {
+  const { wait } = call;
+  if (!wait || wait.kind === "subagent") return null;
+  if (wait.closedAt === null && wait.answer === null)
+    return (
+      <p className="note waiting">
+        Waits for{" "}
+        {wait.kind === "approval" ? "an approval" : wait.kind === "question" ? "an answer" : "a result from outside"}.
+      </p>
+    );
+  const waited = duration((wait.closedAt ?? Date.now()) - wait.openedAt);
+  const words = {
+    answered: wait.kind === "approval" ? (wait.answer?.isError ? "Denied" : "Answered") : "Answered",
+    timed_out: "Nobody answered in time",
+    cancelled: "Withdrawn",
+  }[wait.resolution ?? "answered"];
+  return (
+    <p className="note">
+      {words} after {waited}
+      {wait.answer && <> · {visible(textOf(wait.answer.content)).slice(0, 300)}</>}
+    </p>
+  );
+}
+
+/** What went in: a difference for edits, the command for a shell, else the values. */
+export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" | "input">; isWhole?: boolean }) {
+  const values = (call.input ?? {}) as Record<string, unknown>;
+  const edits = editsOf(values);
+  const path = textValue(values["file_path"] ?? values["path"]);
+  if (edits.length > 0 && path !== "")
+    return (
+      <>
+        {edits.map(({ before, after }, at) => (
+          <Difference key={at} before={before} after={after} path={path} isWhole={isWhole} />
+        ))}
+      </>
+    );
+  if (typeof values["command"] === "string")
+    return (
+      <div className="cmd">
+        <pre>
+          <span className="faint">$ </span>
+          {visible(values["command"])}
+        </pre>
+        <CopyButton text={values["command"]} className="code-copy" />
+      </div>
+    );
+  return <Values values={values} isWhole={isWhole} />;
+}
+
+/** Short values as a list of names and values; what is nested as JSON. */
+function Values({ values, isWhole = false }: { values: unknown; isWhole?: boolean }) {
+  if (typeof values !== "object" || values === null || Array.isArray(values) || Object.keys(values).length === 0)
+    return values === null || (typeof values === "object" && Object.keys(values).length === 0) ? null : (
+      <CodeBox code={JSON.stringify(values, null, 2)} language="json" />
+    );
+  const entries = Object.entries(values as Record<string, unknown>);
+  const isFlat = entries.length <= 12 && entries.every(([, value]) => typeof value !== "object" || value === null);
+  if (!isFlat) return <CodeBox code={JSON.stringify(values, null, 2)} language="json" />;
+  return (
+    <dl className="kv values">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{visible(name)}</dt>
+          <dd>{isWhole ? visible(String(value)) : visible(String(value)).slice(0, 2000)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function ResultView({ call, result }: { call: Call; result: Content }) {
+  const pictures = blocksOf(result).filter(({ type }) => type === "image");
+  const text = textOf(result);
+  if (isEdit(call) && call.state === "done") return null;
+  return (
+    <>
+      {text !== "" && <TerminalBox output={text} />}
+      {pictures.map((block, at) => (
+        <Picture key={at} source={block["source"]} />
+      ))}
+    </>
+  );
+}

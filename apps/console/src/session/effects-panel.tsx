@@ -1,0 +1,64 @@
+import { plural } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { Nothing } from "../ui/nothing.tsx";
+import { StateMark } from "../ui/status.tsx";
+import { clockSeconds } from "../ui/times.ts";
+import { callWords, stateOfCall } from "./call-words.ts";
+import type { PanelProps } from "./inspector.tsx";
+import type { Call } from "./view.ts";
+
+/** What each call did for certain, and what nobody can say. The unknown ones first, then the latest. */
+export function EffectsPanel({ view, onShow }: PanelProps) {
+  const calls = [...view.calls.values()].filter(({ childSession }) => childSession === null).toReversed();
+  if (calls.length === 0)
+    return (
+      <Nothing title="No effects" state="idle">
+        This session has called no tool. What its tools do, and what is not known of it, stands here.
+      </Nothing>
+    );
+  const unknown = calls.filter(({ state }) => state === "unknown");
+  const rest = calls.filter(({ state }) => state !== "unknown");
+  const count = (state: Call["state"]): number => calls.filter((call) => call.state === state).length;
+  return (
+    <>
+      <p className="sec lbl">
+        {plural(count("done"), "call")} took effect, {count("failed")} failed
+        {unknown.length > 0 && (
+          <>
+            , <b className="unknown">{unknown.length} unknown</b>
+          </>
+        )}
+        {count("running") + count("waiting") > 0 && `, ${count("running") + count("waiting")} under way`}
+      </p>
+      <ul>
+        {[...unknown, ...rest].map((call) => (
+          <EffectRow key={call.id} call={call} onShow={onShow} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function EffectRow({ call, onShow }: { call: Call; onShow: (sequence: number) => void }) {
+  const { name, about } = callWords(call.name, call.input);
+  const sequence = call.endedSequence ?? call.startedSequence ?? call.step.sequence;
+  return (
+    <li className={call.state === "unknown" ? "eff is-unknown" : "eff"}>
+      <StateMark state={stateOfCall(call.state)} />
+      <button type="button" className="eff-b" onClick={() => onShow(sequence)}>
+        <code className="cut block">{about === "" ? name : about}</code>
+        <span className="w">
+          {name}, step {call.step.number}
+          {call.policy === "repeatable" && ", may run again"}
+        </span>
+        {call.state === "unknown" && (
+          <span className="w block">
+            <Icon name="warn" small className="inline" /> The worker died before it could say what happened. Look before
+            you run it again.
+          </span>
+        )}
+      </button>
+      <span className="end num">{clockSeconds(call.endedAt ?? call.startedAt ?? call.step.at)}</span>
+    </li>
+  );
+}

@@ -1,0 +1,139 @@
+import type { Content, ContentBlock, Event, FactData, ToolUseBlock } from "@skein/protocol";
+import { lineChanges } from "../text/line-changes.ts";
+import { type Call, type CallState, type SessionView, type Step, touch } from "./view.ts";
+
+/** Calls of tools and what they wait for. True if the event was one of these. */
+export function foldCall(view: SessionView, event: Event): boolean {
+  const at = Date.parse(event.created_at);
+  switch (event.event_type) {
+    case "tool.started": {
+      const call = view.calls.get(event.data.tool_use_id);
+      if (!call) return true;
+      call.state = "running";
+      call.policy = event.data.policy;
+      call.startedAt = at;
+      call.startedSequence = event.sequence;
+      touch(call.step);
+      return true;
+    }
+    case "tool.completed":
+      completed(view, event, event.data);
+      return true;
+    case "await.opened":
+      for (const one of event.data.awaits) opened(view, event, one);
+      return true;
+    case "await.answered": {
+      const call = view.calls.get(event.data.tool_use_id);
+      if (!call?.wait) return true;
+      call.wait.answer = { content: event.data.content, isError: event.data.is_error };
+      view.open.delete(call.id);
+      touch(call.step);
+      return true;
+    }
+    case "await.resolved": {
+      const call = view.calls.get(event.data.tool_use_id);
+      view.open.delete(event.data.tool_use_id);
+      if (!call?.wait) return true;
+      call.wait.closedAt = at;
+      call.wait.resolution = event.data.resolution;
+      if (call.state === "waiting") call.state = "asked";
+      touch(call.step);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+export function addCall(view: SessionView, step: Step, block: ToolUseBlock): void {
+  const call: Call = {
+    id: block.id,
+    name: block.name,
+    input: block.input,
+    step,
+    state: "asked",
+    policy: null,
+    startedAt: null,
+    endedAt: null,
+    durationMs: null,
+    result: null,
+    startedSequence: null,
+    endedSequence: null,
+    wait: null,
+    childSession: null,
+    nested: [],
+  };
+  step.calls.push(call);
+  view.calls.set(call.id, call);
+}
+
+const OUTCOMES: Readonly<Record<string, CallState>> = { committed: "done", failed: "failed", unknown: "unknown" };
+
+function completed(view: SessionView, event: Event, data: FactData<"tool.completed">): void {
+  const call = view.calls.get(data.tool_use_id);
+  view.open.delete(data.tool_use_id);
+  if (!call) return;
+  const state = OUTCOMES[data.outcome] ?? "unknown";
+  finish(call, event, { state: state === "done" && data.is_error ? "failed" : state, content: data.content });
+  call.durationMs = data.duration_ms;
+  fileChange(view, call);
+}
+
+/** A result as a block of a copied message: the log of the fork says no more about it. */
+export function completeFromBlock(view: SessionView, event: Event, block: ContentBlock): void {
+  const call = view.calls.get(String(block["tool_use_id"]));
+  if (!call) return;
+  const content = (block["content"] ?? "") as Content;
+  finish(call, event, { state: block["is_error"] === true ? "failed" : "done", content });
+}
+
+function finish(call: Call, event: Event, { state, content }: { state: CallState; content: Content }): void {
+  call.state = state;
+  call.result = content;
+  call.endedAt = Date.parse(event.created_at);
+  call.endedSequence = event.sequence;
+  touch(call.step);
+}
+
+type Opened = FactData<"await.opened">["awaits"][number];
+
+function opened(view: SessionView, event: Event, one: Opened): void {
+  const call = view.calls.get(one.tool_use_id);
+  if (!call) return;
+  call.state = one.kind === "subagent" ? "running" : "waiting";
+  call.childSession = one.session_id ?? call.childSession;
+  call.wait = {
+    kind: one.kind,
+    openedAt: Date.parse(event.created_at),
+    sequence: event.sequence,
+    expiresAt: one.expires_at,
+    closedAt: null,
+    resolution: null,
+    answer: null,
+  };
+  call.startedAt ??= call.wait.openedAt;
+  if (one.kind !== "subagent") view.open.set(call.id, call);
+  touch(call.step);
+}
+
+/** Tools that write files, in the names that agents have for them. */
+const WRITERS: ReadonlySet<string> = new Set([
+  "Edit",
+  "Write",
+  "MultiEdit",
+  "NotebookEdit",
+  "str_replace_based_edit_tool",
+]);
+
+function fileChange(view: SessionView, call: Call): void {
+  if (!WRITERS.has(call.name) || call.state === "failed") return;
+  const input = (call.input ?? {}) as Record<string, unknown>;
+  const path = input["file_path"] ?? input["path"] ?? input["notebook_path"];
+  if (typeof path !== "string") return;
+  const file = view.files.get(path) ?? { path, calls: [], added: 0, removed: 0 };
+  const { added, removed } = lineChanges(input);
+  file.calls.push(call);
+  file.added += added;
+  file.removed += removed;
+  view.files.set(path, file);
+}

@@ -1,0 +1,160 @@
+import { type Content, type Event, type FactData, addUsage, blocksOf, isToolUse } from "@skein/protocol";
+import { addCall, completeFromBlock } from "./fold-calls.ts";
+import { type SessionView, type Step, placeOf, stepOf, touch } from "./view.ts";
+
+/** Model calls. True if the event was one of these. */
+export function foldStep(view: SessionView, event: Event): boolean {
+  switch (event.event_type) {
+    case "step.started":
+      if (event.data.purpose === "step" || event.data.purpose === "summary") started(view, event, event.data);
+      return true;
+    case "step.generated":
+      generated(view, event, event.data);
+      return true;
+    case "step.retried": {
+      const { run_id, step: number, error, delay_ms, lost } = event.data;
+      const step = stepOf(view, run_id, number);
+      step?.retries.push({ error, delayMs: delay_ms, at: Date.parse(event.created_at) });
+      if (step) step.draft = "";
+      touch(step);
+      if (lost) spend(view, lost);
+      return true;
+    }
+    case "step.error": {
+      const step = stepOf(view, event.data.run_id, event.data.step);
+      if (step) {
+        step.state = "failed";
+        step.error = event.data.error;
+        step.draft = "";
+      }
+      touch(step);
+      if (event.data.lost) spend(view, event.data.lost);
+      return true;
+    }
+    case "step.abandoned": {
+      const step = stepOf(view, event.data.run_id, event.data.step);
+      if (step) {
+        step.state = "lost";
+        step.draft = "";
+      }
+      touch(step);
+      spend(view, event.data);
+      return true;
+    }
+    case "subagent.messaged":
+      if (event.data.usage) spend(view, { usage: event.data.usage, cost: event.data.cost });
+      nested(view, event, event.data);
+      return true;
+    default:
+      return false;
+  }
+}
+
+function nested(view: SessionView, event: Event, data: FactData<"subagent.messaged">): void {
+  const call = view.calls.get(data.parent_tool_use_id);
+  if (!call) return;
+  call.nested.push({ id: data.message_id, role: data.role, content: data.content, at: Date.parse(event.created_at) });
+  touch(call.step);
+}
+
+function newStep(event: Event, values: Pick<Step, "runId" | "number" | "purpose" | "model">): Step {
+  return {
+    ...placeOf(event),
+    kind: "step",
+    messageId: null,
+    state: "running",
+    attempt: 1,
+    retries: [],
+    content: [],
+    draft: "",
+    calls: [],
+    usage: null,
+    cost: null,
+    stopReason: null,
+    generatedAt: null,
+    durationMs: null,
+    error: null,
+    messagesCount: 0,
+    ...values,
+  };
+}
+
+function put(view: SessionView, step: Step): Step {
+  view.items.push(step);
+  view.steps.push(step);
+  return step;
+}
+
+function started(view: SessionView, event: Event, data: FactData<"step.started">): void {
+  const known = stepOf(view, data.run_id, data.step);
+  const purpose = data.purpose === "summary" ? "summary" : "step";
+  const values = { runId: data.run_id, number: data.step, purpose, model: data.model } as const;
+  const step = known?.purpose === purpose ? known : put(view, newStep(event, values));
+  step.attempt = data.attempt;
+  step.state = "running";
+  step.model = data.model;
+  step.error = null;
+  step.draft = "";
+  step.messagesCount = data.messages_count;
+  touch(step);
+}
+
+function generated(view: SessionView, event: Event, data: FactData<"step.generated">): void {
+  spend(view, data);
+  if (data.purpose === "title" || data.purpose === "compaction") return;
+  const values = { runId: data.run_id, number: data.step, purpose: data.purpose, model: data.model } as const;
+  const step = stepOf(view, data.run_id, data.step) ?? put(view, newStep(event, values));
+  step.state = "done";
+  step.messageId = data.message_id;
+  step.content = data.content;
+  step.draft = "";
+  step.usage = data.usage;
+  step.cost = data.cost;
+  step.model = data.model;
+  step.stopReason = data.stop_reason;
+  step.generatedAt = Date.parse(event.created_at);
+  step.durationMs = data.duration_ms;
+  for (const block of data.content) if (isToolUse(block)) addCall(view, step, block);
+  touch(step);
+}
+
+function spend(view: SessionView, { usage, cost }: Pick<FactData<"step.generated">, "usage" | "cost">): void {
+  Object.assign(view.totals, addUsage(view.totals, usage));
+  if (cost) view.costMicros += cost.total_micros;
+  else view.unpricedCalls += 1;
+}
+
+/** A message of the session that this one was forked from. Its cost is the other's. */
+export function copiedMessage(view: SessionView, event: Event, data: FactData<"message.copied">): void {
+  const { message_id, role, content } = data;
+  if (role === "assistant") {
+    const values = { runId: "copied", number: 0, purpose: "copied", model: "" } as const;
+    const step = put(view, newStep(event, values));
+    step.state = "done";
+    step.messageId = message_id;
+    step.content = blocksOf(content);
+    step.generatedAt = step.at;
+    for (const block of step.content) if (isToolUse(block)) addCall(view, step, block);
+    return;
+  }
+  const results = blocksOf(content).filter(({ type }) => type === "tool_result");
+  for (const result of results) completeFromBlock(view, event, result);
+  const said = withoutResults(content);
+  if (said === null) return;
+  const place = placeOf(event);
+  view.items.push({
+    ...place,
+    kind: "prompt",
+    messageId: message_id,
+    content: said,
+    mode: "queue",
+    isCopied: true,
+    checkpointId: null,
+  });
+}
+
+function withoutResults(content: Content): Content | null {
+  if (typeof content === "string") return content;
+  const rest = content.filter(({ type }) => type !== "tool_result");
+  return rest.length === 0 ? null : rest;
+}

@@ -1,0 +1,230 @@
+import type { ContentBlock } from "@skein/protocol";
+import { textOf } from "@skein/protocol";
+import { type ClipboardEvent, useRef, useState } from "react";
+import { type MessageMode, type Model, sentenceOf } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { bytes, shortModel } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { type Attachment, attachmentOf } from "./attachment.ts";
+import type { Queued } from "./view.ts";
+
+const MODES: readonly (readonly [mode: MessageMode, word: string, about: string])[] = [
+  ["queue", "Queue", "Sent when this run is over"],
+  ["steer", "Steer", "Read before the next step"],
+  ["interrupt", "Interrupt", "Stops this run and takes its place"],
+];
+
+interface PromptBoxProps {
+  readonly sessionId: string;
+  readonly agentName: string;
+  readonly isRunning: boolean;
+  readonly queue: readonly Queued[];
+  readonly models: readonly Model[];
+  readonly model: string;
+  readonly onSent: () => void;
+}
+
+/** Where a person writes to the agent: text, pictures and files, and what it does to a run that is under way. */
+export function PromptBox({ sessionId, agentName, isRunning, queue, models, model, onSent }: PromptBoxProps) {
+  const api = useApi();
+  const [text, setText] = useState("");
+  const [mode, setMode] = useState<MessageMode>("queue");
+  const [modelId, setModelId] = useState("");
+  const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
+  const [problem, setProblem] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
+  const area = useRef<HTMLTextAreaElement>(null);
+  // The same key for the same message, so that a second try after a lost answer says it once.
+  const sendKey = useRef(crypto.randomUUID());
+
+  async function attach(files: Iterable<File>): Promise<void> {
+    for (const file of files) {
+      const read = await attachmentOf(file);
+      if (typeof read === "string") setProblem(read);
+      else setAttachments((before) => [...before, read]);
+    }
+  }
+
+  async function send(): Promise<void> {
+    const said = text.trim();
+    if ((said === "" && attachments.length === 0) || isSending) return;
+    setSending(true);
+    setProblem(undefined);
+    const blocks: ContentBlock[] = [
+      ...attachments.map(({ block }) => block),
+      ...(said === "" ? [] : [{ type: "text", text: said }]),
+    ];
+    try {
+      await api.say(sessionId, {
+        content: attachments.length === 0 ? { text: said } : blocks,
+        mode: isRunning ? mode : "queue",
+        idempotencyKey: sendKey.current,
+        ...(modelId !== "" && { modelId }),
+      });
+      sendKey.current = crypto.randomUUID();
+      setText("");
+      setAttachments([]);
+      if (area.current) area.current.style.height = "";
+      onSent();
+    } catch (error) {
+      setProblem(sentenceOf(error));
+    } finally {
+      setSending(false);
+    }
+  }
+
+  const paste = (event: ClipboardEvent): void => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    void attach(files);
+  };
+
+  return (
+    <form
+      className="pbox"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void attach(event.dataTransfer.files);
+      }}
+    >
+      {queue.map((queued) => (
+        <QueueRow key={queued.messageId} queued={queued} sessionId={sessionId} />
+      ))}
+      {attachments.length > 0 && (
+        <div className="queue">
+          {attachments.map(({ name, size }, at) => (
+            <span className="chip" key={at}>
+              <Icon name="clip" small />
+              {visibleLine(name)} · {bytes(size)}
+              <button
+                type="button"
+                aria-label={`Remove ${name}`}
+                onClick={() => setAttachments(attachments.filter((_, other) => other !== at))}
+              >
+                <Icon name="x" small />
+              </button>
+            </span>
+          ))}
+        </div>
+      )}
+      <textarea
+        ref={area}
+        id="prompt"
+        rows={1}
+        aria-label={`Write to ${agentName}`}
+        placeholder={`Write to ${agentName}`}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          event.target.style.height = "auto";
+          event.target.style.height = `${Math.min(event.target.scrollHeight, 220)}px`;
+        }}
+        onPaste={paste}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+            event.preventDefault();
+            void send();
+          }
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+      <div className="pbar">
+        <input
+          ref={picker}
+          type="file"
+          hidden
+          multiple
+          aria-label="Files"
+          onChange={(event) => void attach(event.target.files ?? [])}
+        />
+        <button
+          type="button"
+          className="btn quiet icon"
+          aria-label="Attach a file"
+          onClick={() => picker.current?.click()}
+        >
+          <Icon name="clip" />
+        </button>
+        {isRunning && (
+          <span className="seg" role="group" aria-label="What the message does to the run">
+            {MODES.map(([value, word]) => (
+              <button key={value} type="button" aria-pressed={mode === value} onClick={() => setMode(value)}>
+                {word}
+              </button>
+            ))}
+          </span>
+        )}
+        <span className="lbl cut grow tip-line" role={problem === undefined ? undefined : "alert"}>
+          {problem === undefined ? (
+            isRunning && MODES.find(([value]) => value === mode)?.[2]
+          ) : (
+            <span className="say-failed">{problem}</span>
+          )}
+        </span>
+        {models.length > 1 && (
+          <select
+            className="select bare desk-only"
+            aria-label="Model for this message"
+            value={modelId}
+            onChange={(event) => setModelId(event.target.value)}
+          >
+            <option value="">{shortModel(model)}</option>
+            {models
+              .filter(({ name }) => name !== model)
+              .map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {shortModel(name)}
+                </option>
+              ))}
+          </select>
+        )}
+        <button
+          type="submit"
+          className="btn solid icon"
+          aria-label="Send"
+          disabled={isSending || (text.trim() === "" && attachments.length === 0)}
+        >
+          <Icon name="up" />
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** A message that waits for its turn; it can be taken back. */
+function QueueRow({ queued, sessionId }: { queued: Queued; sessionId: string }) {
+  const api = useApi();
+  const [problem, setProblem] = useState<string>();
+  const takeBack = async (): Promise<void> => {
+    try {
+      await api.cancel(sessionId, queued.runId);
+    } catch (error) {
+      setProblem(sentenceOf(error));
+    }
+  };
+  return (
+    <div className="queue">
+      <Icon name="clock" small />
+      <span className="cut grow">
+        {queued.mode === "steer" ? "Before the next step" : "Next"}: “{visibleLine(textOf(queued.content))}”
+        {problem !== undefined && <span className="say-failed"> {problem}</span>}
+      </span>
+      <button
+        type="button"
+        className="btn quiet icon"
+        aria-label="Take this message back"
+        onClick={() => void takeBack()}
+      >
+        <Icon name="x" small />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { memo } from "react";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { clock, fullTime } from "../ui/times.ts";
+import { ContentView } from "./content-view.tsx";
+import type { Prompt } from "./view.ts";
+
+interface PromptViewProps {
+  readonly prompt: Prompt;
+  readonly version: number;
+  readonly onFork: ((messageId: string) => void) | undefined;
+}
+
+const MODES = { queue: null, steer: "steered", interrupt: "interrupted" } as const;
+
+/** What a person said. */
+export const PromptView = memo(function PromptView({ prompt, onFork }: PromptViewProps) {
+  const mode = MODES[prompt.mode];
+  const link = `${location.origin}${location.pathname}?at=${prompt.sequence}`;
+  return (
+    <div className="you">
+      <div className="who">
+        <b>You</b>
+        <span title={fullTime(prompt.at)}>{clock(prompt.at)}</span>
+        {mode !== null && <span className="chip">{mode}</span>}
+        {prompt.isCopied && <span className="chip">copied</span>}
+        <span className="acts">
+          {onFork && (
+            <button type="button" className="btn quiet" onClick={() => onFork(prompt.messageId)}>
+              <Icon name="fork" small />
+              Fork here
+            </button>
+          )}
+          <CopyButton text={link} label="Copy a link to this message" />
+        </span>
+      </div>
+      <ContentView content={prompt.content} />
+    </div>
+  );
+});

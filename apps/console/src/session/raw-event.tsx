@@ -1,0 +1,73 @@
+import { Dialog, DialogDismiss, DialogHeading } from "@ariakit/react/dialog";
+import { useMemo } from "react";
+import { CodeBox } from "../text/code-box.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { fullTime } from "../ui/times.ts";
+import type { SessionView } from "./view.ts";
+
+/** Longer events are shown in part; the export has them whole. */
+const MOST = 200_000;
+
+/** One event as it is stored. Its address survives a reload. */
+export function RawEvent({
+  view,
+  sequence,
+  onGo,
+  onClose,
+}: {
+  view: SessionView;
+  sequence: number;
+  onGo: (sequence: number) => void;
+  onClose: () => void;
+}) {
+  const event = view.events[sequence - 1];
+  const text = useMemo(() => (event ? JSON.stringify(event, null, 2) : ""), [event]);
+  return (
+    <Dialog open onClose={onClose} className="dialog wide" backdrop={<div className="scrim" />}>
+      <div className="h">
+        <DialogHeading className="dialog-title">
+          Event {sequence} {event && <code>{visibleLine(event.event_type)}</code>}
+        </DialogHeading>
+        <span className="end">
+          <button
+            type="button"
+            className="btn icon"
+            aria-label="The event before"
+            disabled={sequence <= 1}
+            onClick={() => onGo(sequence - 1)}
+          >
+            <Icon name="back" small />
+          </button>
+          <button
+            type="button"
+            className="btn icon"
+            aria-label="The event after"
+            disabled={sequence >= view.sequence}
+            onClick={() => onGo(sequence + 1)}
+          >
+            <Icon name="back" small className="flip" />
+          </button>
+          <CopyButton text={location.href} label="Copy a link to this event" />
+          <DialogDismiss className="btn quiet icon" aria-label="Close">
+            <Icon name="x" />
+          </DialogDismiss>
+        </span>
+      </div>
+      {event ? (
+        <>
+          <p className="lbl">{fullTime(event.created_at)}</p>
+          <CodeBox code={text.slice(0, MOST)} language={text.length > 50_000 ? undefined : "json"} />
+          {text.length > MOST && (
+            <p className="lbl">
+              The first {MOST} characters of {text.length}. An export of the session has all of it.
+            </p>
+          )}
+        </>
+      ) : (
+        <p className="muted">The log has no event {sequence}.</p>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,171 @@
+import { Menu, MenuButton, MenuItem, MenuProvider, MenuSeparator } from "@ariakit/react/menu";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { type Session, sentenceOf } from "../api/api.ts";
+import { useApi, useChanged } from "../api/context.tsx";
+import { textValue, visibleLine } from "../text/safe-text.ts";
+import { duration, money } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { saveFile } from "../ui/save-file.ts";
+import { StateWord, type State } from "../ui/status.tsx";
+import { useNow } from "../ui/use-now.ts";
+import { Forks } from "./forks.tsx";
+import type { SessionView } from "./view.ts";
+
+interface SessionTopProps {
+  readonly id: string;
+  readonly view: SessionView;
+  readonly session: Session | undefined;
+  readonly isRunning: boolean;
+  readonly onFork: () => void;
+  readonly onInspector: () => void;
+  readonly onProblem: (problem: string) => void;
+}
+
+/** The head of a session: title, state, cost, forks, cancel, and the rest in a menu. */
+export function SessionTop({ id, view, session, isRunning, onFork, onInspector, onProblem }: SessionTopProps) {
+  const api = useApi();
+  const changed = useChanged();
+  const [, go] = useLocation();
+  const [isRenaming, setRenaming] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
+  const title = view.title ?? firstWords(view);
+  const run = view.runs.at(-1);
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+      changed();
+    } catch (error) {
+      onProblem(sentenceOf(error));
+    }
+  };
+  const rename = (value: string): void => {
+    setRenaming(false);
+    if (value.trim() !== title) void attempt(() => api.rename(id, value.trim() === "" ? null : value.trim()));
+  };
+  return (
+    <header className="top">
+      <Link className="btn quiet icon phone-only" href="/sessions" aria-label="Back">
+        <Icon name="back" />
+      </Link>
+      <div className="crumb desk-only">
+        <Link href="/sessions">Sessions</Link>
+        <span className="sep">/</span>
+      </div>
+      {isRenaming ? (
+        <input
+          className="input title-input"
+          aria-label="Title"
+          autoFocus
+          defaultValue={view.title ?? ""}
+          onBlur={(event) => rename(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") rename(event.currentTarget.value);
+            if (event.key === "Escape") setRenaming(false);
+          }}
+        />
+      ) : (
+        <h1 className="cut" onDoubleClick={() => setRenaming(true)}>
+          {visibleLine(title)}
+        </h1>
+      )}
+      <StateWord state={stateOfView(view)} pill />
+      <span className="grow" />
+      <span className="meta desk-only num">
+        {run && <RunTime startedAt={run.startedAt} endedAt={run.endedAt} />}
+        <span className="strong">{money(view.costMicros)}</span>
+      </span>
+      {session && <Forks session={session} onFork={onFork} />}
+      {isRunning && (
+        <button
+          type="button"
+          className="btn"
+          disabled={run?.cancelRequested}
+          onClick={() => void attempt(() => api.cancel(id))}
+        >
+          <Icon name="stop" small />
+          <span className="desk-only">{run?.cancelRequested ? "Stopping…" : "Cancel"}</span>
+          <span className="sr">Cancel the run</span>
+        </button>
+      )}
+      <MenuProvider>
+        <MenuButton className="btn icon quiet" aria-label="More">
+          <Icon name="more" />
+        </MenuButton>
+        <Menu className="menu" gutter={6} unmountOnHide>
+          <MenuItem className="menu-item" onClick={() => setRenaming(true)}>
+            Rename
+          </MenuItem>
+          <MenuItem className="menu-item" onClick={() => go(`/sessions/${id}/context`)}>
+            What the model saw
+          </MenuItem>
+          <MenuItem className="menu-item" onClick={onFork}>
+            Fork at the end
+          </MenuItem>
+          <MenuItem
+            className="menu-item"
+            onClick={() =>
+              void attempt(async () =>
+                saveFile(
+                  `session-${id}.json`,
+                  new Blob([JSON.stringify(await api.exportSession(id))], { type: "application/json" }),
+                ),
+              )
+            }
+          >
+            Export
+          </MenuItem>
+          <MenuItem
+            className="menu-item"
+            onClick={() => void navigator.clipboard.writeText(`${location.origin}/sessions/${id}`)}
+          >
+            Copy the link
+          </MenuItem>
+          <MenuSeparator className="menu-sep" />
+          <MenuItem
+            className="menu-item danger"
+            hideOnClick={isDeleting}
+            onClick={() => {
+              if (!isDeleting) return setDeleting(true);
+              void attempt(async () => {
+                await api.removeSession(id);
+                go("/sessions");
+              });
+            }}
+          >
+            {isDeleting ? "Delete for ever: click again" : "Delete…"}
+          </MenuItem>
+        </Menu>
+      </MenuProvider>
+      <button type="button" className="btn icon quiet insp-btn" aria-label="Inspector" onClick={onInspector}>
+        <Icon name="panel" />
+      </button>
+    </header>
+  );
+}
+
+function RunTime({ startedAt, endedAt }: { startedAt: number; endedAt: number | null }) {
+  const now = useNow(1000, endedAt === null);
+  return <span>{duration((endedAt ?? now) - startedAt)}</span>;
+}
+
+function firstWords(view: SessionView): string {
+  const prompt = view.items.find((item) => item.kind === "prompt");
+  if (prompt?.kind !== "prompt") return view.head === null ? "Session" : `A session with ${view.head.agentName}`;
+  const text =
+    typeof prompt.content === "string"
+      ? prompt.content
+      : textValue(prompt.content.find(({ type }) => type === "text")?.["text"]);
+  return text.slice(0, 80);
+}
+
+/** The state of the session as its log has it: no slower than the transcript itself. */
+function stateOfView(view: SessionView): State {
+  const run = view.runs.at(-1);
+  if (!run) return view.queue.length > 0 ? "queued" : "idle";
+  if (run.outcome === "failed") return "failed";
+  if (run.outcome === "cancelled") return "cancelled";
+  if (run.outcome === "completed")
+    return [...view.calls.values()].some(({ state }) => state === "unknown") ? "unknown" : "done";
+  return view.open.size > 0 ? "waiting" : "running";
+}

@@ -1,0 +1,116 @@
+import { visibleLine } from "../text/safe-text.ts";
+import { callWords } from "./call-words.ts";
+import type { Call, SessionView } from "./view.ts";
+
+/** A piece of the timeline. Times are milliseconds from the beginning, with long silences taken out. */
+export interface Span {
+  readonly key: string;
+  readonly kind: "model" | "tool" | "failed" | "unknown" | "wait" | "sub";
+  readonly lane: string;
+  readonly from: number;
+  readonly to: number;
+  readonly sequence: number;
+  readonly title: string;
+  /** What stands on the piece where there is room: the number of a step, or the shape of what went wrong. */
+  readonly label: string;
+}
+
+interface Gaps {
+  /** Where a moment is on the line. */
+  readonly place: (at: number) => number;
+  /** Places at which a silence was left out. */
+  readonly breaks: readonly number[];
+}
+
+export interface Spans {
+  readonly spans: readonly Span[];
+  readonly lanes: readonly string[];
+  readonly gaps: Gaps;
+}
+
+/** Between runs a session sleeps, often for hours: of a longer silence only this much is drawn. */
+const SILENCE_MS = 4000;
+
+interface Raw extends Omit<Span, "from" | "to"> {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** What the timeline shows of a session. `now` is the end of what is still under way. */
+export function spansOf(view: SessionView, now: number | undefined): Spans {
+  const raw: Raw[] = [];
+  for (const step of view.steps) {
+    if (step.purpose === "copied") continue;
+    const end = step.generatedAt ?? (step.state === "running" ? now : undefined) ?? step.at;
+    raw.push({
+      key: step.key,
+      kind: step.state === "failed" ? "failed" : "model",
+      lane: "Main",
+      begin: step.at,
+      end,
+      sequence: step.sequence,
+      title: `Step ${step.number}`,
+      label: String(step.number),
+    });
+    for (const call of step.calls) raw.push(...spansOfCall(call, now));
+  }
+  raw.sort((one, other) => one.begin - other.begin);
+  const gaps = gapsOf(raw);
+  const lanes = [
+    "Main",
+    ...new Set(raw.map(({ lane }) => lane).filter((lane) => lane !== "Main" && lane !== "Waits")),
+  ].slice(0, 5);
+  if (raw.some(({ lane }) => lane === "Waits")) lanes.push("Waits");
+  const spans = raw
+    .filter(({ lane }) => lanes.includes(lane))
+    .map(({ begin, end, ...span }) => ({
+      ...span,
+      from: gaps.place(begin),
+      to: Math.max(gaps.place(end), gaps.place(begin)),
+    }));
+  return { spans, lanes, gaps };
+}
+
+const KINDS: Readonly<Partial<Record<Call["state"], Span["kind"]>>> = { failed: "failed", unknown: "unknown" };
+
+const LABELS: Readonly<Partial<Record<Call["state"], string>>> = { failed: "×", unknown: "?" };
+
+function spansOfCall(call: Call, now: number | undefined): readonly Raw[] {
+  if (call.startedAt === null) return [];
+  const { name, about } = callWords(call.name, call.input);
+  const base = {
+    sequence: call.startedSequence ?? call.wait?.sequence ?? call.step.sequence,
+    title: `${name} ${about}`.slice(0, 120),
+    label: LABELS[call.state] ?? "",
+  };
+  const found: Raw[] = [];
+  if (call.wait && call.wait.kind !== "subagent") {
+    const end = call.wait.closedAt ?? now ?? call.wait.openedAt;
+    found.push({ ...base, key: `w${call.id}`, kind: "wait", lane: "Waits", begin: call.wait.openedAt, end });
+    if (call.startedSequence === null) return found;
+  }
+  const end = call.endedAt ?? now ?? call.startedAt;
+  const lane = call.childSession === null ? "Main" : visibleLine(call.name);
+  const kind = KINDS[call.state] ?? (call.childSession === null ? "tool" : "sub");
+  return [...found, { ...base, key: `c${call.id}`, kind, lane, begin: call.startedAt, end }];
+}
+
+/** Leaves out what lies between pieces that are far apart. */
+function gapsOf(raw: readonly Raw[]): Gaps {
+  const [first] = raw;
+  if (!first) return { place: () => 0, breaks: [] };
+  const cuts: { at: number; left: number }[] = [];
+  const breaks: number[] = [];
+  let end = first.begin;
+  let left = first.begin;
+  for (const span of raw) {
+    if (span.begin - end > SILENCE_MS * 15) {
+      const silence = span.begin - end - SILENCE_MS;
+      breaks.push(end - left + SILENCE_MS / 2);
+      left += silence;
+      cuts.push({ at: span.begin, left });
+    }
+    end = Math.max(end, span.end);
+  }
+  return { breaks, place: (at) => Math.max(0, at - (cuts.findLast((cut) => cut.at <= at)?.left ?? first.begin)) };
+}

@@ -1,0 +1,68 @@
+import { plural } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { type State, StateMark } from "../ui/status.tsx";
+import { stateOfStep } from "./step-view.tsx";
+import type { Item, SessionView, Step } from "./view.ts";
+
+/** Runs with more steps than this are folded, but for the last few. */
+const LONG = 10;
+const LEFT_OPEN = 5;
+
+/** Up to which step each long run is folded. Decided once, when the session was read: what grows is not folded under the reader. */
+export function groupSteps(view: SessionView): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const step of view.steps)
+    if (step.purpose === "step") counts.set(step.runId, Math.max(step.number, counts.get(step.runId) ?? 0));
+  return new Map([...counts].filter(([, count]) => count > LONG).map(([run, count]) => [run, count - LEFT_OPEN]));
+}
+
+/** Several steps in one line, with the worst of their states. */
+export function StepGroup({ steps, onOpen }: { steps: readonly Item[]; onOpen: () => void }) {
+  const all = steps.filter((item): item is Step => item.kind === "step");
+  const [first, last] = [all[0], all.at(-1)];
+  if (!first || !last) return null;
+  return (
+    <section className="step">
+      <span className="bead">
+        <StateMark state={worst(all)} />
+      </span>
+      <button type="button" className="foldrow group" aria-expanded={false} onClick={onOpen}>
+        <Icon name="chev" small />
+        <b>
+          Steps {first.number} to {last.number}
+        </b>
+        <span className="cut">{summary(all)}</span>
+      </button>
+    </section>
+  );
+}
+
+const ORDER: readonly State[] = ["unknown", "failed", "waiting", "running"];
+
+function worst(steps: readonly Step[]): State {
+  const states = new Set(steps.map(stateOfStep));
+  return ORDER.find((state) => states.has(state)) ?? "done";
+}
+
+const VERBS: readonly (readonly [names: RegExp, verb: string, noun: string])[] = [
+  [/^Read$/, "read", "file"],
+  [/^(Edit|Write|MultiEdit)$/, "changed", "file"],
+  [/^Bash$/, "ran", "command"],
+  [/^(Grep|Glob|WebSearch)$/, "searched", "time"],
+];
+
+/** What the steps did, in words: read 6 files, ran 2 commands. */
+function summary(steps: readonly Step[]): string {
+  const calls = steps.flatMap((step) => step.calls);
+  const parts = VERBS.flatMap(([names, verb, noun]) => {
+    const count = calls.filter(({ name }) => names.test(name)).length;
+    return count === 0 ? [] : [`${verb} ${plural(count, noun)}`];
+  });
+  const others = calls.filter(({ name }) => !VERBS.some(([names]) => names.test(name))).length;
+  if (others > 0) parts.push(plural(others, parts.length === 0 ? "call" : "other call"));
+  const failed = calls.filter(({ state }) => state === "failed").length;
+  const unknown = calls.filter(({ state }) => state === "unknown").length;
+  if (failed > 0) parts.push(`${failed} failed`);
+  if (unknown > 0) parts.push(`${plural(unknown, "effect")} unknown`);
+  return parts.join(", ");
+}

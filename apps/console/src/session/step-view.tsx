@@ -1,0 +1,130 @@
+import type { ContentBlock } from "@skein/protocol";
+import { memo } from "react";
+import { Link } from "wouter";
+import { Markdown } from "../text/markdown.tsx";
+import { duration, money, percent, short } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { type State, StateMark } from "../ui/status.tsx";
+import { fullTime } from "../ui/times.ts";
+import { useNow } from "../ui/use-now.ts";
+import { type CallsOpen, CallView } from "./call-view.tsx";
+import { ContentView } from "./content-view.tsx";
+import { useDrafts } from "./live-session.ts";
+import type { Step } from "./view.ts";
+
+interface StepViewProps {
+  readonly step: Step;
+  readonly version: number;
+  readonly sessionId: string;
+  readonly allOpen: CallsOpen;
+  /** The call that the address names. */
+  readonly markedCall: string | null;
+}
+
+/** One model call: what it said, what it called, what it cost. */
+export const StepView = memo(function StepView({ step, sessionId, allOpen, markedCall }: StepViewProps) {
+  const isCopied = step.purpose === "copied";
+  return (
+    <section className="step" aria-label={isCopied ? "Copied from the parent" : `Step ${step.number}`}>
+      <span className="bead">
+        <StateMark state={stateOfStep(step)} />
+      </span>
+      <div className="step-h" title={fullTime(step.at)}>
+        <b>{isCopied ? "From the parent" : step.purpose === "summary" ? "Summary" : `Step ${step.number}`}</b>
+        {step.attempt > 1 && step.state === "running" && <span className="chip">attempt {step.attempt}</span>}
+        <StepMeta step={step} />
+        {!isCopied && (
+          <Link
+            className="eyebtn"
+            href={`/sessions/${sessionId}/context?run=${step.runId}&step=${step.number}`}
+            aria-label={`What the model saw at step ${step.number}`}
+            title="What the model saw"
+          >
+            <Icon name="eye" small />
+          </Link>
+        )}
+      </div>
+      <Retries step={step} />
+      {step.state === "running" ? <LiveText step={step} /> : <Said step={step} />}
+      {step.calls.length > 0 && (
+        <div className="calls">
+          {step.calls.map((call) => (
+            <CallView
+              key={call.id}
+              call={call}
+              version={step.version}
+              allOpen={allOpen}
+              isMarked={call.id === markedCall}
+            />
+          ))}
+        </div>
+      )}
+      {step.error && <p className="note failed">{step.error.message}</p>}
+      {step.state === "lost" && (
+        <p className="note waiting">
+          The worker died before the answer arrived. It is charged at the most it can have cost.
+        </p>
+      )}
+    </section>
+  );
+});
+
+function Said({ step }: { step: Step }) {
+  return (
+    <div className="said">
+      <ContentView content={step.content as ContentBlock[]} />
+    </div>
+  );
+}
+
+/** The text while it is made: the only part of the page that is painted with each frame. */
+function LiveText({ step }: { step: Step }) {
+  useDrafts();
+  return (
+    <div className={step.draft === "" ? "said" : "said is-live"}>
+      {step.draft === "" ? <span className="caret" aria-hidden="true" /> : <Markdown text={step.draft} />}
+    </div>
+  );
+}
+
+function StepMeta({ step }: { step: Step }) {
+  const now = useNow(1000, step.state === "running");
+  if (step.purpose === "copied") return null;
+  const took = step.durationMs ?? (step.state === "running" ? now - step.at : null);
+  const { usage, cost } = step;
+  const read = usage?.cache_read_input_tokens ?? 0;
+  const sent = usage ? usage.input_tokens + read + (usage.cache_creation_input_tokens ?? 0) : 0;
+  return (
+    <span className="meta num">
+      {took !== null && <span>{duration(took)}</span>}
+      {usage && (
+        <span className="opt2">
+          {short(sent)} in{read > 0 && `, ${percent(read, sent)} cached`}
+        </span>
+      )}
+      {usage && <span>{short(usage.output_tokens)} out</span>}
+      {cost ? <span>{money(cost.total_micros)}</span> : usage && <span>no price</span>}
+    </span>
+  );
+}
+
+function Retries({ step }: { step: Step }) {
+  if (step.retries.length === 0) return null;
+  const last = step.retries.at(-1);
+  return (
+    <p className="note waiting">
+      {step.retries.length === 1 ? "Tried again" : `Tried again ${step.retries.length} times`}: {last?.error.message}
+    </p>
+  );
+}
+
+/** A step is as bad as the worst of its calls. */
+export function stateOfStep(step: Step): State {
+  if (step.state === "failed") return "failed";
+  if (step.state === "lost") return "unknown";
+  const states = new Set(step.calls.map(({ state }) => state));
+  if (states.has("unknown")) return "unknown";
+  if (states.has("waiting")) return "waiting";
+  if (step.state === "running" || states.has("running")) return "running";
+  return "done";
+}

@@ -1,0 +1,62 @@
+import { duration } from "../ui/amounts.ts";
+import { Nothing } from "../ui/nothing.tsx";
+import { callWords } from "./call-words.ts";
+import type { PanelProps } from "./inspector.tsx";
+import type { Call } from "./view.ts";
+
+/** Each tool: how often it was called, how often it failed, how long it takes, and the way to its calls. */
+export function ToolsPanel({ view, onShow }: PanelProps) {
+  const byName = Map.groupBy(view.calls.values(), ({ name }) => name);
+  if (byName.size === 0)
+    return (
+      <Nothing title="No tools were called" state="idle">
+        Calls, failures and times of each tool stand here.
+      </Nothing>
+    );
+  const rows = [...byName].sort(([, one], [, other]) => other.length - one.length);
+  return (
+    <table className="tbl ins">
+      <thead>
+        <tr>
+          <th scope="col">Tool</th>
+          <th scope="col" className="r">
+            Calls
+          </th>
+          <th scope="col" className="r">
+            Failed
+          </th>
+          <th scope="col" className="r">
+            Median
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, calls]) => (
+          <tr key={name}>
+            <td>
+              <button type="button" className="link cut" onClick={() => onShow(lastPlace(calls))}>
+                {callWords(name, null).name}
+              </button>
+            </td>
+            <td className="r">{calls.length}</td>
+            <td className="r">{calls.filter(({ state }) => state === "failed").length}</td>
+            <td className="r">{median(calls)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function lastPlace(calls: readonly Call[]): number {
+  const last = calls.at(-1);
+  return last?.startedSequence ?? last?.step.sequence ?? 0;
+}
+
+function median(calls: readonly Call[]): string {
+  const times = calls
+    .flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs]))
+    .sort((one, other) => one - other);
+  const middle = times[Math.floor(times.length / 2)];
+  return middle === undefined ? "–" : duration(middle);
+}

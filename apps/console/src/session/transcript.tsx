@@ -1,0 +1,224 @@
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { VList, type VListHandle } from "virtua";
+import { Icon } from "../ui/icon.tsx";
+import type { CallsOpen } from "./call-view.tsx";
+import { groupSteps, StepGroup } from "./step-group.tsx";
+import { MarkView, UnknownView } from "./mark-view.tsx";
+import { PromptView } from "./prompt-view.tsx";
+import { StepView } from "./step-view.tsx";
+import type { Item, SessionView } from "./view.ts";
+
+/** Where the reader is, for the timeline and the outline. */
+export interface Visible {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface TranscriptHandle {
+  readonly show: (sequence: number) => void;
+  readonly follow: () => void;
+  readonly step: (direction: 1 | -1) => void;
+}
+
+interface TranscriptProps {
+  readonly view: SessionView;
+  readonly version: number;
+  readonly sessionId: string;
+  readonly allOpen: CallsOpen;
+  /** The event that the address names. */
+  readonly at: number | null;
+  readonly handle: RefObject<TranscriptHandle | null>;
+  readonly onFork: ((messageId: string) => void) | undefined;
+  readonly onRaw: (sequence: number) => void;
+  readonly onVisible: (visible: Visible) => void;
+}
+
+/** Closer to the end than this, the reader follows it. */
+const END_PX = 60;
+
+/** The messages and steps of a session. Only what is on the screen is in the page; the view follows the end only if it was there. */
+export function Transcript(props: TranscriptProps) {
+  const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible } = props;
+  const list = useRef<VListHandle>(null);
+  const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
+  const folds = useRef<Map<string, number> | undefined>(undefined);
+  folds.current ??= groupSteps(view);
+  // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
+  const rows = useMemo(() => rowsOf(view.items, folds.current, opened), [view, version, opened]);
+  const isAtEnd = useRef(at === null);
+  const [hasNews, setNews] = useState(false);
+  const marked = useMemo(() => (at === null ? null : markedCall(view, at)), [view, at]);
+
+  const toEnd = useCallback(() => {
+    isAtEnd.current = true;
+    setNews(false);
+    list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+  }, [rows.length]);
+
+  const show = useCallback(
+    (sequence: number) => {
+      const index = rows.findLastIndex((row) => row.items.some((item) => item.sequence <= sequence));
+      if (index === -1) return;
+      isAtEnd.current = false;
+      list.current?.scrollToIndex(index, { align: "start", offset: -12 });
+    },
+    [rows],
+  );
+
+  useLayoutEffect(() => {
+    handle.current = {
+      show,
+      follow: toEnd,
+      step: (direction) => {
+        const first = list.current?.findItemIndex((list.current?.scrollOffset ?? 0) + 20) ?? 0;
+        const next =
+          direction === 1
+            ? rows.findIndex((row, index) => index > first && row.kind !== "mark")
+            : rows.findLastIndex((row, index) => index < first && row.kind !== "mark");
+        if (next !== -1) list.current?.scrollToIndex(next, { align: "start", offset: -12 });
+      },
+    };
+  }, [handle, rows, show, toEnd]);
+
+  const shownAt = useRef(at);
+  useEffect(() => {
+    if (at !== null) show(at);
+    shownAt.current = at;
+    // The rest of the log arriving must not move what is being read.
+    // oxlint-disable-next-line exhaustive-deps
+  }, [at]);
+
+  useLayoutEffect(() => {
+    if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+    else setNews(true);
+  }, [version, rows.length]);
+
+  const lastOffset = useRef(0);
+  const scrolled = (offset: number): void => {
+    const current = list.current;
+    if (!current) return;
+    // Only a reader who scrolls up leaves the end: a text that grows moves it away without anybody wanting it.
+    const isNear = current.scrollSize - offset - current.viewportSize < END_PX;
+    if (isNear) isAtEnd.current = true;
+    else if (offset < lastOffset.current - 1) isAtEnd.current = false;
+    lastOffset.current = offset;
+    if (isAtEnd.current) setNews(false);
+    tellVisible(offset);
+  };
+
+  const stayAtEnd = (): void => {
+    if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+  };
+
+  const tellVisible = (offset: number): void => {
+    const current = list.current;
+    if (!current) return;
+    const from = rows[current.findItemIndex(offset)];
+    const to = rows[current.findItemIndex(offset + current.viewportSize)];
+    if (from && to) onVisible({ from: from.items[0]?.at ?? 0, to: endOf(to.items.at(-1)) });
+  };
+
+  useEffect(() => tellVisible(list.current?.scrollOffset ?? 0));
+
+  return (
+    <div className="transcript">
+      <VList
+        ref={list}
+        data={rows}
+        className="scroll"
+        onScroll={scrolled}
+        onResize={stayAtEnd}
+        itemSize={180}
+        tabIndex={0}
+        aria-label="Transcript"
+      >
+        {(row: TranscriptRow) => (
+          <div className={`col ${row.kind === "prompt" ? "is-prompt" : ""}`} key={row.key}>
+            {row.items.length > 1 || row.kind === "group" ? (
+              <StepGroup steps={row.items} onOpen={() => setOpened(new Set([...opened, row.key]))} />
+            ) : (
+              row.items.map((item) => (
+                <Row
+                  key={item.key}
+                  item={item}
+                  sessionId={sessionId}
+                  allOpen={allOpen}
+                  markedCall={marked}
+                  onFork={onFork}
+                  onRaw={onRaw}
+                />
+              ))
+            )}
+          </div>
+        )}
+      </VList>
+      {hasNews && (
+        <button type="button" className="btn newer" onClick={toEnd}>
+          <Icon name="down" small />
+          New below
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface RowProps extends Pick<TranscriptProps, "sessionId" | "allOpen" | "onFork" | "onRaw"> {
+  readonly item: Item;
+  readonly markedCall: string | null;
+}
+
+function Row({ item, sessionId, allOpen, markedCall, onFork, onRaw }: RowProps) {
+  switch (item.kind) {
+    case "prompt":
+      return <PromptView prompt={item} version={item.version} onFork={onFork} />;
+    case "step":
+      return (
+        <StepView step={item} version={item.version} sessionId={sessionId} allOpen={allOpen} markedCall={markedCall} />
+      );
+    case "mark":
+      return <MarkView mark={item} />;
+    case "unknown":
+      return <UnknownView item={item} onRaw={onRaw} />;
+  }
+}
+
+export interface TranscriptRow {
+  readonly key: string;
+  readonly kind: Item["kind"] | "group";
+  readonly items: readonly Item[];
+}
+
+/** One row per item, and one for the folded steps of a long run. */
+function rowsOf(
+  items: readonly Item[],
+  folds: ReadonlyMap<string, number> | undefined,
+  opened: ReadonlySet<string>,
+): readonly TranscriptRow[] {
+  const rows: TranscriptRow[] = [];
+  let group: Item[] | undefined;
+  for (const item of items) {
+    const until = item.kind === "step" ? folds?.get(item.runId) : undefined;
+    const key = item.kind === "step" ? `fold-${item.runId}` : "";
+    if (item.kind === "step" && until !== undefined && item.number <= until && !opened.has(key)) {
+      if (group) group.push(item);
+      else rows.push({ key, kind: "group", items: (group = [item]) });
+      continue;
+    }
+    if (item.kind !== "mark" || item.tone === "failed") group = undefined;
+    rows.push({ key: item.key, kind: item.kind, items: [item] });
+  }
+  return rows;
+}
+
+function markedCall(view: SessionView, at: number): string | null {
+  for (const call of view.calls.values())
+    if (call.startedSequence === at || call.endedSequence === at || call.wait?.sequence === at) return call.id;
+  return null;
+}
+
+function endOf(item: Item | undefined): number {
+  if (item?.kind !== "step") return item?.at ?? 0;
+  if (item.state === "running") return Math.ceil(Date.now() / 1000) * 1000;
+  const ends = item.calls.map(({ endedAt }) => endedAt ?? 0);
+  return Math.max(item.at, item.generatedAt ?? 0, ...ends);
+}

@@ -1,0 +1,209 @@
+import type { CallCost, Content, ContentBlock, Event, Failure, Usage, UsageTotals } from "@skein/protocol";
+
+/** How a call stands. `unknown`: it had begun when its worker died, and nobody can say whether it took effect. */
+export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked";
+
+/** One call of a tool with its result. */
+export interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly step: Step;
+  state: CallState;
+  policy: "once" | "repeatable" | null;
+  startedAt: number | null;
+  endedAt: number | null;
+  durationMs: number | null;
+  result: Content | null;
+  /** Where the log says it began and ended. */
+  startedSequence: number | null;
+  endedSequence: number | null;
+  wait: Wait | null;
+  /** The session that works on it, for a subagent. */
+  childSession: string | null;
+  /** What a subagent inside the runtime said and did. */
+  nested: NestedMessage[];
+}
+
+/** A wait for somebody outside, and how it ended. */
+interface Wait {
+  readonly kind: "frontend_tool" | "question" | "approval" | "subagent";
+  readonly openedAt: number;
+  readonly sequence: number;
+  readonly expiresAt: string | null;
+  closedAt: number | null;
+  resolution: "answered" | "timed_out" | "cancelled" | null;
+  answer: { readonly content: Content; readonly isError: boolean } | null;
+}
+
+export interface NestedMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly content: Content;
+  readonly at: number;
+}
+
+/** Every item of a transcript. `version` grows with each change, so that only what changed is painted again. */
+interface Versioned {
+  readonly key: string;
+  version: number;
+  readonly sequence: number;
+  readonly at: number;
+}
+
+/** What a person said. */
+export interface Prompt extends Versioned {
+  readonly kind: "prompt";
+  readonly messageId: string;
+  readonly content: Content;
+  readonly mode: "queue" | "steer" | "interrupt";
+  readonly isCopied: boolean;
+  checkpointId: string | null;
+}
+
+/** One model call and the calls that it asked for. */
+export interface Step extends Versioned {
+  readonly kind: "step";
+  readonly runId: string;
+  /** Counts inside the run, from 1 as people count. */
+  readonly number: number;
+  readonly purpose: "step" | "summary" | "copied";
+  messageId: string | null;
+  state: "running" | "done" | "failed" | "lost";
+  model: string;
+  attempt: number;
+  retries: { readonly error: Failure; readonly delayMs: number; readonly at: number }[];
+  content: readonly ContentBlock[];
+  /** The text that is being made, until the whole answer is there. */
+  draft: string;
+  calls: Call[];
+  usage: Usage | null;
+  cost: CallCost | null;
+  stopReason: string | null;
+  generatedAt: number | null;
+  durationMs: number | null;
+  error: Failure | null;
+  messagesCount: number;
+}
+
+/** Something that happened to the session and is worth a line. */
+export interface Mark extends Versioned {
+  readonly kind: "mark";
+  readonly tone: "plain" | "failed" | "cancelled" | "waiting";
+  readonly text: string;
+  readonly detail: string | null;
+}
+
+/** An event of a type that this console does not know. */
+export interface Unknown extends Versioned {
+  readonly kind: "unknown";
+  readonly type: string;
+}
+
+export type Item = Prompt | Step | Mark | Unknown;
+
+export interface Queued {
+  readonly messageId: string;
+  readonly runId: string;
+  readonly content: Content;
+  readonly mode: "queue" | "steer" | "interrupt";
+  readonly sequence: number;
+  readonly at: number;
+}
+
+export interface Run {
+  readonly id: string;
+  readonly number: number;
+  readonly startedAt: number;
+  endedAt: number | null;
+  outcome: "completed" | "failed" | "cancelled" | null;
+  cancelRequested: boolean;
+  costMicros: number;
+}
+
+/** A file that calls of the session wrote or changed. */
+interface FileChange {
+  readonly path: string;
+  readonly calls: Call[];
+  added: number;
+  removed: number;
+}
+
+export interface StoredFile {
+  readonly fileId: string;
+  readonly filename: string;
+  readonly size: number;
+  readonly at: number;
+}
+
+/** Where a wrong or foreign log is not what was expected: what is known of the session from its first event. */
+interface Head {
+  readonly agentName: string;
+  readonly agentVersion: number;
+  readonly agentId: string;
+  readonly runtime: string;
+  readonly model: string;
+  readonly maxCostMicros: number | null;
+  readonly parent: { readonly session_id: string; readonly sequence: number } | null;
+  readonly subagentOf: { readonly session_id: string; readonly tool_use_id: string } | null;
+  readonly workingDirectory: string | null;
+  readonly createdAt: number;
+}
+
+/** Everything that the page of a session shows, made from its log alone. */
+export interface SessionView {
+  sequence: number;
+  version: number;
+  head: Head | null;
+  title: string | null;
+  tags: readonly string[];
+  readonly items: Item[];
+  readonly steps: Step[];
+  readonly calls: Map<string, Call>;
+  readonly runs: Run[];
+  readonly queue: Queued[];
+  /** Calls that wait for somebody outside, oldest first. */
+  readonly open: Map<string, Call>;
+  readonly totals: UsageTotals;
+  costMicros: number;
+  unpricedCalls: number;
+  readonly files: Map<string, FileChange>;
+  readonly stored: Map<string, StoredFile>;
+  readonly events: Event[];
+}
+
+export function emptyView(): SessionView {
+  return {
+    sequence: 0,
+    version: 0,
+    head: null,
+    title: null,
+    tags: [],
+    items: [],
+    steps: [],
+    calls: new Map(),
+    runs: [],
+    queue: [],
+    open: new Map(),
+    totals: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    costMicros: 0,
+    unpricedCalls: 0,
+    files: new Map(),
+    stored: new Map(),
+    events: [],
+  };
+}
+
+/** Where an item stands: its key, its place in the log, its time. */
+export function placeOf(event: Event): { key: string; version: number; sequence: number; at: number } {
+  return { key: `e${event.sequence}`, version: 0, sequence: event.sequence, at: Date.parse(event.created_at) };
+}
+
+export function stepOf(view: SessionView, runId: string, number: number): Step | undefined {
+  return view.steps.findLast((step) => step.runId === runId && step.number === number);
+}
+
+/** Says that a step, or a call of it, has to be painted again. */
+export function touch(step: Step | undefined): void {
+  if (step) step.version += 1;
+}

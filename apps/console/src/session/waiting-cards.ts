@@ -1,0 +1,23 @@
+import type { AwaitCardData } from "../inbox/await-card.tsx";
+import type { SessionView } from "./view.ts";
+
+/** What the session waits for from a person, as cards above the prompt. */
+export function waitingCards(view: SessionView, sessionId: string): readonly AwaitCardData[] {
+  return [...view.open.values()].flatMap((call) => {
+    const { wait } = call;
+    if (!wait || wait.kind === "subagent" || wait.answer !== null) return [];
+    return [
+      {
+        sessionId,
+        toolUseId: call.id,
+        kind: wait.kind,
+        name: call.name,
+        input: call.input,
+        openedAt: wait.openedAt,
+        expiresAt: wait.expiresAt,
+        title: view.title ?? "",
+        agentName: view.head?.agentName ?? "",
+      },
+    ];
+  });
+}

@@ -1,0 +1,85 @@
+import { Dialog, DialogDismiss, DialogHeading } from "@ariakit/react/dialog";
+import { Icon } from "../ui/icon.tsx";
+
+const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: string, what: string])[]])[] = [
+  [
+    "Everywhere",
+    [
+      ["⌘K", "Search or jump to (Ctrl K)"],
+      ["N", "New session"],
+      ["G H", "Home"],
+      ["G S", "Sessions"],
+      ["G A", "Agents"],
+      ["G U", "Usage"],
+      ["G Q", "SQL"],
+      ["?", "This list"],
+    ],
+  ],
+  [
+    "Lists",
+    [
+      ["J K", "Move"],
+      ["↵", "Open"],
+      ["/", "Search"],
+      ["F", "Filter"],
+    ],
+  ],
+  [
+    "Inbox",
+    [
+      ["J K", "Move to the next or previous"],
+      ["A", "Approve"],
+      ["D", "Deny"],
+      ["1 … 9", "Choose an answer"],
+    ],
+  ],
+  [
+    "A session",
+    [
+      ["[ ]", "Previous or next step"],
+      ["O", "Open or fold every call"],
+      ["I", "Inspector"],
+      ["W", "What the model saw"],
+      ["⇧F", "Fork at the end"],
+      ["Y", "Copy the link"],
+      ["End", "Follow the end"],
+      ["P", "Write to the agent"],
+    ],
+  ],
+];
+
+/** Every key, shown by `?`. */
+export function KeyHelp({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog open onClose={onClose} className="dialog keys" backdrop={<div className="scrim" />}>
+      <div className="h">
+        <DialogHeading>Keys</DialogHeading>
+        <span className="end">
+          <DialogDismiss className="btn quiet icon" aria-label="Close">
+            <Icon name="x" />
+          </DialogDismiss>
+        </span>
+      </div>
+      <div className="keys-grid">
+        {KEYS.map(([place, keys]) => (
+          <section key={place}>
+            <h3 className="lbl">{place}</h3>
+            <dl>
+              {keys.map(([name, what]) => (
+                <div key={name}>
+                  <dt>
+                    {name.split(" ").map((key, at) => (
+                      <kbd key={at}>{key}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{what}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <p className="lbl">No letter key does anything while a field has the focus.</p>
+    </Dialog>
+  );
+}

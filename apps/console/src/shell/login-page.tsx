@@ -1,0 +1,48 @@
+import { useState } from "react";
+import { Icon } from "../ui/icon.tsx";
+
+/** Asks for a key, for those who did not come by the printed link. */
+export function LoginPage({ wasRefused, onKey }: { wasRefused: boolean; onKey: (key: string) => void }) {
+  const [key, setKey] = useState("");
+  return (
+    <main className="login">
+      <form
+        className="card login-card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (key.trim() !== "") onKey(key.trim());
+        }}
+      >
+        <h1 className="brand">
+          <Icon name="skein" className="brand-mark" />
+          Skein
+        </h1>
+        {wasRefused && (
+          <p role="alert" className="say-failed">
+            The server does not know this key. It may have been revoked.
+          </p>
+        )}
+        <label className="stacked">
+          <span>Key</span>
+          <span className="field tall">
+            <input
+              type="password"
+              autoComplete="off"
+              // The page has nothing else to do.
+              autoFocus
+              value={key}
+              onChange={(event) => setKey(event.target.value)}
+            />
+          </span>
+        </label>
+        <button className="btn solid tall" type="submit">
+          Log in
+        </button>
+        <p className="lbl">
+          <code>skein serve</code> prints a link that logs in. <code>skein keys make NAME --scope run</code> makes
+          another key.
+        </p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,13 @@
+import { Link } from "wouter";
+import { Nothing } from "../ui/nothing.tsx";
+
+export function MissingPage() {
+  return (
+    <Nothing title="There is no page at this address" state="idle">
+      <p>The link may be cut off, or it is from another version of the console.</p>
+      <Link className="btn" href="/">
+        Home
+      </Link>
+    </Nothing>
+  );
+}

@@ -1,0 +1,124 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Link, useLocation } from "wouter";
+import type { Health, Session } from "../api/api.ts";
+import { stateOf, titleOf } from "../ui/session-state.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { StateMark } from "../ui/status.tsx";
+import type { Overlay } from "./shell.tsx";
+
+const PLACES: readonly (readonly [href: string, name: string, icon: IconName])[] = [
+  ["/", "Home", "home"],
+  ["/sessions", "Sessions", "sessions"],
+  ["/agents", "Agents", "agents"],
+  ["/usage", "Usage", "usage"],
+  ["/sql", "SQL", "sql"],
+  ["/settings", "Settings", "settings"],
+];
+
+/** How many active sessions the side shows. */
+const SHOWN = 5;
+
+interface NavigationProps {
+  readonly waiting: number;
+  readonly active: readonly Session[];
+  readonly health: UseQueryResult<Health>;
+  readonly onOverlay: (overlay: Overlay) => void;
+}
+
+export function Navigation({ waiting, active, health, onOverlay }: NavigationProps) {
+  const [path] = useLocation();
+  return (
+    <nav className="side" aria-label="Main">
+      <Link className="brand" href="/">
+        <Icon name="skein" className="brand-mark" />
+        Skein
+      </Link>
+      <button className="find" type="button" onClick={() => onOverlay("palette")}>
+        <Icon name="search" small />
+        <span className="grow">Search or jump to</span>
+        <kbd>{isMac() ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
+      <div className="nav">
+        {PLACES.map(([href, name, icon]) => (
+          <Link key={href} href={href} aria-current={isAt(path, href) ? "page" : undefined}>
+            <Icon name={icon} />
+            {name}
+            {href === "/" && waiting > 0 && (
+              <span className="count" title={`${waiting} wait for you`}>
+                {waiting}
+              </span>
+            )}
+          </Link>
+        ))}
+      </div>
+      {active.length > 0 && <ActiveList active={active} path={path} />}
+      <div className="side-foot">
+        <span className={`dot round ${health.isError ? "bg-failed" : "bg-done"}`} />
+        <span className="grow cut">{health.isError ? "No connection" : "Connected"}</span>
+        <button type="button" className="btn quiet icon" aria-label="All keys" onClick={() => onOverlay("keys")}>
+          <kbd>?</kbd>
+        </button>
+      </div>
+    </nav>
+  );
+}
+
+function ActiveList({ active, path }: { active: readonly Session[]; path: string }) {
+  const first = [...active].sort((one, other) => rank(one) - rank(other)).slice(0, SHOWN);
+  return (
+    <div>
+      <h2>
+        <span>Active</span>
+        <span className="num">{active.length}</span>
+      </h2>
+      <div className="nav">
+        {first.map((session) => (
+          <Link
+            key={session.id}
+            className="live"
+            href={`/sessions/${session.id}`}
+            aria-current={path === `/sessions/${session.id}` ? "page" : undefined}
+          >
+            <StateMark state={stateOf(session)} />
+            <span className="cut">{titleOf(session)}</span>
+          </Link>
+        ))}
+        {active.length > SHOWN && (
+          <Link className="live" href="/sessions?status=running">
+            <span className="indent faint">{active.length - SHOWN} more</span>
+          </Link>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** What waits for a person stands before what runs by itself. */
+function rank(session: Session): number {
+  return session.activity === "awaiting" ? 0 : 1;
+}
+
+/** The same places on a phone, at the bottom. */
+export function TabBar({ waiting }: { waiting: number }) {
+  const [path] = useLocation();
+  const tabs = PLACES.filter(([href]) => ["/", "/sessions", "/agents", "/usage", "/settings"].includes(href));
+  return (
+    <nav className="tabbar" aria-label="Main, at the bottom">
+      {tabs.map(([href, name, icon]) => (
+        <Link key={href} href={href} aria-current={isAt(path, href) ? "page" : undefined}>
+          <Icon name={icon} />
+          {name}
+          {href === "/" && waiting > 0 && <span className="count">{waiting}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function isAt(path: string, href: string): boolean {
+  return href === "/" ? path === "/" : path === href || path.startsWith(`${href}/`);
+}
+
+export function isMac(): boolean {
+  return /Mac|iPhone|iPad/.test(navigator.userAgent);
+}

@@ -1,0 +1,60 @@
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { useLocation } from "wouter";
+import { useActive, useAwaits, useHealth } from "../api/context.tsx";
+import { useKeys } from "../ui/use-keys.ts";
+import { ConnectionBar } from "./connection-bar.tsx";
+import { Navigation, TabBar } from "./navigation.tsx";
+import { useWaitNotices } from "./notices.ts";
+
+const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
+const NewSession = lazy(async () => ({ default: (await import("./new-session.tsx")).NewSession }));
+
+/** Opened from anywhere, with a click or a key. */
+export type Overlay = "palette" | "keys" | "new" | null;
+
+/** What stands around every page: navigation, the state of the connection, and what opens over all of it. */
+export function Shell({ onLogOut, children }: { onLogOut: () => void; children: ReactNode }) {
+  const [overlay, setOverlay] = useState<Overlay>(null);
+  const [path, go] = useLocation();
+  const awaits = useAwaits();
+  const active = useActive();
+  const health = useHealth();
+  const waiting = awaits.data?.length ?? 0;
+  useWaitNotices(awaits.data);
+  useKeys({
+    "mod+k": () => setOverlay("palette"),
+    "?": () => setOverlay("keys"),
+    n: () => setOverlay("new"),
+    "g h": () => go("/"),
+    "g s": () => go("/sessions"),
+    "g a": () => go("/agents"),
+    "g u": () => go("/usage"),
+    "g q": () => go("/sql"),
+    "g ,": () => go("/settings"),
+  });
+  const close = (): void => setOverlay(null);
+  const isInside = /^\/sessions\/.+/.test(path);
+
+  return (
+    <div className={`app ${isInside ? "is-inside" : ""}`}>
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <Navigation waiting={waiting} active={active.data ?? []} health={health} onOverlay={setOverlay} />
+      <main className="main" id="main" tabIndex={-1}>
+        <ConnectionBar health={health} />
+        {children}
+      </main>
+      {!isInside && <TabBar waiting={waiting} />}
+      <div className="sr" role="status" aria-live="polite">
+        {waiting === 0 ? "" : waiting === 1 ? "1 question waits for you" : `${waiting} questions wait for you`}
+      </div>
+      <Suspense fallback={null}>
+        {overlay === "palette" && <Palette onClose={close} onOverlay={setOverlay} onLogOut={onLogOut} />}
+        {overlay === "keys" && <KeyHelp onClose={close} />}
+        {overlay === "new" && <NewSession onClose={close} />}
+      </Suspense>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/** Questions that are worth asking of a platform's own rows. */
+export const QUESTIONS: readonly { readonly title: string; readonly sql: string }[] = [
+  {
+    title: "Which tools fail most?",
+    sql: `-- Which tools fail most, and how long do they take?
+SELECT data ->> '$.name' AS tool, count(*) AS calls,
+       count(*) FILTER ((data ->> '$.outcome') = 'failed') AS failed,
+       count(*) FILTER ((data ->> '$.outcome') = 'unknown') AS unknown,
+       median((data ->> '$.duration_ms')::BIGINT) AS median_ms
+FROM platform.events
+WHERE event_type = 'tool.completed'
+GROUP BY 1 ORDER BY calls DESC LIMIT 20`,
+  },
+  {
+    title: "What did each week cost?",
+    sql: `-- What did each week cost, by model?
+SELECT date_trunc('week', timestamp)::DATE AS week, model,
+       round(sum(cost_usd), 2)::DOUBLE AS usd, count(*) AS calls
+FROM all_usage GROUP BY ALL ORDER BY week DESC, usd DESC LIMIT 40`,
+  },
+  {
+    title: "How much came from the cache?",
+    sql: `-- How much of the input was read from the cache?
+SELECT model, sum(cache_read_input_tokens) AS read,
+       round(100.0 * sum(cache_read_input_tokens) /
+         nullif(sum(input_tokens + cache_creation_input_tokens + cache_read_input_tokens), 0), 1) AS percent
+FROM all_usage GROUP BY model ORDER BY read DESC`,
+  },
+  {
+    title: "Which runs took longest?",
+    sql: `-- Which runs took longest?
+SELECT left(user_message, 60) AS prompt, date_diff('second', started_at, completed_at) AS seconds, total_steps AS steps
+FROM agent.conversation_history
+WHERE completed_at IS NOT NULL ORDER BY seconds DESC LIMIT 20`,
+  },
+  {
+    title: "How do sessions end?",
+    sql: `-- How do sessions end, agent by agent?
+SELECT a.name AS agent, s.status, count(*) AS sessions
+FROM platform.sessions s JOIN platform.agents a ON a.id = s.agent_id
+GROUP BY ALL ORDER BY sessions DESC LIMIT 30`,
+  },
+  {
+    title: "How long do people take to answer?",
+    sql: `-- How long do questions and approvals wait for a person?
+SELECT data ->> '$.resolution' AS resolution, count(*) AS waits,
+       round(median((data ->> '$.waited_ms')::BIGINT) / 1000.0, 1) AS median_seconds
+FROM platform.events WHERE event_type = 'await.resolved' GROUP BY 1 ORDER BY waits DESC`,
+  },
+  {
+    title: "What was retried?",
+    sql: `-- Which model calls had to be made again, and why?
+SELECT data ->> '$.error.message' AS why, count(*) AS times, max(created_at) AS last
+FROM platform.events WHERE event_type IN ('step.retried', 'step.error') GROUP BY 1 ORDER BY times DESC LIMIT 20`,
+  },
+];
+
+/** Every table and column, asked of the engine itself. */
+export const SCHEMA_SQL = `SELECT table_schema, table_name, column_name, data_type FROM information_schema.columns
+WHERE table_schema IN ('platform', 'agent', 'api', 'main', 'claude') ORDER BY table_schema, table_name, ordinal_position`;

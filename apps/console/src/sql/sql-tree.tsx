@@ -1,0 +1,103 @@
+import { useState } from "react";
+import type { Tables } from "../pages/sql-page.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { QUESTIONS } from "./questions.ts";
+
+interface SqlTreeProps {
+  readonly tables: Tables;
+  readonly chosen: string;
+  readonly onQuestion: (sql: string) => void;
+  readonly onName: (name: string) => void;
+}
+
+/** Questions to start from, and every table with its columns. */
+export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
+  const [search, setSearch] = useState("");
+  const wanted = search.trim().toLowerCase();
+  const shown = tables.columns.filter(
+    ({ table, columns }) =>
+      wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)),
+  );
+  return (
+    <div className="tree scroll">
+      <label className="field">
+        <Icon name="search" small />
+        <span className="sr">Find a table or column</span>
+        <input
+          placeholder="Find a table or column"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      </label>
+      <h2>Questions</h2>
+      <ul>
+        {QUESTIONS.map(({ title, sql }) => (
+          <li key={title}>
+            <button
+              type="button"
+              className="tree-h"
+              aria-current={sql === chosen ? "true" : undefined}
+              onClick={() => onQuestion(sql)}
+            >
+              <Icon name="ask" small />
+              <span className="cut">{title}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <h2>Tables</h2>
+      <ul>
+        {shown.map(({ table, columns }) => (
+          <TableRow
+            key={table}
+            table={table}
+            columns={columns}
+            isOpen={wanted !== "" && shown.length < 6}
+            onName={onName}
+          />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface TableRowProps {
+  readonly table: string;
+  readonly columns: readonly { name: string; type: string }[];
+  readonly isOpen: boolean;
+  readonly onName: (name: string) => void;
+}
+
+function TableRow({ table, columns, isOpen: opensItself, onName }: TableRowProps) {
+  const [isOpen, setOpen] = useState(false);
+  const shows = isOpen || opensItself;
+  return (
+    <li>
+      <button type="button" className="tree-h" aria-expanded={shows} onClick={() => setOpen(!isOpen)}>
+        <Icon name="chev" small className={shows ? "chev is-open" : "chev"} />
+        <Icon name="table" small />
+        <code className="cut">{table}</code>
+      </button>
+      {shows && (
+        <ul>
+          {columns.map(({ name, type }) => (
+            <li key={name}>
+              <button type="button" className="tree-h" onClick={() => onName(name)}>
+                <code className="cut">{name}</code>
+                <span className="ty">{wordOf(type)}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function wordOf(type: string): string {
+  if (/INT|DOUBLE|DECIMAL|FLOAT/.test(type)) return "number";
+  if (/TIMESTAMP|DATE/.test(type)) return "time";
+  if (type === "BOOLEAN") return "yes/no";
+  if (type === "JSON") return "json";
+  return type.endsWith("[]") ? "list" : "text";
+}

@@ -1,0 +1,19 @@
+import { useMemo } from "react";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { highlighted } from "./highlight.tsx";
+import { visible } from "./safe-text.ts";
+
+/** A box of code that scrolls inside itself. */
+export function CodeBox({ code, language, title }: { code: string; language?: string | undefined; title?: string }) {
+  const shown = useMemo(() => highlighted(visible(code), language), [code, language]);
+  return (
+    <div className="code">
+      {title !== undefined && <div className="code-h">{title}</div>}
+      <CopyButton text={code} className="code-copy" />
+      {/* A region that scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0}>
+        <code>{shown}</code>
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { memo, useMemo } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { CodeBox } from "./code-box.tsx";
+import { markdownBlocks } from "./markdown-blocks.ts";
+import { visible } from "./safe-text.ts";
+
+/** Longer texts are shown as they are. */
+const MOST = 400_000;
+
+/**
+ * Markdown as elements. HTML in it is text, pictures are links that nobody follows by themselves, and links open only where
+ * they say. Each block is parsed once: while a text grows, only its last block is parsed again.
+ */
+export function Markdown({ text }: { text: string }) {
+  const shown = useMemo(() => visible(text), [text]);
+  const blocks = useMemo(() => (shown.length > MOST ? [] : markdownBlocks(shown)), [shown]);
+  if (shown.length > MOST) return <pre className="plain">{shown}</pre>;
+  return (
+    <div className="md">
+      {blocks.map((block, at) => (
+        <Block key={at} text={block} />
+      ))}
+    </div>
+  );
+}
+
+const Block = memo(function Block({ text }: { text: string }) {
+  return (
+    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={safeAddress} skipHtml={false}>
+      {text}
+    </ReactMarkdown>
+  );
+});
+
+const PLUGINS = [remarkGfm];
+
+/** Only what a browser opens as a page or a letter; everything else is no link. */
+function safeAddress(address: string): string {
+  return /^(https?:|mailto:)/i.test(address.trim()) ? address.trim() : "";
+}
+
+const COMPONENTS: Components = {
+  a: ({ href, children }) =>
+    href ? (
+      <a href={href} target="_blank" rel="noopener noreferrer nofollow" className="link" title={href}>
+        {children}
+      </a>
+    ) : (
+      <span>{children}</span>
+    ),
+  // A picture from elsewhere would tell its server who reads this.
+  img: ({ src, alt }) =>
+    typeof src === "string" && src !== "" ? (
+      <a href={src} target="_blank" rel="noopener noreferrer nofollow" className="link" title={src}>
+        Picture: {alt === undefined || alt === "" ? src : alt}
+      </a>
+    ) : (
+      <span>{alt}</span>
+    ),
+  pre: ({ children }) => <>{children}</>,
+  code: ({ className, children }) => {
+    const language = /language-([\w+-]+)/.exec(className ?? "")?.[1];
+    const text = typeof children === "string" ? children : "";
+    if (language === undefined && !text.includes("\n")) return <code>{children}</code>;
+    return <CodeBox code={text.replace(/\n$/, "")} language={language} />;
+  },
+  table: ({ children }) => (
+    <div className="md-table">
+      <table>{children}</table>
+    </div>
+  ),
+  input: ({ checked }) => <input type="checkbox" checked={checked === true} readOnly disabled aria-label="Done" />,
+};

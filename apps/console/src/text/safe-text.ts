@@ -1,0 +1,35 @@
+/**
+ * Text of a model or a tool, made visible: nothing in it can hide, reorder or overwrite what stands around it.
+ *
+ * Characters that turn the direction of text, that have no width, or that control a terminal are shown as their code.
+ */
+const HIDDEN =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
+
+/** Joins emoji into one picture, and is harmless between two of them. */
+const JOINER = "\u200D";
+
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (character, at: number) => {
+    if (character === JOINER && isBetweenPictures(text, at)) return character;
+    return `⟨${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+}
+
+/** The same for one line: a line break is shown as a space. */
+export function visibleLine(text: string): string {
+  return visible(text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " "));
+}
+
+function isBetweenPictures(text: string, at: number): boolean {
+  return (
+    /\p{Extended_Pictographic}\uFE0F?[\u{1F3FB}-\u{1F3FF}]?$/u.test(text.slice(Math.max(0, at - 6), at)) &&
+    /^\p{Extended_Pictographic}/u.test(text.slice(at + 1, at + 4))
+  );
+}
+
+/** A value of somebody else's JSON as text, if it is one. */
+export function textValue(value: unknown, otherwise = ""): string {
+  return typeof value === "string" ? value : otherwise;
+}

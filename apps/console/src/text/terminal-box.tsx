@@ -1,0 +1,32 @@
+import { useMemo, useState } from "react";
+import { plural } from "../ui/amounts.ts";
+import { terminalPieces } from "./terminal-lines.ts";
+
+/** How many lines of an output are shown before it is opened, and how much of a single line. */
+const LINES = 14;
+const MOST = 200_000;
+
+/** The output of a command with its colours. Long ones show their end, which says how it went. */
+export function TerminalBox({ output }: { output: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const lines = useMemo(() => output.replace(/\n+$/, "").split("\n"), [output]);
+  const isLong = lines.length > LINES + 4 || output.length > MOST;
+  const text = isLong && !isWhole ? lines.slice(-LINES).join("\n").slice(-MOST) : lines.join("\n").slice(0, MOST * 20);
+  const pieces = useMemo(() => terminalPieces(text), [text]);
+  return (
+    <>
+      {isLong && (
+        <button type="button" className="tail link" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? `The last ${LINES} lines` : `All ${plural(lines.length, "line")}`}
+        </button>
+      )}
+      <pre className="term" tabIndex={0}>
+        {pieces.map(({ text: piece, className }, at) => (
+          <span key={at} className={className}>
+            {piece}
+          </span>
+        ))}
+      </pre>
+    </>
+  );
+}

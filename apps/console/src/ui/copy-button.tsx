@@ -1,0 +1,31 @@
+import { useState } from "react";
+import { Icon } from "./icon.tsx";
+
+/** Puts a text on the clipboard, and says so for a moment. */
+export function CopyButton({
+  text,
+  className = "",
+  label = "Copy",
+}: {
+  text: string;
+  className?: string;
+  label?: string;
+}) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  return (
+    <button
+      type="button"
+      className={`btn quiet icon copy ${className}`}
+      aria-label={label}
+      title={label}
+      onClick={() => void copy()}
+    >
+      <Icon name={isCopied ? "check" : "copy"} small />
+    </button>
+  );
+}

@@ -1,0 +1,10 @@
+/** Hands a file to the browser's downloads. The name is only a name: nothing in it is a path. */
+export function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = address;
+  // oxlint-disable-next-line no-control-regex
+  link.download = name.replace(/[/\\:*?"<>|\u0000-\u001F]/g, "_").slice(-150);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

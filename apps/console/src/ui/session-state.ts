@@ -1,0 +1,35 @@
+import type { Session } from "../api/api.ts";
+import type { State } from "./status.tsx";
+
+/** The state of a session as people see it: waiting before running, and how the last run ended. */
+export function stateOf({
+  activity,
+  outcome,
+  total_runs,
+}: Pick<Session, "activity" | "outcome" | "total_runs">): State {
+  if (activity === "awaiting") return "waiting";
+  if (activity === "running") return "running";
+  if (outcome === "completed") return "done";
+  if (outcome === "failed") return "failed";
+  if (outcome === "cancelled") return "cancelled";
+  return total_runs === 0 ? "idle" : "queued";
+}
+
+export function titleOf({ title, id }: Pick<Session, "title" | "id">): string {
+  return title ?? `Session ${shortId(id)}`;
+}
+
+/** Ids begin with their time, so two of the same minute differ at the end. */
+export function shortId(id: string): string {
+  return `${id.slice(0, 8)}…${id.slice(-4)}`;
+}
+
+/** How long the session was at work, from its first prompt to its last change. */
+export function lengthOf(
+  session: Pick<Session, "started_at" | "finished_at" | "updated_at" | "activity">,
+  now: number,
+): number {
+  if (session.started_at === null) return 0;
+  const end = session.activity === "idle" ? Date.parse(session.finished_at ?? session.updated_at) : now;
+  return Math.max(0, end - Date.parse(session.started_at));
+}

@@ -1,0 +1,50 @@
+import { Icon, type IconName } from "./icon.tsx";
+
+/** What something is doing. Each state has its own shape and word, so that colour is never needed to tell them apart. */
+export type State = "running" | "waiting" | "done" | "failed" | "unknown" | "cancelled" | "queued" | "idle";
+
+const WORDS: Readonly<Record<State, string>> = {
+  running: "Running",
+  waiting: "Waits for you",
+  done: "Done",
+  failed: "Failed",
+  unknown: "Effect unknown",
+  cancelled: "Cancelled",
+  queued: "Queued",
+  idle: "Idle",
+};
+
+/** Done, cancelled and idle need no attention: their word stays grey. */
+const CALM: ReadonlySet<State> = new Set<State>(["done", "cancelled", "queued", "idle"]);
+
+export function StateIcon({ state }: { state: State }) {
+  const name: IconName = state;
+  return <Icon name={name} className={state === "running" ? "spin" : ""} />;
+}
+
+/** Shape and colour with a hidden word. */
+export function StateMark({ state, word = WORDS[state] }: { state: State; word?: string }) {
+  return (
+    <span className={`st ${state}`} title={word}>
+      <StateIcon state={state} />
+      <span className="sr">{word}</span>
+    </span>
+  );
+}
+
+export function StateWord({
+  state,
+  word = WORDS[state],
+  pill = false,
+}: {
+  state: State;
+  word?: string;
+  pill?: boolean;
+}) {
+  return (
+    <span className={`st ${state} ${pill ? "pill" : ""}`}>
+      <StateIcon state={state} />
+      <span className={CALM.has(state) && !pill ? "w-calm" : "w"}>{word}</span>
+    </span>
+  );
+}

@@ -1,0 +1,49 @@
+/** Moments as people say them, in the reader's own time zone. */
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const CLOCK_SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DAY_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const LONG_DAY = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
+
+export function clock(at: string | number): string {
+  return CLOCK.format(new Date(at));
+}
+
+export function clockSeconds(at: string | number): string {
+  return CLOCK_SECONDS.format(new Date(at));
+}
+
+export function longDay(at: string | number | Date): string {
+  return LONG_DAY.format(new Date(at));
+}
+
+export function shortDay(at: string | number | Date): string {
+  return DAY.format(new Date(at));
+}
+
+/** The time today, the day this year, else the date. */
+export function when(at: string | number, now = Date.now()): string {
+  const then = new Date(at);
+  const today = new Date(now);
+  if (sameDay(then, today)) return clock(at);
+  return then.getFullYear() === today.getFullYear() ? DAY.format(then) : DAY_YEAR.format(then);
+}
+
+/** The heading under which a list shows a moment: Today, Yesterday, or the day. */
+export function dayHeading(at: string | number, now = Date.now()): string {
+  const then = new Date(at);
+  if (sameDay(then, new Date(now))) return "Today";
+  if (sameDay(then, new Date(now - 86_400_000))) return "Yesterday";
+  const sameYear = then.getFullYear() === new Date(now).getFullYear();
+  return sameYear ? LONG_DAY.format(then) : DAY_YEAR.format(then);
+}
+
+/** A whole moment, for titles that appear under the pointer. */
+export function fullTime(at: string | number): string {
+  return new Date(at).toLocaleString("en-GB");
+}
+
+function sameDay(one: Date, other: Date): boolean {
+  return one.toDateString() === other.toDateString();
+}

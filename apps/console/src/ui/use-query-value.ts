@@ -1,0 +1,21 @@
+import { useCallback } from "react";
+import { useSearchParams } from "wouter";
+
+/** One value of the address, for example `?tab=effects`. Null takes it out. The place in the history stays, unless a step is wanted. */
+export function useQueryValue(name: string): readonly [string | null, (value: string | null, step?: boolean) => void] {
+  const [params, setParams] = useSearchParams();
+  const set = useCallback(
+    (value: string | null, step = false) =>
+      setParams(
+        (before) => {
+          const after = new URLSearchParams(before);
+          if (value === null || value === "") after.delete(name);
+          else after.set(name, value);
+          return after;
+        },
+        { replace: !step },
+      ),
+    [name, setParams],
+  );
+  return [params.get(name), set];
+}

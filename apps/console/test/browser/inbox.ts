@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import type { World } from "./world.ts";
+
+const question = {
+  questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Blue" }, { label: "Green" }] }],
+};
+
+/** What waits for a person, answered on the first page. */
+export function describeInbox(shared: { readonly world: World }): void {
+  describe("the inbox", () => {
+    test("a question, an approval and a frontend tool are answered in place", async () => {
+      const { world } = shared;
+      const ids = [
+        await world.begin("Reports", "Ask me for a colour", [
+          { tools: [{ name: "AskUserQuestion", input: question }] },
+          { text: "Thanks: $LAST" },
+        ]),
+        await world.begin("Infra", "Move staging now", [
+          { tools: [{ name: "Bash", input: { command: "npm run db:migrate" } }] },
+          { text: "Moved." },
+        ]),
+        await world.begin("Desk", "Print label 1", [
+          { tools: [{ name: "print_label", input: { parcel: "1", printer: "A", copies: 1 } }] },
+          { text: "Printed: $LAST" },
+        ]),
+      ];
+      const page = await world.open("/");
+      const card = (title: string) => page.locator("article.ask", { hasText: title });
+      await card("Ask me for a colour").getByText("Green").click();
+      await card("Ask me for a colour").getByRole("button", { name: "Answer" }).click();
+      await card("Move staging now").getByText("npm run db:migrate").waitFor();
+      await card("Move staging now").getByRole("button", { name: "Approve" }).click();
+      await card("Print label 1").getByLabel("Its result").fill("label 1 printed");
+      await card("Print label 1").getByRole("button", { name: "Send the result" }).click();
+      const ended = async (id: string) =>
+        (await world.client.listRuns({ params: { session_id: id } })).data[0]?.final_response;
+      await expect
+        .poll(() => Promise.all(ids.map(ended)), { timeout: 10_000 })
+        .toEqual([expect.stringContaining("Green"), "Moved.", expect.stringContaining("label 1 printed")]);
+      await page.close();
+    });
+
+    test("of two browsers that answer at once, one approves and the other is told so", async () => {
+      const { world } = shared;
+      const id = await world.begin("Infra", "Drop the old table", [
+        { tools: [{ name: "Bash", input: { command: "drop table old" } }] },
+        { text: "Dropped." },
+      ]);
+      const pages = await Promise.all([world.open(`/sessions/${id}`), world.open(`/sessions/${id}`)]);
+      const buttons = pages.map((page) => page.locator("article.ask").getByRole("button", { name: "Approve" }));
+      await Promise.all(buttons.map((button) => button.waitFor()));
+      await Promise.all(buttons.map((button) => button.click({ timeout: 3000 }).catch(() => undefined)));
+      for (const page of pages) await page.getByText("Dropped.").waitFor();
+      const effects = (await world.client.listEffects({ params: { session_id: id } })).data;
+      expect(effects).toHaveLength(1);
+      await Promise.all(pages.map((page) => page.close()));
+    });
+
+    test("an approval is denied with a reason by keys alone", async () => {
+      const { world } = shared;
+      const id = await world.begin("Infra", "Delete everything", [
+        { tools: [{ name: "Bash", input: { command: "rm -r data" } }] },
+        { text: "I was told: $LAST" },
+      ]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator("article.ask").waitFor();
+      await page.keyboard.press("d");
+      await page.keyboard.type("Not today");
+      await page.keyboard.press("Enter");
+      await page.locator(".md", { hasText: "Not today" }).waitFor();
+      await page.close();
+    });
+  });
+}

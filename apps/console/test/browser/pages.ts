@@ -1,0 +1,157 @@
+import axeCore from "axe-core";
+import { describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import type { World } from "./world.ts";
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Every page: reachable, usable by keyboard and on a phone, and accessible. */
+export function describePages(shared: { readonly world: World }): void {
+  describe("every page", () => {
+    test("has nothing serious to say for axe, light and dark", async () => {
+      const { world } = shared;
+      const id = await world.begin("Fixer", "For axe", [
+        {
+          thinking: "x",
+          text: "| a | b |\n|---|---|\n| 1 | 2 |\n\n- [ ] open",
+          tools: [
+            { name: "Bash", input: { command: "npm test -- lock" } },
+            { name: "Read", input: { file_path: "x" } },
+          ],
+        },
+        { text: "End of it." },
+      ]);
+      const page = await world.open("/");
+      const found: string[] = [];
+      const tabs = ["effects", "events"].map((tab) => `/sessions/${id}?tab=${tab}`);
+      const pages = [
+        "/",
+        "/sessions",
+        `/sessions/${id}`,
+        ...tabs,
+        `/sessions/${id}/context`,
+        "/agents",
+        "/agents?new=1",
+      ];
+      for (const path of [...pages, "/usage", "/sql", "/settings"]) {
+        await page.goto(`${world.server.url}${path}`);
+        await page.locator("h1, [role=dialog]").first().waitFor();
+        await page.waitForLoadState("networkidle", { timeout: 800 }).catch(() => undefined);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+          for (const { id: rule, impact, nodes } of await axe(page, colorScheme === "dark"))
+            if (impact === "serious" || impact === "critical")
+              found.push(`${path} ${colorScheme}: ${rule}: ${nodes[0]?.html.slice(0, 160)}`);
+        }
+      }
+      expect(found).toEqual([]);
+      await page.close();
+    }, 60_000);
+
+    test("sessions are searched as it is typed, filters stand in the address, and keys open one", async () => {
+      const { world } = shared;
+      await world.begin("Helper", "A needle in the list", [{ text: "This is said only in an answer." }]);
+      const page = await world.open("/sessions");
+      await page.getByText("A needle in the list").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("needle");
+      await expect.poll(() => page.locator(".srow:not(.shead)").count()).toBe(1);
+      await expect.poll(() => page.url()).toContain("q=needle");
+      await page.getByRole("searchbox").fill("said only in an answer");
+      await page.locator(".excerpt", { hasText: "said only in an answer" }).waitFor({ timeout: 20_000 });
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/sessions\/.+/);
+      await page.close();
+    });
+
+    test("the palette, the list of keys and the places are there by keyboard alone", async () => {
+      const { world } = shared;
+      const page = await world.open("/");
+      await page.locator("h1", { hasText: "Home" }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("usag");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/usage/);
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").getByText("Everywhere").waitFor();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("g");
+      await page.keyboard.press("q");
+      await page.waitForURL(/\/sql/);
+      await page.close();
+    });
+
+    test("an agent is made, changed and tried", async () => {
+      const { world } = shared;
+      const page = await world.open("/agents?new=1");
+      await page.getByLabel("Name", { exact: true }).fill("Poet");
+      await page.getByLabel("System prompt").fill("Write verse.");
+      await page.getByRole("button", { name: "Make agent" }).click();
+      await page.waitForURL(/\/agents\/.+/);
+      await page.getByRole("button", { name: "Change" }).click();
+      await page.getByLabel("System prompt").fill("Write short verse.");
+      await page.getByRole("button", { name: "Save as a new version" }).click();
+      await page.getByText("version 2", { exact: true }).waitFor();
+      await page.getByRole("button", { name: /Version 2/ }).click();
+      await page.locator(".diff .a", { hasText: "short" }).waitFor();
+      await page.close();
+    });
+
+    test("on a phone the session has its prompt, its inspector as a sheet, and nothing scrolls sideways", async () => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "On the phone", [
+        {
+          text:
+            "A long word: " +
+            "x".repeat(300) +
+            "\n\n| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 |",
+        },
+      ]);
+      const page = await world.open("/");
+      await page.setViewportSize({ width: 390, height: 844 });
+      for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/settings"]) {
+        await page.goto(`${world.server.url}${path}`);
+        await page.locator("h1").first().waitFor();
+        const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
+        expect([path, sideways <= 0]).toEqual([path, true]);
+      }
+      await page.goto(`${world.server.url}/sessions/${id}`);
+      await page.getByRole("button", { name: "Inspector" }).click();
+      await page.getByRole("tab", { name: "Session" }).waitFor();
+      await page.close();
+    });
+
+    test("a wrong key leads to the login page, and a right one from there to the first page", async () => {
+      const { world } = shared;
+      const page = await world.context.newPage();
+      await page.goto(`${world.server.url}/#key=a-wrong-key-of-some-length`);
+      await page.getByText("does not know this key").waitFor();
+      await page.getByLabel("Key").fill(world.platform.key);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.locator("h1", { hasText: "Home" }).waitFor();
+      await page.close();
+    });
+  });
+}
+
+/** Runs axe past the policy of the page, as the developer tools do. The second time only what colours can change. */
+async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violation[]> {
+  const session = await page.context().newCDPSession(page);
+  const evaluate = async (expression: string): Promise<unknown> => {
+    const options = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await session.send("Runtime.evaluate", options);
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value;
+  };
+  await evaluate(`window.axe ? 0 : (()=>{${axeCore.source}})() ?? 0`);
+  const options = { resultTypes: ["violations"], ...(isColourOnly && { runOnly: ["color-contrast"] }) };
+  return (await evaluate(
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
+  )) as readonly Violation[];
+}

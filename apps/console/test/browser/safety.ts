@@ -1,0 +1,97 @@
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { PAYLOADS } from "./payloads.ts";
+import type { World } from "./world.ts";
+
+/** A host on loopback that nobody may ask anything. */
+async function startCanary(): Promise<{ url: string; asked: string[]; close: () => void }> {
+  const asked: string[] = [];
+  const server: Server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, close: () => void server.close() };
+}
+
+/** Texts of models and tools that try to run something or to ask another host. */
+export function describeSafety(shared: { readonly world: World }): void {
+  describe("hostile texts", () => {
+    test("none of them runs a script, opens a dialog or asks another host, wherever it stands", async () => {
+      const { world } = shared;
+      const canary = await startCanary();
+      const payloads = PAYLOADS.map((payload) => payload.replaceAll("CANARY", canary.url));
+      expect(payloads.length).toBeGreaterThanOrEqual(50);
+      const all = payloads.join("\n\n");
+      const id = await world.begin("Fixer", all.slice(0, 20_000), [
+        {
+          thinking: all,
+          text: all,
+          tools: payloads.slice(0, 20).map((payload, at) => ({
+            name: at % 2 === 0 ? "Bash" : "Edit",
+            input:
+              at % 2 === 0
+                ? { command: payload }
+                : { file_path: payload, old_string: payload, new_string: `${payload} changed` },
+          })),
+        },
+        { text: `Ended. ${all}` },
+      ]);
+      await world.client.patchSession({
+        params: { session_id: id },
+        body: { title: `<img src=${canary.url}/title onerror=alert(1)>`, tags: ["<svg onload=alert(1)>"] },
+      });
+      await world.client.createAgent({
+        body: {
+          name: `<script src=${canary.url}/agent></script>`,
+          system_prompt: all,
+          description: `![x](${canary.url}/description)`,
+        },
+      });
+      await world.client.addModel({ body: { name: `<img src=${canary.url}/model>` } });
+      const page = await world.open(`/sessions/${id}`);
+      const dialogs: string[] = [];
+      const outside: string[] = [];
+      page.on("dialog", (dialog) => {
+        dialogs.push(dialog.message());
+        void dialog.dismiss();
+      });
+      page.on("request", (request) => {
+        if (!request.url().startsWith(world.server.url) && !request.url().startsWith("data:image/"))
+          outside.push(request.url());
+      });
+      await page.getByText("Ended.").first().waitFor();
+      for (const fold of await page.getByRole("button", { name: /Thought/ }).all()) await fold.click();
+      await page.keyboard.press("o");
+      const tabs = ["outline", "effects", "tools", "files", "events"];
+      for (const path of [
+        ...tabs.map((tab) => `/sessions/${id}?tab=${tab}`),
+        `/sessions/${id}?event=4`,
+        `/sessions/${id}/context`,
+        "/sessions",
+        "/",
+        "/agents",
+        "/settings",
+        "/usage",
+      ]) {
+        await page.goto(`${world.server.url}${path}`);
+        await page.locator("h1, [role=dialog]").first().waitFor();
+        await page.waitForTimeout(120);
+      }
+      expect({ dialogs, outside, asked: canary.asked }).toEqual({ dialogs: [], outside: [], asked: [] });
+      expect(await page.evaluate("window.pwned")).toBeUndefined();
+      await page.close();
+      canary.close();
+    });
+
+    test("the page is served with a policy that allows nothing inline, and cannot be framed", async () => {
+      const { headers } = await fetch(shared.world.server.url);
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain("unsafe");
+      expect(policy).not.toContain("*");
+    });
+  });
+}

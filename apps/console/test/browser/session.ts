@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { World } from "./world.ts";
+
+/** One session: what it shows, forks, raw events, what the model saw, a very long log. */
+export function describeSession(shared: { readonly world: World }): void {
+  describe("a session", () => {
+    test("shows Markdown, highlighted code, a difference, coloured output and folded thinking", async () => {
+      const { world } = shared;
+      const id = await world.begin("Fixer", "Show me everything", [
+        {
+          thinking: "A secret thought.",
+          text: "**Bold** and\n\n```ts\nconst x: number = 1;\n```",
+          tools: [
+            { name: "Edit", input: { file_path: "a.ts", old_string: "one two", new_string: "one three" } },
+            { name: "Bash", input: { command: "git log --oneline -20 src/jobs" } },
+          ],
+        },
+        { text: "That is all." },
+      ]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.getByText("That is all.").waitFor();
+      await page.locator("strong", { hasText: "Bold" }).waitFor();
+      await page.locator(".hljs-keyword", { hasText: "const" }).waitFor();
+      await page.locator(".diff .a mark", { hasText: "three" }).waitFor();
+      await page.locator(".term .yellow", { hasText: "4be2c1a" }).waitFor();
+      expect(await page.locator(".thought").count()).toBe(0);
+      await page.getByRole("button", { name: /Thought/ }).click();
+      await page.locator(".thought", { hasText: "A secret thought." }).waitFor();
+      await page.close();
+    });
+
+    test("is forked at a message, and the tree shows both", async () => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Say one", [{ text: "One." }]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.getByText("One.", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Fork here" }).click();
+      await page.waitForURL((url) => !url.href.includes(id));
+      await page.getByText("copied").waitFor();
+      await page.getByRole("button", { name: /^Forks/ }).click();
+      await page.locator(".fk").nth(1).waitFor();
+      expect(await page.locator(".fk.on").count()).toBe(1);
+      await page.close();
+    });
+
+    test("a link to a raw event survives a reload", async () => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Say two", [{ text: "Two." }]);
+      const page = await world.open(`/sessions/${id}?tab=events`);
+      await page.getByRole("button", { name: /prompt.accepted/ }).click();
+      await page.getByRole("dialog").getByText("Say two").waitFor();
+      await page.reload();
+      await page.getByRole("dialog").getByText("Say two").waitFor();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.url()).not.toContain("event=");
+      await page.close();
+    });
+
+    test("what the model saw shows the request of a step and what is new since the step before", async () => {
+      const { world } = shared;
+      const id = await world.begin("Fixer", "Look twice", [
+        { tools: [{ name: "Grep", input: { pattern: "schedule:" } }] },
+        { text: "Seen." },
+      ]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.getByText("Seen.").waitFor();
+      await page.getByRole("link", { name: "What the model saw at step 2" }).click();
+      await page.getByText("Result of Grep").waitFor();
+      expect(await page.locator(".blk.new").count()).toBe(2);
+      await page.getByRole("button", { name: "The step before" }).click();
+      await page.getByText("Step 1 of 2").waitFor();
+      await page.close();
+    });
+
+    test("a log of ten thousand events shows its end and scrolls to its beginning", async () => {
+      const { world } = shared;
+      const id = await importLong(world, 10_000);
+      const started = performance.now();
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator(".md", { hasText: "The last answer of all." }).waitFor();
+      const ms = performance.now() - started;
+      // The bench measures it alone; beside other tests it only must not hang.
+      expect(ms).toBeLessThan(15_000);
+      await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
+      await page.locator(".you", { hasText: /Prompt number 0$/ }).waitFor();
+      await page.close();
+    });
+  });
+}
+
+/** A session of so many events, made from one real run that is repeated with ids of its own. */
+async function importLong(world: World, events: number): Promise<string> {
+  const id = await world.begin("Helper", "Prompt number 0", [{ text: "An answer with some words in it." }]);
+  await expect
+    .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 10_000 })
+    .toBe("completed");
+  const file = await world.client.exportSession({ params: { session_id: id } });
+  const [created, ...run] = file.events;
+  if (!created) throw new Error("The export is empty.");
+  const text = JSON.stringify(run);
+  const ids = [...new Set(text.match(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g))].filter(
+    (one) => one !== id,
+  );
+  const all = [created];
+  for (let turn = 0; all.length < events; turn++) {
+    const isLast = all.length + run.length >= events;
+    let own = text.replaceAll("Prompt number 0", `Prompt number ${turn}`);
+    if (isLast) own = own.replaceAll("An answer with some words in it.", "The last answer of all.");
+    for (const one of ids) own = own.replaceAll(one, shifted(one, turn));
+    for (const event of JSON.parse(own) as typeof run) all.push({ ...event, session_id: id, sequence: all.length + 1 });
+  }
+  return (await world.client.importSession({ body: { ...file, events: all } })).id;
+}
+
+/** Another id for each turn: the time in it is moved. */
+function shifted(id: string, turn: number): string {
+  const time = (Number.parseInt(id.slice(0, 8), 16) + turn) >>> 0;
+  return time.toString(16).padStart(8, "0") + id.slice(8);
+}

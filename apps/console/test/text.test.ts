@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { csvOf } from "../src/ui/csv.ts";
+import { duration, money, short } from "../src/ui/amounts.ts";
+import { lineChanges } from "../src/text/line-changes.ts";
+import { markdownBlocks } from "../src/text/markdown-blocks.ts";
+import { visible } from "../src/text/safe-text.ts";
+import { terminalPieces } from "../src/text/terminal-lines.ts";
+
+const shown = (output: string): string =>
+  terminalPieces(output)
+    .map(({ text }) => text)
+    .join("");
+
+describe("terminal output", () => {
+  test.each([
+    ["a colour is kept as a class", "\u001b[31mred\u001b[0m", "red"],
+    ["the clipboard sequence is taken out", "a\u001b]52;c;ZXZpbA==\u0007b", "ab"],
+    ["a link sequence is taken out", "\u001b]8;;file:///etc/passwd\u0007x\u001b]8;;\u0007", "x"],
+    ["a title without its end is taken out", "a\u001b]0;title", "a"],
+    ["clearing the screen is taken out", "a\u001b[2J\u001b[Hb", "ab"],
+    ["an 8-bit control sequence is taken out", "a\u009b31mb\u009b0m", "ab"],
+    ["a device control string is taken out", "a\u001bP1$r0m\u001b\\b", "ab"],
+    ["an overwritten line shows its last text", "10 %\r20 %\rdone", "done"],
+    ["a line that turns its direction shows the code", "a\u202egnp.exe", "a⟨202E⟩gnp.exe"],
+    ["a lone escape shows the code", "a\u001bb", "a⟨001B⟩b"],
+  ])("%s", (_, output, expected) => expect(shown(output)).toBe(expected));
+
+  test("red text has the class of red", () => {
+    expect(terminalPieces("\u001b[31mred\u001b[0m")[0]).toEqual({ text: "red", className: "red" });
+  });
+});
+
+test.each([
+  ["zero width", "a\u200bb", "a⟨200B⟩b"],
+  ["a tag character", "a\u{e0041}b", "a⟨E0041⟩b"],
+  ["a joined emoji stays", "👩‍💻", "👩‍💻"],
+  ["tab and line break stay", "a\tb\nc", "a\tb\nc"],
+])("hidden characters are made visible: %s", (_, text, expected) => expect(visible(text)).toBe(expected));
+
+describe("Markdown is cut into blocks", () => {
+  test.each([
+    ["paragraphs", "a\n\nb", 2],
+    ["a fence with blank lines is one", "```ts\na\n\nb\n```\n\nc", 2],
+    ["a fence that is not closed yet is one", "a\n\n```\nb\n\nc", 2],
+    ["a list with blank lines is one", "- a\n\n- b\n\n- c\n\nd", 2],
+    ["an indented paragraph belongs to its list", "1. a\n\n   more\n\n2. b", 1],
+  ])("%s", (_, text, count) => {
+    expect(markdownBlocks(text)).toHaveLength(count);
+    expect(markdownBlocks(text).join("\n").replaceAll("\n", "")).toBe(text.replaceAll("\n", ""));
+  });
+
+  test("a text that grows changes only its last block", () => {
+    const before = markdownBlocks("one\n\ntwo\n\nthr");
+    const after = markdownBlocks("one\n\ntwo\n\nthree and more");
+    expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
+  });
+});
+
+test.each([
+  [0, "$0"],
+  [300, "< $0.001"],
+  [17_400, "$0.017"],
+  [200_000, "$0.20"],
+  [1_234_560_000, "$1,234.56"],
+])("%i millionths of a dollar are %s", (micros, text) => expect(money(micros)).toBe(text));
+
+test.each([
+  [42, "42 ms"],
+  [120, "0.1 s"],
+  [14_000, "14 s"],
+  [252_000, "4 min 12 s"],
+  [3_840_000, "1 h 04 min"],
+])("%i ms are %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+test.each([
+  [950, "950"],
+  [24_600, "24.6 k"],
+  [118_000_000, "118 M"],
+])("%i is short as %s", (count, text) => expect(short(count)).toBe(text));
+
+test("an edit counts the lines that it adds and removes", () => {
+  expect(lineChanges({ old_string: "a\nb\nc\n", new_string: "a\nx\ny\nc\n" })).toEqual({ added: 2, removed: 1 });
+  expect(lineChanges({ file_path: "x", content: "a\nb\n" })).toEqual({ added: 2, removed: 0 });
+  expect(lineChanges(null)).toEqual({ added: 0, removed: 0 });
+});
+
+test("a cell that a spreadsheet would run begins with an apostrophe", () => {
+  expect(csvOf(["a"], [["=1+1"], ['say "x"'], [-3]])).toBe('a\r\n\'=1+1\r\n"say ""x"""\r\n-3');
+});

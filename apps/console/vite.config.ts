@@ -1,0 +1,17 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** Builds the console into `dist`: static files that any server of the same origin can serve under a strict policy. */
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react()],
+  resolve: { conditions: ["@skein/source", "module", "browser", "production", "import", "default"] },
+  build: {
+    target: "es2022",
+    sourcemap: false,
+    // A small font or picture inside a style would need `data:` in the policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 700,
+  },
+});

@@ -1,0 +1,8 @@
+/** The JSON object in a text; undefined if the text holds none. */
+export function parsedOrUndefined(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
+}

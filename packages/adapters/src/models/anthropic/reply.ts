@@ -1,0 +1,124 @@
+import { ModelFailure, type ModelReply } from "@skein/core";
+import { ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol";
+import { z } from "zod";
+import { parsedOrUndefined } from "./parsed-or-undefined.ts";
+
+interface Block {
+  block: ContentBlock;
+  json: string;
+}
+
+/** Puts a message together from its stream. */
+export function createReply() {
+  const blocks = new Map<number, Block>();
+  let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
+  let stopReason: string | null = null;
+  let usage: Usage = { input_tokens: 0, output_tokens: 0 };
+  let containerId: string | null = null;
+  let ended = false;
+
+  return {
+    add(event: ModelStreamEvent): void {
+      const index = event["index"] as number;
+      switch (event.type) {
+        case "message_start":
+          message = event["message"] as typeof message;
+          usage = { ...(message?.usage ?? usage) };
+          containerId = message?.container?.id ?? null;
+          return;
+        case "content_block_start":
+          blocks.set(index, { block: { ...(event["content_block"] as ContentBlock) }, json: "" });
+          return;
+        case "content_block_delta":
+          addDelta(blocks.get(index), event["delta"] as Record<string, unknown>);
+          return;
+        case "content_block_stop":
+          finishBlock(blocks.get(index));
+          return;
+        case "message_delta": {
+          const delta = event["delta"] as { stop_reason?: string | null; container?: { id?: string } | null };
+          stopReason = delta.stop_reason ?? stopReason;
+          containerId = delta.container?.id ?? containerId;
+          usage = { ...usage, ...withoutNulls(event["usage"] as Partial<Usage> | undefined) };
+          return;
+        }
+        case "message_stop":
+          ended = true;
+      }
+    },
+    /** The API itself says that it failed: then nothing of it is counted. */
+    refused(failure: ModelFailure): ModelFailure {
+      message = undefined;
+      return failure;
+    },
+    /** What the API has counted so far, once it has begun to answer. */
+    begun(): ModelFailure["begun"] {
+      const counted = Usage.safeParse(usage);
+      return message && counted.success ? { usage: counted.data, whole: ended } : undefined;
+    },
+    end(): ModelReply {
+      if (!message || !ended)
+        throw new ModelFailure(
+          { code: "stream_cut", message: "The model's answer broke off before its end." },
+          { retryable: true },
+        );
+      const content = [...blocks.values()].map(({ block }) => block);
+      checkReply(content, usage);
+      return { content, stopReason, usage, model: message.model ?? "", containerId };
+    },
+  };
+}
+
+/** A call as the API takes it back. */
+const Call = z.looseObject({
+  id: z.string().regex(/^[a-zA-Z0-9_-]+$/),
+  name: z.string().min(1).max(200),
+  input: z.record(z.string(), z.unknown()),
+});
+
+/** What a model says is an edge: blocks and numbers that make no sense never become facts. */
+function checkReply(content: readonly ContentBlock[], usage: Usage): void {
+  const blocks = content.map((block) => (block.type === "tool_use" ? Call : ContentBlock).safeParse(block));
+  const problems = [...blocks, Usage.safeParse(usage)];
+  const issue = problems.find(({ error }) => error)?.error?.issues[0];
+  if (!issue) return;
+  const place = issue.path.join(".");
+  throw new ModelFailure(
+    { code: "stream_broken", message: `The model's answer makes no sense. ${place}: ${issue.message}` },
+    { retryable: true },
+  );
+}
+
+function addDelta(target: Block | undefined, delta: Record<string, unknown>): void {
+  if (!target) return;
+  const { block } = target;
+  switch (delta["type"]) {
+    case "text_delta":
+      block["text"] = ((block["text"] as string | undefined) ?? "") + String(delta["text"]);
+      return;
+    case "thinking_delta":
+      block["thinking"] = ((block["thinking"] as string | undefined) ?? "") + String(delta["thinking"]);
+      return;
+    case "signature_delta":
+      block["signature"] = delta["signature"];
+      return;
+    case "input_json_delta":
+      target.json += String(delta["partial_json"]);
+      return;
+    case "citations_delta":
+      block["citations"] = [...((block["citations"] as unknown[] | null) ?? []), delta["citation"]];
+  }
+}
+
+function finishBlock(target: Block | undefined): void {
+  if (!target || target.json === "") return;
+  const input = parsedOrUndefined(target.json);
+  // The tool is told by its schema that the input does not fit; the text is kept so that people can see what came. No
+  // model takes back an input that is no object.
+  const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
+  target.block["input"] = isObject ? input : { unparsable: target.json };
+}
+
+function withoutNulls(usage: Partial<Usage> | undefined): Partial<Usage> {
+  return Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null && value !== undefined));
+}

@@ -1,0 +1,12 @@
+import type { ClaudeFile, Event, Session } from "@skein/protocol";
+
+/** What the server needs of those who know Claude Code's files. */
+export interface Adoption {
+  /** Makes a session of these files. `folderFor` says in which folder a session of such a folder may work here. */
+  adopt(
+    files: readonly ClaudeFile[],
+    to: { readonly tenant: string; readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null> },
+  ): Promise<Session>;
+  /** The files of a session. Refuses one that has no transcript of Claude Code. */
+  filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
+}
