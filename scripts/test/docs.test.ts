@@ -125,6 +125,14 @@ test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` 
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 
+test("a decision has a number of its own, which its title has too", () => {
+  const decisions = inFolder("docs/decisions").map((page) => ({ page, number: /\/(\d{3})-/.exec(page)?.[1] ?? page }));
+  expect(decisions.filter(({ number }, index) => decisions.findIndex((one) => one.number === number) < index)).toEqual(
+    [],
+  );
+  expect(decisions.filter(({ page, number }) => !text(page).startsWith(`# ${number}: `))).toEqual([]);
+});
+
 test("CONTEXT.md has every fact", () => {
   const words = text("CONTEXT.md");
   expect(Object.keys(FACTS).filter((type) => !words.includes(`\`${type}\``))).toEqual([]);
