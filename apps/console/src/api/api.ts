@@ -1,6 +1,7 @@
 import { type Client, type Followed, SkeinError, createClient } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
 import { askSql, type SqlAnswer } from "./sql.ts";
+import { searchText, type TextMatch } from "./search-text.ts";
 import { openAwaits, type Waiting } from "./open-awaits.ts";
 import { usageByDayAndModel, type DayOfModels } from "./usage.ts";
 
@@ -110,6 +111,8 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     usageByDayAndModel: (from: Date, to: Date): Promise<DayOfModels[]> => usageByDayAndModel(client, from, to),
 
     sql: (statement: string, signal?: AbortSignal): Promise<SqlAnswer> => askSql(client, statement, signal),
+
+    searchText: (text: string, signal?: AbortSignal): Promise<TextMatch[]> => searchText(client, text, signal),
 
     webhooks: async () => (await client.listWebhooks()).data,
     createWebhook: (body: RouteInput<"createWebhook">["body"]) => client.createWebhook({ body }),

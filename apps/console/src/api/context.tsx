@@ -1,5 +1,5 @@
 import { QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, useContext } from "react";
+import { createContext, useCallback, useContext } from "react";
 import { type Api, isMissing, isUnauthorized } from "./api.ts";
 
 const ApiContext = createContext<Api | null>(null);
@@ -63,8 +63,8 @@ export function useHealth() {
 /** Everything that lists sessions or awaits is out of date. */
 export function useChanged(): () => void {
   const queries = useQueryClient();
-  return () => {
+  return useCallback(() => {
     void queries.invalidateQueries({ queryKey: ["awaits"] });
     void queries.invalidateQueries({ queryKey: ["sessions"] });
-  };
+  }, [queries]);
 }

@@ -35,7 +35,9 @@ export function SentBlocks({
       <div className="ctxhead">
         <div className="ctxsum">
           <span className="fig">{grouped(sent === 0 ? all : sent)}</span>
-          <span className="lbl cut">tokens sent to {visibleLine(step.model)}</span>
+          <span className="lbl cut">
+            {sent === 0 ? "tokens, about, for" : "tokens sent to"} {visibleLine(step.model)}
+          </span>
           {hasBefore && (
             <span className="ctxchange num">
               <span className="plus">+ {count("new")} new</span>
@@ -75,13 +77,13 @@ export function SentBlocks({
         <span />
       </div>
       {blocks.map((block) => (
-        <BlockRow key={block.key} block={block} />
+        <BlockRow key={block.key} block={block} isCounted={step.usage !== null} />
       ))}
     </div>
   );
 }
 
-function BlockRow({ block }: { block: SentBlock }) {
+function BlockRow({ block, isCounted }: { block: SentBlock; isCounted: boolean }) {
   const [isOpen, setOpen] = useState(block.change === "changed");
   const { change } = block;
   return (
@@ -95,7 +97,7 @@ function BlockRow({ block }: { block: SentBlock }) {
         <span className="cut t">
           {visibleLine(block.title)} <span className="faint">{visibleLine(block.aside)}</span>
         </span>
-        <span className="r c-cache">{change === "gone" ? "" : CACHE[block.cache]}</span>
+        <span className="r c-cache">{change === "gone" || !isCounted ? "" : CACHE[block.cache]}</span>
         <span className="r">{change === "gone" ? `−${grouped(block.tokens)}` : grouped(block.tokens)}</span>
         <span className="r c-price">{block.micros > 0 ? smallMoney(block.micros) : ""}</span>
         <Icon name="chev" small className={isOpen ? "chev is-open" : "chev"} />

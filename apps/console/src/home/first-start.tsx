@@ -8,7 +8,7 @@ export function FirstStart({ agents }: { agents: readonly Agent[] }) {
   const api = useApi();
   const changed = useChanged();
   const [, go] = useLocation();
-  const [text, setText] = useState("Make a plan for a week of tests");
+  const [text, setText] = useState("How much is 19 * 23?");
   const [problem, setProblem] = useState<string>();
   const [isStarting, setStarting] = useState(false);
   const known = agents.find(({ status }) => status === "active");

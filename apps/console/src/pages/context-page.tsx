@@ -26,7 +26,9 @@ export function ContextPage({ id }: { id: string }) {
   const chosen = steps.findIndex(
     ({ runId, number }) => runId === params.get("run") && number === Number(params.get("step")),
   );
-  const at = chosen === -1 ? steps.length - 1 : chosen;
+  // Of a step that is under way nothing was counted yet.
+  const lastCounted = steps.findLastIndex(({ usage }) => usage !== null);
+  const at = chosen !== -1 ? chosen : lastCounted !== -1 ? lastCounted : steps.length - 1;
   const step = steps[at];
   const before = at > 0 ? steps[at - 1] : undefined;
   const sent = useQuery({

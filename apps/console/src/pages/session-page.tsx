@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Session, isMissing, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged, useModels } from "../api/context.tsx";
 import { AwaitCard } from "../inbox/await-card.tsx";
 import type { CallsOpen } from "../session/call-view.tsx";
 import { Inspector, type InspectorTab } from "../session/inspector.tsx";
-import { useLiveSession } from "../session/live-session.ts";
+import { DraftsProvider, useLiveSession } from "../session/live-session.ts";
 import { PromptBox } from "../session/prompt-box.tsx";
 import { RawEvent } from "../session/raw-event.tsx";
 import { SessionTop } from "../session/session-top.tsx";
@@ -42,7 +42,11 @@ export function SessionPage({ id }: { id: string }) {
         </Link>
       </Nothing>
     );
-  return <Loaded id={id} view={view} version={live.version} phase={phase} session={details.data} />;
+  return (
+    <DraftsProvider value={live.drafts}>
+      <Loaded id={id} view={view} version={live.version} phase={phase} session={details.data} />
+    </DraftsProvider>
+  );
 }
 
 interface LoadedProps {
@@ -67,6 +71,14 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
   const [visible, setVisible] = useState<Visible>({ from: 0, to: 0 });
   const transcript = useRef<TranscriptHandle>(null);
   const isRunning = view.runs.some(({ endedAt }) => endedAt === null);
+
+  // The lists around the page need not wait for their next look.
+  const news = `${view.runs.length} ${isRunning} ${view.open.size} ${view.title}`;
+  const told = useRef(news);
+  useEffect(() => {
+    if (told.current !== news) changed();
+    told.current = news;
+  }, [news, changed]);
 
   const show = useCallback((sequence: number) => {
     transcript.current?.show(sequence);

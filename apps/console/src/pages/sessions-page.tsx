@@ -1,12 +1,15 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { type Session, sentenceOf } from "../api/api.ts";
+import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi } from "../api/context.tsx";
+import { SHORTEST_SEARCH } from "../api/search-text.ts";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { Filters } from "../sessions/filters.tsx";
 import { SessionList, type SessionListHandle } from "../sessions/session-list.tsx";
-import { type Sort, fits, sorted } from "../sessions/session-order.ts";
+import { type Sort, fits, hasWords, sorted } from "../sessions/session-order.ts";
+import { useAllSessions } from "../sessions/use-all-sessions.ts";
+import { useStableOrder } from "../sessions/use-stable-order.ts";
 import { grouped, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
@@ -34,47 +37,30 @@ export function SessionsPage() {
     return () => clearTimeout(timer);
   }, [typed, setSearch]);
 
-  // Waiting, running and cancelled are finer than what the server filters by: the rest is done here.
-  const server =
-    status === "waiting" || status === "running"
-      ? "running"
-      : status === "done"
-        ? "completed"
-        : status === "failed" || status === "cancelled"
-          ? "failed"
-          : undefined;
-  const query = useInfiniteQuery({
-    queryKey: ["sessions", "list", { agent, tag, server }],
-    queryFn: ({ pageParam }) =>
-      api.sessions({ agentId: agent ?? undefined, status: server, tag: tag ?? undefined }, pageParam),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 6000,
+  const { sessions: all, isLoading, isReading, error } = useAllSessions();
+  const said = useQuery({
+    queryKey: ["search", (search ?? "").trim()],
+    queryFn: ({ signal }) => api.searchText(search ?? "", signal),
+    // The address follows what is typed after a pause, so not every key is a question.
+    enabled: (search ?? "").trim().length >= SHORTEST_SEARCH,
+    retry: false,
+    staleTime: 30_000,
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
-  // The server cannot search or sort yet: everything is read, page by page, while the first page is shown.
-  useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, query.data]);
-
-  const names = useMemo(() => new Map((agents.data ?? []).map(({ id, name }) => [id, name])), [agents.data]);
-  const all: readonly Session[] = useMemo(() => query.data?.pages.flatMap((page) => page.data) ?? [], [query.data]);
-  const shown = useMemo(
-    () =>
-      sorted(
-        all.filter((session) =>
-          fits(session, {
-            status,
-            model,
-            search: wanted,
-            agentName: names.get(session.agent_id) ?? "",
-            withSubagents: subagents === "1",
-          }),
-        ),
-        (sort ?? "changed") as Sort,
-      ),
-    [all, status, model, wanted, names, subagents, sort],
+  const excerpts = useMemo(
+    () => new Map((said.data ?? []).map(({ sessionId, excerpt }) => [sessionId, excerpt])),
+    [said.data],
   );
+  const names = useMemo(() => new Map((agents.data ?? []).map(({ id, name }) => [id, name])), [agents.data]);
+  const fitting = useMemo(() => {
+    const asked = { status, model, tag, agent, withSubagents: subagents === "1" };
+    const found = all.filter((session) => {
+      const agentName = names.get(session.agent_id) ?? "";
+      return fits(session, asked) && (hasWords(session, wanted, agentName) || excerpts.has(session.id));
+    });
+    return sorted(found, (sort ?? "changed") as Sort);
+  }, [all, status, model, tag, agent, wanted, names, subagents, sort, excerpts]);
+  const [isPointed, setPointed] = useState(false);
+  const shown = useStableOrder(fitting, isPointed);
   const spent = useMemo(() => shown.reduce((sum, { cost_micros }) => sum + cost_micros, 0), [shown]);
   const models = useMemo(() => [...new Set(all.map(({ model: name }) => name))].sort(), [all]);
   useKeys({
@@ -91,7 +77,7 @@ export function SessionsPage() {
     <>
       <header className="top">
         <h1>Sessions</h1>
-        <span className="faint num">{query.data ? `${grouped(all.length)}${hasNextPage ? "…" : ""}` : ""}</span>
+        <span className="faint num">{isLoading ? "" : `${grouped(all.length)}${isReading ? "…" : ""}`}</span>
         <span className="grow" />
         <NewSessionButton />
       </header>
@@ -102,7 +88,7 @@ export function SessionsPage() {
           <input
             ref={field}
             type="search"
-            placeholder="Search by title, agent, tag, model or id"
+            placeholder="Search in everything said and done"
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
             onKeyDown={(event) => {
@@ -114,11 +100,11 @@ export function SessionsPage() {
         </label>
         <Filters agents={agents.data ?? []} models={models} />
       </div>
-      {query.isLoading ? (
+      {isLoading ? (
         <LoadingRows rows={12} />
-      ) : query.isError ? (
+      ) : error !== null && all.length === 0 ? (
         <Nothing title="The sessions cannot be listed" state="failed">
-          {sentenceOf(query.error)}
+          {sentenceOf(error)}
         </Nothing>
       ) : shown.length === 0 ? (
         <Nothing title={typed === "" ? "No session fits these filters" : `No session has “${typed}”`} state="idle">
@@ -130,6 +116,8 @@ export function SessionsPage() {
       ) : (
         <SessionList
           sessions={shown}
+          excerpts={excerpts}
+          onPointed={setPointed}
           names={names}
           search={wanted}
           handle={list}

@@ -5,7 +5,7 @@ import type { SessionView } from "./view.ts";
 const WIDTH = 340;
 const HEIGHT = 84;
 /** The room for the amounts at the right, and for the numbers below. */
-const RIGHT = 54;
+const RIGHT = 62;
 const BELOW = 16;
 const MOST = 40;
 

@@ -240,6 +240,4 @@ export function foldDraft(view: SessionView, { data }: Draft): void {
   if (!step || step.state !== "running") return;
   if (data.attempt !== step.attempt || data.offset > step.draft.length) return;
   step.draft = step.draft.slice(0, data.offset) + data.delta;
-  step.version += 1;
-  view.version += 1;
 }

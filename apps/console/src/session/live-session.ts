@@ -1,5 +1,5 @@
 import type { Followed } from "@skein/client";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import type { Api } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { fold, foldDraft } from "./fold.ts";
@@ -14,9 +14,18 @@ export interface LiveSnapshot {
   readonly error: unknown;
 }
 
+type Subscribe = (changed: () => void) => () => void;
+
+/** Who is told when unfinished text grew: only what shows it, so that nothing else is painted with each frame. */
+export interface Drafts {
+  readonly subscribe: Subscribe;
+  readonly version: () => number;
+}
+
 interface LiveSession {
-  readonly subscribe: (changed: () => void) => () => void;
+  readonly subscribe: Subscribe;
   readonly snapshot: () => LiveSnapshot;
+  readonly drafts: Drafts;
   readonly start: () => () => void;
 }
 
@@ -28,45 +37,45 @@ const SETTLED_MS = 60;
  * per frame. Reconnecting, and going on after the last event, is the client's part.
  */
 function createLiveSession({ api, id }: { api: Api; id: string }): LiveSession {
-  const listeners = new Set<() => void>();
   let view = emptyView();
   let snapshot: LiveSnapshot = { view, version: 0, phase: "loading", error: null };
-  let frame: number | undefined;
+  let draftVersion = 0;
+  const facts = createSignal();
+  const drafts = createSignal();
 
   function tell(phase: LiveSnapshot["phase"], error: unknown = null): void {
     snapshot = { view, version: snapshot.version + 1, phase, error };
-    for (const listener of listeners) listener();
+    facts.tell();
   }
 
-  function schedule(): void {
-    // A page in the background gets no frames, and must not wait for one.
-    frame ??= document.hidden ? window.setTimeout(paint, 250) : requestAnimationFrame(paint);
-  }
-
-  function paint(): void {
-    frame = undefined;
-    if (snapshot.phase !== "loading") tell("live");
-  }
+  const paintFacts = oncePerFrame(() => snapshot.phase !== "loading" && tell("live"));
+  const paintDrafts = oncePerFrame(() => {
+    draftVersion += 1;
+    drafts.tell();
+  });
 
   function take(followed: Followed): void {
+    if (followed.type === "draft") {
+      foldDraft(view, followed.draft);
+      paintDrafts.schedule();
+      return;
+    }
     if (followed.type === "event") fold(view, followed.event);
-    else if (followed.type === "draft") foldDraft(view, followed.draft);
     else view = emptyView();
+    if (snapshot.phase === "live") paintFacts.schedule();
   }
 
   async function run(signal: AbortSignal): Promise<void> {
-    let settled: ReturnType<typeof setTimeout> | undefined;
     const settle = (): void => tell("live");
+    // An empty session is loaded as well.
+    let settled = setTimeout(settle, 1500);
     try {
-      // What is known of the session's end is not in the stream; an empty session is loaded as well.
-      settled = setTimeout(settle, 1500);
       for await (const followed of api.follow(id, { signal, onReconnect: (attempt) => attempt > 1 && tell("away") })) {
         take(followed);
-        if (snapshot.phase === "loading") {
-          clearTimeout(settled);
-          settled = setTimeout(settle, SETTLED_MS);
-        } else if (snapshot.phase === "away") tell("live");
-        else schedule();
+        if (snapshot.phase === "away") tell("live");
+        if (snapshot.phase !== "loading") continue;
+        clearTimeout(settled);
+        settled = setTimeout(settle, SETTLED_MS);
       }
       if (!signal.aborted) tell("deleted");
     } catch (error) {
@@ -77,11 +86,9 @@ function createLiveSession({ api, id }: { api: Api; id: string }): LiveSession {
   }
 
   return {
-    subscribe(changed) {
-      listeners.add(changed);
-      return () => listeners.delete(changed);
-    },
+    subscribe: facts.subscribe,
     snapshot: () => snapshot,
+    drafts: { subscribe: drafts.subscribe, version: () => draftVersion },
     start() {
       const stop = new AbortController();
       view = emptyView();
@@ -89,16 +96,59 @@ function createLiveSession({ api, id }: { api: Api; id: string }): LiveSession {
       void run(stop.signal);
       return () => {
         stop.abort();
-        if (frame !== undefined) cancelAnimationFrame(frame);
-        frame = undefined;
+        paintFacts.cancel();
+        paintDrafts.cancel();
       };
     },
   };
 }
 
-export function useLiveSession(id: string): LiveSnapshot {
+function createSignal(): { readonly subscribe: Subscribe; readonly tell: () => void } {
+  const listeners = new Set<() => void>();
+  return {
+    subscribe(changed) {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+    tell: () => listeners.forEach((listener) => listener()),
+  };
+}
+
+/** Does something once, in the next frame, however often it is asked for. */
+function oncePerFrame(work: () => unknown): { readonly schedule: () => void; readonly cancel: () => void } {
+  let cancel: (() => void) | undefined;
+  const run = (): void => {
+    cancel = undefined;
+    work();
+  };
+  return {
+    schedule() {
+      if (cancel) return;
+      // A page in the background gets no frames, and must not wait for one.
+      const isHidden = document.hidden;
+      const handle = isHidden ? window.setTimeout(run, 250) : requestAnimationFrame(run);
+      cancel = () => (isHidden ? clearTimeout(handle) : cancelAnimationFrame(handle));
+    },
+    cancel() {
+      cancel?.();
+      cancel = undefined;
+    },
+  };
+}
+
+export function useLiveSession(id: string): LiveSnapshot & { readonly drafts: Drafts } {
   const api = useApi();
   const [live] = useState(() => createLiveSession({ api, id }));
   useEffect(() => live.start(), [live]);
-  return useSyncExternalStore(live.subscribe, live.snapshot);
+  return { ...useSyncExternalStore(live.subscribe, live.snapshot), drafts: live.drafts };
+}
+
+const NO_DRAFTS: Drafts = { subscribe: () => () => {}, version: () => 0 };
+const DraftsContext = createContext<Drafts>(NO_DRAFTS);
+export const DraftsProvider = DraftsContext.Provider;
+
+/** Paints again with each frame in which unfinished text grew. */
+export function useDrafts(): number {
+  const drafts = useContext(DraftsContext);
+  return useSyncExternalStore(drafts.subscribe, drafts.version);
 }

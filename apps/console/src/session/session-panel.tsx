@@ -21,18 +21,16 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
       <section className="sec">
         <div className="budget">
           <span className="fig">{money(view.costMicros)}</span>
-          {budget !== null && <span className="lbl">of {money(budget)} a run</span>}
+          {budget !== null && <span className="lbl">of {money(budget)}</span>}
           <span className="lbl end">{plural(runs, "run")}</span>
         </div>
         {budget !== null && (
           <div
             className="meter"
             role="img"
-            aria-label={`${percent(view.runs.at(-1)?.costMicros ?? 0, budget)} of the budget used`}
+            aria-label={`${percent(view.costMicros, budget)} of the budget of the session used`}
           >
-            <i
-              style={{ width: `${Math.min(100, (view.costMicros / Math.max(1, budget * Math.max(1, runs))) * 100)}%` }}
-            />
+            <i style={{ width: `${Math.min(100, (view.costMicros / Math.max(1, budget)) * 100)}%` }} />
           </div>
         )}
         {view.unpricedCalls > 0 && <p className="lbl">{plural(view.unpricedCalls, "model call")} without a price</p>}

@@ -11,6 +11,8 @@ export interface Span {
   readonly to: number;
   readonly sequence: number;
   readonly title: string;
+  /** What stands on the piece where there is room: the number of a step, or the shape of what went wrong. */
+  readonly label: string;
 }
 
 interface Gaps {
@@ -48,6 +50,7 @@ export function spansOf(view: SessionView, now: number | undefined): Spans {
       end,
       sequence: step.sequence,
       title: `Step ${step.number}`,
+      label: String(step.number),
     });
     for (const call of step.calls) raw.push(...spansOfCall(call, now));
   }
@@ -70,12 +73,15 @@ export function spansOf(view: SessionView, now: number | undefined): Spans {
 
 const KINDS: Readonly<Partial<Record<Call["state"], Span["kind"]>>> = { failed: "failed", unknown: "unknown" };
 
+const LABELS: Readonly<Partial<Record<Call["state"], string>>> = { failed: "×", unknown: "?" };
+
 function spansOfCall(call: Call, now: number | undefined): readonly Raw[] {
   if (call.startedAt === null) return [];
   const { name, about } = callWords(call.name, call.input);
   const base = {
     sequence: call.startedSequence ?? call.wait?.sequence ?? call.step.sequence,
     title: `${name} ${about}`.slice(0, 120),
+    label: LABELS[call.state] ?? "",
   };
   const found: Raw[] = [];
   if (call.wait && call.wait.kind !== "subagent") {

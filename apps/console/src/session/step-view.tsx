@@ -1,3 +1,4 @@
+import type { ContentBlock } from "@skein/protocol";
 import { memo } from "react";
 import { Link } from "wouter";
 import { Markdown } from "../text/markdown.tsx";
@@ -8,6 +9,7 @@ import { fullTime } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 import { type CallsOpen, CallView } from "./call-view.tsx";
 import { ContentView } from "./content-view.tsx";
+import { useDrafts } from "./live-session.ts";
 import type { Step } from "./view.ts";
 
 interface StepViewProps {
@@ -43,11 +45,7 @@ export const StepView = memo(function StepView({ step, sessionId, allOpen, marke
         )}
       </div>
       <Retries step={step} />
-      <div className={step.draft === "" ? "said" : "said is-live"}>
-        <ContentView content={step.content as never} />
-        {step.draft !== "" && <Markdown text={step.draft} />}
-        {step.state === "running" && step.draft === "" && <span className="caret" aria-hidden="true" />}
-      </div>
+      {step.state === "running" ? <LiveText step={step} /> : <Said step={step} />}
       {step.calls.length > 0 && (
         <div className="calls">
           {step.calls.map((call) => (
@@ -70,6 +68,24 @@ export const StepView = memo(function StepView({ step, sessionId, allOpen, marke
     </section>
   );
 });
+
+function Said({ step }: { step: Step }) {
+  return (
+    <div className="said">
+      <ContentView content={step.content as ContentBlock[]} />
+    </div>
+  );
+}
+
+/** The text while it is made: the only part of the page that is painted with each frame. */
+function LiveText({ step }: { step: Step }) {
+  useDrafts();
+  return (
+    <div className={step.draft === "" ? "said" : "said is-live"}>
+      {step.draft === "" ? <span className="caret" aria-hidden="true" /> : <Markdown text={step.draft} />}
+    </div>
+  );
+}
 
 function StepMeta({ step }: { step: Step }) {
   const now = useNow(1000, step.state === "running");

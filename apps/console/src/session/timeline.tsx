@@ -100,8 +100,8 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
               className="tl-frame"
               x={x(frame[0] ?? 0)}
               width={Math.max(6, x(frame[1] ?? 0) - x(frame[0] ?? 0))}
-              y={TOP - 4}
-              height={height - TOP + 4}
+              y={TOP - 1}
+              height={height - TOP + 1}
               rx="3"
             />
           )}
@@ -130,6 +130,25 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
             ))}
           {isRunning && <line className="tl-now" x1={x(last)} x2={x(last)} y1={TOP - 4} y2={height} />}
         </svg>
+        <div className="tl-labels" aria-hidden="true">
+          {spans
+            .filter(
+              ({ label, from: begin, to: end }) => label !== "" && begin >= from && x(end) - x(begin) > WIDTH * 0.022,
+            )
+            .map((span) => (
+              <span
+                key={span.key}
+                className={span.kind}
+                style={{
+                  left: `${(x(span.from) / WIDTH) * 100}%`,
+                  width: `${((Math.min(x(span.to), WIDTH) - x(span.from)) / WIDTH) * 100}%`,
+                  top: `${TOP + lanes.indexOf(span.lane) * LANE + 4}px`,
+                }}
+              >
+                {span.label}
+              </span>
+            ))}
+        </div>
         <div className="tl-axis" aria-hidden="true">
           {x.ticks(6).map((tick) => (
             <span

@@ -124,6 +124,7 @@ export function Transcript(props: TranscriptProps) {
     <div className="transcript">
       <VList
         ref={list}
+        data={rows}
         className="scroll"
         onScroll={scrolled}
         onResize={stayAtEnd}
@@ -131,7 +132,7 @@ export function Transcript(props: TranscriptProps) {
         tabIndex={0}
         aria-label="Transcript"
       >
-        {rows.map((row) => (
+        {(row: TranscriptRow) => (
           <div className={`col ${row.kind === "prompt" ? "is-prompt" : ""}`} key={row.key}>
             {row.items.length > 1 || row.kind === "group" ? (
               <StepGroup steps={row.items} onOpen={() => setOpened(new Set([...opened, row.key]))} />
@@ -149,7 +150,7 @@ export function Transcript(props: TranscriptProps) {
               ))
             )}
           </div>
-        ))}
+        )}
       </VList>
       {hasNews && (
         <button type="button" className="btn newer" onClick={toEnd}>
@@ -217,7 +218,7 @@ function markedCall(view: SessionView, at: number): string | null {
 
 function endOf(item: Item | undefined): number {
   if (item?.kind !== "step") return item?.at ?? 0;
-  if (item.state === "running") return Date.now();
+  if (item.state === "running") return Math.ceil(Date.now() / 1000) * 1000;
   const ends = item.calls.map(({ endedAt }) => endedAt ?? 0);
   return Math.max(item.at, item.generatedAt ?? 0, ...ends);
 }

@@ -19,6 +19,10 @@ interface SessionListProps {
   readonly sessions: readonly Session[];
   readonly names: ReadonlyMap<string, string>;
   readonly search: string;
+  /** What was said in sessions that were found by their text. */
+  readonly excerpts: ReadonlyMap<string, string>;
+  /** Told when the pointer or the focus comes and goes. */
+  readonly onPointed: (isPointed: boolean) => void;
   readonly handle: RefObject<SessionListHandle | null>;
   /** With a heading for each day. */
   readonly isGrouped: boolean;
@@ -27,7 +31,7 @@ interface SessionListProps {
 type Row = { readonly heading: string } | { readonly session: Session; readonly index: number };
 
 /** A list of any length: only the rows on the screen are in the page. */
-export function SessionList({ sessions, names, search, handle, isGrouped }: SessionListProps) {
+export function SessionList({ sessions, names, search, excerpts, onPointed, handle, isGrouped }: SessionListProps) {
   const list = useRef<VListHandle>(null);
   const [, go] = useLocation();
   const [chosen, setChosen] = useState(-1);
@@ -47,7 +51,14 @@ export function SessionList({ sessions, names, search, handle, isGrouped }: Sess
     },
   }));
   return (
-    <div className="slist" role="table" aria-label="Sessions" aria-rowcount={sessions.length}>
+    <div
+      className="slist"
+      role="table"
+      aria-label="Sessions"
+      aria-rowcount={sessions.length}
+      onPointerEnter={() => onPointed(true)}
+      onPointerLeave={() => onPointed(false)}
+    >
       <div className="srow shead" role="row">
         {["Status", "Title", "Agent", "Model"].map((name) => (
           <span key={name} role="columnheader">
@@ -74,6 +85,7 @@ export function SessionList({ sessions, names, search, handle, isGrouped }: Sess
               isChosen={row.index === chosen}
               agent={names.get(row.session.agent_id) ?? ""}
               search={search}
+              excerpt={excerpts.get(row.session.id) ?? ""}
             />
           )
         }
@@ -88,9 +100,10 @@ interface SessionRowProps {
   readonly isChosen: boolean;
   readonly agent: string;
   readonly search: string;
+  readonly excerpt: string;
 }
 
-function SessionRow({ session, index, isChosen, agent, search }: SessionRowProps) {
+function SessionRow({ session, index, isChosen, agent, search, excerpt }: SessionRowProps) {
   const length = lengthOf(session, Date.now());
   return (
     <div
@@ -106,6 +119,11 @@ function SessionRow({ session, index, isChosen, agent, search }: SessionRowProps
         <Link href={`/sessions/${session.id}`} className="strong cut">
           <Marked text={visibleLine(titleOf(session))} search={search} />
         </Link>
+        {excerpt !== "" && (
+          <span className="faint cut excerpt">
+            <Marked text={`…${visibleLine(excerpt)}…`} search={search} />
+          </span>
+        )}
         {session.parent_session_id !== null && (
           <span className="chip" title="A fork">
             <Icon name="fork" small />

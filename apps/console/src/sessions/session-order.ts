@@ -6,16 +6,22 @@ export type Sort = "changed" | "begun" | "cost" | "runs" | "title";
 export interface Wanted {
   readonly status: string | null;
   readonly model: string | null;
-  readonly search: string;
-  readonly agentName: string;
+  readonly tag: string | null;
+  readonly agent: string | null;
   readonly withSubagents: boolean;
 }
 
-/** Whether a session fits what is asked for. Every word must be somewhere in it. */
-export function fits(session: Session, { status, model, search, agentName, withSubagents }: Wanted): boolean {
+/** Whether a session fits the filters. */
+export function fits(session: Session, { status, model, tag, agent, withSubagents }: Wanted): boolean {
   if (!withSubagents && session.subagent_of_session_id !== null) return false;
   if (status !== null && stateOf(session) !== status) return false;
-  if (model !== null && session.model !== model) return false;
+  if (tag !== null && !session.tags.includes(tag)) return false;
+  if (agent !== null && session.agent_id !== agent) return false;
+  return model === null || session.model === model;
+}
+
+/** Whether every word is in the title, tags, agent, model or id of a session. */
+export function hasWords(session: Session, search: string, agentName: string): boolean {
   const words = search.trim().toLowerCase();
   if (words === "") return true;
   const text =

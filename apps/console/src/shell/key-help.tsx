@@ -5,7 +5,7 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: s
   [
     "Everywhere",
     [
-      ["⌘K or Ctrl K", "Search or jump to"],
+      ["⌘K", "Search or jump to (Ctrl K)"],
       ["N", "New session"],
       ["G H", "Home"],
       ["G S", "Sessions"],

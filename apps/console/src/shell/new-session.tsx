@@ -1,5 +1,5 @@
 import { Dialog, DialogHeading } from "@ariakit/react/dialog";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
@@ -11,6 +11,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [, go] = useLocation();
   const agents = useAgents();
   const usable = (agents.data ?? []).filter(({ status }) => status === "active");
+  const prompt = useRef<HTMLTextAreaElement>(null);
   const [chosen, setChosen] = useState("");
   const [text, setText] = useState("");
   const [problem, setProblem] = useState<string>();
@@ -39,7 +40,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   }
 
   return (
-    <Dialog open onClose={onClose} className="dialog" backdrop={<div className="scrim" />}>
+    <Dialog open onClose={onClose} className="dialog" initialFocus={prompt} backdrop={<div className="scrim" />}>
       <DialogHeading className="dialog-title">New session</DialogHeading>
       <form
         className="form"
@@ -66,7 +67,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           <textarea
             className="textarea"
             rows={5}
-            autoFocus
+            ref={prompt}
             value={text}
             onChange={(event) => setText(event.target.value)}
             onKeyDown={(event) => {

@@ -53,5 +53,36 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.locator(".top .pill.cancelled").waitFor();
       await page.close();
     });
+
+    test("a message steers the run that is under way", async () => {
+      const { world } = shared;
+      const id = await world.begin("Fixer", "Look, then say", [
+        { text: words, chunk: 8, chunkDelayMs: 60, tools: [{ name: "Grep", input: { pattern: "schedule:" } }] },
+        { text: "Said after the look." },
+      ]);
+      world.model.plays("And be brief", [{ text: "Brief." }]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.getByRole("button", { name: "Steer" }).click();
+      await page.getByLabel(/^Write to/).fill("And be brief");
+      await page.getByLabel(/^Write to/).press("Enter");
+      await page.locator(".you .chip", { hasText: "steered" }).waitFor();
+      await page.getByText("Brief.", { exact: true }).waitFor();
+      expect(await page.locator(".you").count()).toBe(2);
+      await page.close();
+    });
+
+    test("a session that is deleted while it is open says so and stays readable", async () => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Say three", [{ text: "Three." }]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.getByText("Three.", { exact: true }).waitFor();
+      await expect
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).activity)
+        .toBe("idle");
+      await world.client.deleteSession({ params: { session_id: id } });
+      await page.getByText("This session was deleted").waitFor();
+      await page.getByText("Three.", { exact: true }).waitFor();
+      await page.close();
+    });
   });
 }

@@ -1,5 +1,6 @@
 import { type Content, type Event, type Failure, type Usage, addUsage, blocksOf, isToolUse } from "@skein/protocol";
 import { isApproval } from "../run/approval.ts";
+import { isPoisoned } from "../run/rules.ts";
 import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
 /** Events that only mean something inside a run. */
@@ -26,17 +27,28 @@ export type RunEvent = Exclude<
   }
 >;
 
-/** What opens a call, and what closes one that a dead worker left open: a run that kills every worker writes these for ever. */
+/** Facts that every worker may write before a run kills it: taking the run up, beginning something, closing what a dead worker left open. */
 const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
   "run.resumed",
+  "runtime.started",
+  "runtime.noticed",
+  "hook.called",
   "step.started",
   "step.abandoned",
   "tool.started",
 ]);
 
+/** Whether the run got further with this fact. An unknown result and a cancelled wait only close what a dead worker left open. */
+function isProgress(event: RunEvent): boolean {
+  if (event.event_type === "tool.completed") return event.data.outcome !== "unknown";
+  if (event.event_type === "await.resolved") return event.data.resolution !== "cancelled";
+  return !NO_PROGRESS.has(event.event_type);
+}
+
 /** Facts of the driver inside a run. */
 export function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
-  if (!NO_PROGRESS.has(event.event_type)) run.resumesWithoutProgress = 0;
+  // What is written of a poisoned run only ends it, for example the results of its open calls: it stays poisoned.
+  if (isProgress(event) && !isPoisoned(run)) run.resumesWithoutProgress = 0;
   switch (event.event_type) {
     case "run.resumed":
       run.fence = event.data.fence;

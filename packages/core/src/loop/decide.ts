@@ -30,8 +30,14 @@ export function decide(state: SessionState, now: number, view: View): Decision {
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  if (view.startedHere !== current.runId && current.fence !== view.fence)
-    return appendFacts(runResumed(current, view.fence));
+  if (view.startedHere === current.runId || current.fence === view.fence) return decideOwn(state, current, now, view);
+  // A run that waits and has nothing to do is not taken up, else a prompt that is queued meanwhile would count as a worker that died.
+  const next = decideOwn(state, { ...current, fence: view.fence }, now, view);
+  return next.sleep ? next : appendFacts(runResumed(current, view.fence));
+}
+
+/** What a run needs now whose driver has taken it up. */
+function decideOwn(state: SessionState, current: RunState, now: number, view: View): Decision {
   // Before the orphans: a cancelled run begins nothing again.
   const over = forcedEnd(state, current, view.lastProblem);
   if (over) return end(state, current, now, over);

@@ -20,7 +20,7 @@ export interface RunEnd {
   readonly error: Failure;
 }
 
-/** Five times taken up without getting any further: the run itself must be what kills its workers. */
+/** How many workers may take a run up without progress. One more, and the run itself must be what kills them. */
 const POISON_AFTER = 5;
 
 /** The result of a call that had begun when its worker died. */
@@ -50,11 +50,16 @@ export function cancellation(state: SessionState, run: RunState): RunEnd | undef
   return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
 }
 
+/** Whether a run was taken up too often without progress: it kills its workers, and the next one may only end it. */
+export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWithoutProgress">): boolean {
+  return resumesWithoutProgress > POISON_AFTER;
+}
+
 /** The end of a run that kills its workers; undefined for one that may go on. `lastProblem` is what the last worker died of, if it could say so. */
-function poisoning({ resumesWithoutProgress }: RunState, lastProblem?: string): RunEnd | undefined {
-  if (resumesWithoutProgress <= POISON_AFTER) return undefined;
+function poisoning(run: RunState, lastProblem?: string): RunEnd | undefined {
+  if (!isPoisoned(run)) return undefined;
   const because = lastProblem === undefined ? "" : ` The last time it ended with: ${lastProblem}`;
-  const message = `The run was taken up ${resumesWithoutProgress} times without getting any further.${because}`;
+  const message = `The run was taken up ${run.resumesWithoutProgress} times without getting any further.${because}`;
   return endWith({ code: "poisoned", message });
 }
 

@@ -1,4 +1,4 @@
-import type { Event, Fact, FactType } from "@skein/protocol";
+import type { Event, Fact, FactData, FactType } from "@skein/protocol";
 import { createIds } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/memory-store/memory-store.ts";
@@ -105,6 +105,10 @@ const toolStarted: Fact = {
   event_type: "tool.started",
   data: { ...inStep, tool_use_id: "t1", name: "bash", input: {}, policy: "once" },
 };
+const resolvedAs = (resolution: FactData<"await.resolved">["resolution"]): Fact => ({
+  event_type: "await.resolved",
+  data: { ...inStep, tool_use_id: "t1", resolution, waited_ms: 1 },
+});
 const toolCompleted: Fact = {
   event_type: "tool.completed",
   data: {
@@ -516,6 +520,32 @@ describe("what follows from several facts", () => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     expect(after(...running, resumed, resumed).run?.resumesWithoutProgress).toBe(2);
     expect(after(...running, resumed, resumed, generated()).run?.resumesWithoutProgress).toBe(0);
+  });
+
+  test.each<[string, Fact, number]>([
+    ["the result of a tool", toolCompleted, 0],
+    [
+      "a result that nobody knows",
+      { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } } as Fact,
+      2,
+    ],
+    ["a wait that is cancelled", resolvedAs("cancelled"), 2],
+    ["a wait that is answered", resolvedAs("answered"), 0],
+  ])("%s sets the count of fruitless resumes from 2 to the number of this row", (_, fact, count) => {
+    const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
+    expect(after(...asked, resumed, resumed, fact).run?.resumesWithoutProgress).toBe(count);
+  });
+
+  test("a run that was taken up six times without progress stays poisoned, whatever is written to end it", () => {
+    const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
+    const six = Array.from({ length: 6 }, () => resumed);
+    const informed: Fact = {
+      event_type: "parent.informed",
+      data: { ...inStep, session_id: session, tool_use_id: "t1" },
+    };
+    expect(after(...asked, ...six, resolvedAs("timed_out"), toolCompleted, informed).run?.resumesWithoutProgress).toBe(
+      6,
+    );
   });
 
   test("a call for a title or a compaction costs, and says nothing in the transcript", () => {

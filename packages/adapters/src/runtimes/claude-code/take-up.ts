@@ -2,7 +2,7 @@ import {
   type Batch,
   type CallState,
   LOST_RESULT,
-  type MakeFacts,
+  type RunEnd,
   type RunState,
   type SessionState,
   forcedEnd,
@@ -44,15 +44,13 @@ export async function takeUp(drive: Drive): Promise<TurnEnd> {
   // The model is told all results of its answer at once: until the last question has its answer, there is nothing to do.
   if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
-  const end = close(transcript, lease.fence);
-  await log.write(
-    waits
-      ? pairUp(transcript, lease.fence)
-      : (batch) => {
-          closeStrays(awaits, batch);
-          return end(batch);
-        },
-  );
+  await log.write((batch) => {
+    const resumed = resume(batch, lease.fence);
+    if (!resumed) return;
+    if (waits && !resumed.over) return deferCall(transcript, batch);
+    closeStrays(awaits, batch);
+    closeRun(transcript, resumed, batch);
+  });
   const { run } = log.state;
   if (!run) return "ended";
   const isUnheard = !hasMessage(transcript, run.prompt.message_id);
@@ -114,41 +112,38 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
   return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
 }
 
-/** What was asked has its answers: the run goes on there. */
-function pairUp(transcript: Transcript, fence: number): MakeFacts {
-  return (batch) => {
-    if (!batch.state.run) return;
-    batch.add(runResumed(batch.state.run, fence));
-    deferCall(transcript, batch);
-  };
+/** A run that this worker has taken up, and its end if it may not go on. */
+interface Resumed {
+  readonly run: RunState;
+  readonly over: RunEnd | undefined;
 }
 
-/** The child is gone in the middle of a turn: what had begun gets the result that nobody knows, or the one that was written down. */
-function close(transcript: Transcript, fence: number): MakeFacts {
-  return (batch) => {
-    const { state } = batch;
-    const { run } = state;
-    if (!run) return;
-    batch.add(runResumed(run, fence));
-    const entries: Entry[] = [];
-    const open = run.calls.filter(({ phase }) => phase !== "done");
-    for (const { toolUseId } of open) {
-      const result = resultIn(transcript, toolUseId);
-      const lost = { toolUseId, content: LOST_RESULT.content, isError: true };
-      const entry = result ? undefined : resultEntry(transcript, lost);
-      if (entry) entries.push(entry);
-      settleCall(result ? settledBy(result) : missing(toolUseId, LOST_RESULT), batch);
-    }
-    appendEntries(entries, batch);
-    recordAllSteered(transcript, batch);
-    const over = forcedEnd(state, run);
-    if (over) return failRun(over, batch);
-    const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
-    if (reply) recordMessage(reply, batch);
-    if (hasAnswered(state)) return completeRun(batch);
-    const broke = budgetEnd(state);
-    if (broke) failRun(broke, batch);
-  };
+function resume({ state, add }: Batch, fence: number): Resumed | undefined {
+  if (!state.run) return undefined;
+  add(runResumed(state.run, fence));
+  return { run: state.run, over: forcedEnd(state, state.run) };
+}
+
+/** The child is gone in the middle of a turn: each open call gets the result that was written down, else that the result is unknown. */
+function closeRun(transcript: Transcript, { run, over }: Resumed, batch: Batch): void {
+  const { state } = batch;
+  const entries: Entry[] = [];
+  const open = run.calls.filter(({ phase }) => phase !== "done");
+  for (const { toolUseId } of open) {
+    const result = resultIn(transcript, toolUseId);
+    const lost = { toolUseId, content: LOST_RESULT.content, isError: true };
+    const entry = result ? undefined : resultEntry(transcript, lost);
+    if (entry) entries.push(entry);
+    settleCall(result ? settledBy(result) : missing(toolUseId, LOST_RESULT), batch);
+  }
+  appendEntries(entries, batch);
+  recordAllSteered(transcript, batch);
+  if (over) return failRun(over, batch);
+  const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
+  if (reply) recordMessage(reply, batch);
+  if (hasAnswered(state)) return completeRun(batch);
+  const broke = budgetEnd(state);
+  if (broke) failRun(broke, batch);
 }
 
 /** Prompts that Claude Code had taken into the turn. */

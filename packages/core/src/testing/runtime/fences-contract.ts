@@ -1,14 +1,8 @@
-import { type Event, KnownError, NO_USAGE, type NewEvent, type Usage, addUsage } from "@skein/protocol";
+import { type Event, NO_USAGE, type Usage, addUsage } from "@skein/protocol";
 import { expect, test } from "vitest";
-import type { Store } from "../../ports/store.ts";
 import { type Prompted, type RuntimeBench, only } from "./bench.ts";
+import { type Loss, losingStore, placesOf } from "./losing-store.ts";
 import type { FactPlace, RuntimeExceptions } from "./under-test.ts";
-
-/**
- * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker goes on with
- * what it decided, and only its next append is refused. `untold`: the log ends with the fact, and the worker is refused.
- */
-type Loss = "told" | "untold";
 
 /** A new fence after a fact: whoever takes the session over ends the run well, whatever was going on. */
 export function describeFences(bench: () => RuntimeBench, { everyFact }: RuntimeExceptions): void {
@@ -20,7 +14,7 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
   /** The facts that the driver writes in a tool turn to which nothing happens. */
   async function undisturbed(): Promise<readonly FactPlace[]> {
     const prompted = await bench().run(steps(bench().name()));
-    return places(await bench().ended(prompted));
+    return placesOf(await bench().ended(prompted));
   }
 
   /** A tool turn whose worker loses the session after this fact, and another that takes it over. */
@@ -28,7 +22,7 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
     const { under } = bench();
     const store = await bench().store();
     const lost = Promise.withResolvers<void>();
-    const first = bench().another(losing(store, { place, loss, onLoss: lost.resolve }));
+    const first = bench().another(losingStore(store, { place, loss, onLoss: lost.resolve }));
     const { id } = await first.sessions.create(under.agent({}));
     const name = bench().name();
     const begun = await bench().prompt(id, steps(name), { host: first });
@@ -96,107 +90,4 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
 
 function at(place: FactPlace, error: unknown): Error {
   return new Error(`The lease was taken over after ${place.join(" ")}. ${String(error)}`, { cause: error });
-}
-
-/** Each fact by its type, and which of that type it is. */
-function places(events: readonly { readonly event_type: string }[]): readonly FactPlace[] {
-  const seen = new Map<string, number>();
-  return events.map(({ event_type }): FactPlace => {
-    const nth = (seen.get(event_type) ?? 0) + 1;
-    seen.set(event_type, nth);
-    return [event_type, nth];
-  });
-}
-
-/** A store on which one process loses its session after a fact, to a worker that puts it back at once. */
-function losing(
-  store: Store,
-  { place, loss, onLoss }: { readonly place: FactPlace; readonly loss: Loss; readonly onLoss: () => void },
-): Store {
-  const written: NewEvent[] = [];
-  let isLost = false;
-
-  async function takeOver(sessionId: string, owner: string): Promise<void> {
-    isLost = true;
-    await store.free(owner);
-    const claim = await store.claim({ owner: "contract/taker", leaseMs: 60_000, sessionId });
-    if (claim.kind !== "leased") throw new Error(`The session could not be taken over: it is ${claim.kind}.`);
-    await store.release(claim.lease, { seen: claim.lastSequence, dueAt: Date.now() });
-    onLoss();
-  }
-
-  return {
-    ...store,
-    // It would take the session back.
-    claim: (options) => (isLost ? Promise.resolve({ kind: "none", nextAt: null }) : store.claim(options)),
-    async append(sessionId, events, options) {
-      const { lease } = options ?? {};
-      const before = written.length;
-      if (lease && !isLost) written.push(...events);
-      const [type, nth] = place;
-      const found = places(written).findIndex((one) => one[0] === type && one[1] === nth);
-      if (!lease || isLost || found < before) return store.append(sessionId, events, options);
-      if (loss === "told") {
-        const appended = await store.append(sessionId, events, options);
-        await takeOver(sessionId, lease.owner);
-        return appended;
-      }
-      const { release: _, ...kept } = options ?? {};
-      await store.append(sessionId, events.slice(0, found - before + 1), kept);
-      await takeOver(sessionId, lease.owner);
-      throw new KnownError("lease_lost", "Another worker has this session.");
-    },
-  };
-}
-
-/** How many workers may die of a run, one after the other, before it is given up. */
-const PATIENCE = 5;
-
-/** A run that kills its workers. */
-export function describePoison(bench: () => RuntimeBench): void {
-  /** A session with a prompt that nobody has answered, whose worker and so many after it died without a word. */
-  async function dying(times: number): Promise<Prompted> {
-    const { under } = bench();
-    const store = await bench().store();
-    const lost = Promise.withResolvers<void>();
-    const place: FactPlace = ["message.created", 1];
-    const first = bench().another(losing(store, { place, loss: "untold", onLoss: lost.resolve }));
-    const { id } = await first.sessions.create(under.agent({}));
-    const begun = await bench().prompt(id, [{ text: "At last." }], { host: first });
-    await lost.promise;
-    await first.stop();
-    for (let n = 1; n <= times; n++) {
-      const owner = `contract/dying/${n}`;
-      const claim = await store.claim({ owner, leaseMs: 60_000, sessionId: id });
-      if (claim.kind !== "leased") throw new Error(`The session could not be claimed: it is ${claim.kind}.`);
-      const { lease } = claim;
-      const data = { run_id: begun.runId, fence: lease.fence };
-      await store.append(id, [{ id: crypto.randomUUID(), event_type: "run.resumed", data }], { lease });
-      await store.free(owner);
-    }
-    return { ...begun, host: bench().another(store) };
-  }
-
-  test("a run that was taken up a few times without getting further is taken up once more, and ends well", async () => {
-    const prompted = await dying(PATIENCE - 1);
-    expect(await bench().answer(prompted)).toBe("At last.");
-    await bench().sound(prompted);
-    await prompted.host.stop();
-  });
-
-  test("a run that was taken up too often without getting further is given up, and the session goes on", async () => {
-    const prompted = await dying(PATIENCE + 1);
-    const { under } = bench();
-    const before = under.asked(prompted.label).length;
-    expect(only(await bench().ended(prompted), "session.failed")[0]?.data).toMatchObject({
-      outcome: "failed",
-      stop_reason: "poisoned",
-      error: { code: "poisoned" },
-    });
-    expect(under.asked(prompted.label)).toHaveLength(before);
-    const next = await bench().prompt(prompted.sessionId, [{ text: "Here again." }], { host: prompted.host });
-    expect(await bench().answer(next)).toBe("Here again.");
-    await bench().sound(prompted);
-    await prompted.host.stop();
-  });
 }

@@ -1,0 +1,60 @@
+import { KnownError, type NewEvent } from "@skein/protocol";
+import type { Store } from "../../ports/store.ts";
+import type { FactPlace } from "./under-test.ts";
+
+/**
+ * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker goes on with
+ * what it decided, and only its next append is refused. `untold`: the log ends with the fact, and the worker is refused.
+ */
+export type Loss = "told" | "untold";
+
+/** Each fact by its type, and which of that type it is. */
+export function placesOf(events: readonly { readonly event_type: string }[]): readonly FactPlace[] {
+  const seen = new Map<string, number>();
+  return events.map(({ event_type }): FactPlace => {
+    const nth = (seen.get(event_type) ?? 0) + 1;
+    seen.set(event_type, nth);
+    return [event_type, nth];
+  });
+}
+
+/** A store on which one process loses its session after a fact, to a worker that puts it back at once. */
+export function losingStore(
+  store: Store,
+  { place, loss, onLoss }: { readonly place: FactPlace; readonly loss: Loss; readonly onLoss: () => void },
+): Store {
+  const written: NewEvent[] = [];
+  let isLost = false;
+
+  async function takeOver(sessionId: string, owner: string): Promise<void> {
+    isLost = true;
+    await store.free(owner);
+    const claim = await store.claim({ owner: "contract/taker", leaseMs: 60_000, sessionId });
+    if (claim.kind !== "leased") throw new Error(`The session could not be taken over: it is ${claim.kind}.`);
+    await store.release(claim.lease, { seen: claim.lastSequence, dueAt: Date.now() });
+    onLoss();
+  }
+
+  return {
+    ...store,
+    // It would take the session back.
+    claim: (options) => (isLost ? Promise.resolve({ kind: "none", nextAt: null }) : store.claim(options)),
+    async append(sessionId, events, options) {
+      const { lease } = options ?? {};
+      const before = written.length;
+      if (lease && !isLost) written.push(...events);
+      const [type, nth] = place;
+      const found = placesOf(written).findIndex((one) => one[0] === type && one[1] === nth);
+      if (!lease || isLost || found < before) return store.append(sessionId, events, options);
+      if (loss === "told") {
+        const appended = await store.append(sessionId, events, options);
+        await takeOver(sessionId, lease.owner);
+        return appended;
+      }
+      const { release: _, ...kept } = options ?? {};
+      await store.append(sessionId, events.slice(0, found - before + 1), kept);
+      await takeOver(sessionId, lease.owner);
+      throw new KnownError("lease_lost", "Another worker has this session.");
+    },
+  };
+}

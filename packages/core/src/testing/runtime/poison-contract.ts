@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import type { Store } from "../../ports/store.ts";
+import { type Prompted, type RuntimeBench, only, until } from "./bench.ts";
+import { losingStore } from "./losing-store.ts";
+import type { AgentUnderTest, FactPlace, ModelStep } from "./under-test.ts";
+
+/** How many workers may die of a run, one after the other, before it is given up. */
+const PATIENCE = 5;
+
+/** A run whose first worker died right after a fact. */
+interface Interrupted {
+  readonly steps: readonly ModelStep[];
+  readonly after: FactPlace;
+  readonly agent?: AgentUnderTest;
+  /** What somebody answers after that, if the run waits for an answer. */
+  readonly answer?: string;
+}
+
+/** A run that kills its workers. */
+export function describePoison(bench: () => RuntimeBench): void {
+  const beforeTheModel: Interrupted = { steps: [{ text: "At last." }], after: ["message.created", 1] };
+  const calling = (name: string): readonly ModelStep[] => [
+    { text: "Working.", tools: [bench().under.calls.effect(name)] },
+    { text: "At last." },
+  ];
+
+  /** A run whose first worker died after this fact, and then so many others that took it up and wrote nothing else. */
+  async function dying(times: number, { steps, after, agent = {}, answer }: Interrupted): Promise<Prompted> {
+    const { under } = bench();
+    const store = await bench().store();
+    const lost = Promise.withResolvers<void>();
+    const first = bench().another(losingStore(store, { place: after, loss: "untold", onLoss: lost.resolve }));
+    const { id } = await first.sessions.create(under.agent(agent));
+    const begun = await bench().prompt(id, steps, { host: first });
+    await lost.promise;
+    await first.stop();
+    if (answer !== undefined)
+      for (const { tool_use_id } of await store.awaits(id))
+        await first.sessions.answer(id, tool_use_id, { content: answer });
+    for (let n = 1; n <= times; n++) await takeUpAndDie(store, begun, `contract/dying/${n}`);
+    return { ...begun, host: bench().another(store) };
+  }
+
+  async function expectGivenUp(prompted: Prompted): Promise<void> {
+    const { under } = bench();
+    const before = under.asked(prompted.label).length;
+    expect(only(await bench().ended(prompted), "session.failed")[0]?.data).toMatchObject({
+      outcome: "failed",
+      stop_reason: "poisoned",
+      error: { code: "poisoned" },
+    });
+    expect(under.asked(prompted.label)).toHaveLength(before);
+    const next = await bench().prompt(prompted.sessionId, [{ text: "Here again." }], { host: prompted.host });
+    expect(await bench().answer(next)).toBe("Here again.");
+    await bench().sound(prompted);
+    await prompted.host.stop();
+  }
+
+  test("a run that was taken up a few times without getting further is taken up once more, and ends well", async () => {
+    const prompted = await dying(PATIENCE - 1, beforeTheModel);
+    expect(await bench().answer(prompted)).toBe("At last.");
+    await bench().sound(prompted);
+    await prompted.host.stop();
+  });
+
+  test("a run that was taken up too often without getting further is given up, and the session goes on", async () =>
+    expectGivenUp(await dying(PATIENCE + 1, beforeTheModel)));
+
+  test("a run that was taken up too often is given up although the end of the run closes an open call", async () => {
+    const name = bench().name();
+    const prompted = await dying(PATIENCE + 1, { steps: calling(name), after: ["tool.started", 1] });
+    await expectGivenUp(prompted);
+    const results = only(await prompted.host.sessions.events(prompted.sessionId), "tool.completed");
+    expect(results.map(({ data }) => data.is_error)).toEqual([true]);
+    expect(bench().under.effects(name)).toBeLessThanOrEqual(1);
+  });
+
+  test("a run that was taken up too often after somebody answered it is given up", async () => {
+    const name = bench().name();
+    const prompted = await dying(PATIENCE + 1, {
+      steps: calling(name),
+      after: ["await.opened", 1],
+      agent: { asks: true },
+      answer: "yes",
+    });
+    await expectGivenUp(prompted);
+    expect(await prompted.host.store.awaits(prompted.sessionId)).toEqual([]);
+    expect(bench().under.effects(name)).toBe(0);
+  });
+
+  test("prompts that arrive while a run waits for an answer do not count as workers that died of it", async () => {
+    const { host, under } = bench();
+    const waiting = await bench().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
+    const { sessionId } = waiting;
+    const [asked] = await until(async () => {
+      const awaits = await host.store.awaits(sessionId);
+      return awaits.length > 0 ? awaits : undefined;
+    });
+    for (let n = 1; n <= PATIENCE + 2; n++) {
+      await bench().prompt(sessionId, [{ text: `Answer ${n}.` }]);
+      // Time for a worker to claim the session, and to give it back.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });
+    expect(await bench().answer(waiting)).toContain("the red one");
+    await bench().sound(waiting);
+  });
+}
+
+/** A worker that takes the run up, and dies before it writes anything else. */
+async function takeUpAndDie(store: Store, { sessionId, runId }: Prompted, owner: string): Promise<void> {
+  const claim = await store.claim({ owner, leaseMs: 60_000, sessionId });
+  if (claim.kind !== "leased") throw new Error(`The session could not be claimed: it is ${claim.kind}.`);
+  const { lease } = claim;
+  const data = { run_id: runId, fence: lease.fence };
+  await store.append(sessionId, [{ id: crypto.randomUUID(), event_type: "run.resumed", data }], { lease });
+  await store.free(owner);
+}
