@@ -133,6 +133,15 @@ test("a decision has a number of its own, which its title has too", () => {
   expect(decisions.filter(({ page, number }) => !text(page).startsWith(`# ${number}: `))).toEqual([]);
 });
 
+test("the five parts have names: no file calls a specification a seed", () => {
+  const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,md}", {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**"],
+  });
+  expect(files.length).toBeGreaterThan(500);
+  expect(files.filter((file) => /\bseeds? 00\d/i.test(text(file)))).toEqual([]);
+});
+
 test("CONTEXT.md has every fact", () => {
   const words = text("CONTEXT.md");
   expect(Object.keys(FACTS).filter((type) => !words.includes(`\`${type}\``))).toEqual([]);
