@@ -8,7 +8,7 @@ import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
-/** Every route of the server: the platform API, and the Claude Agent API. OpenAPI describes them and the client calls them from here. */
+/** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
   ...systemRoutes,
   ...agentRoutes,
