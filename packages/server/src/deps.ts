@@ -3,6 +3,7 @@ import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adopt.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
+import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
@@ -42,6 +43,8 @@ export interface ServerDeps {
   readonly files?: FileStore | undefined;
   /** Who answers SQL; without one nobody does. */
   readonly sql?: SqlPort | undefined;
+  /** The built console; without it the first page says what runs here. */
+  readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Runtimes that this process can drive. */

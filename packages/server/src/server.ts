@@ -15,6 +15,7 @@ import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
 import { type Shared, createViews } from "./call.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
+import { consoleFile, registerConsole } from "./http/console.ts";
 import { checkCaller, checkForm, keyIn } from "./http/guard.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
@@ -119,6 +120,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   addGuards(app, shared);
   const idempotency = createIdempotency({ records: deps.store.records, now });
   registerRoutes(app, { handlers, shared, idempotency });
+  if (deps.console) registerConsole(app, deps.console);
   // In a room of their own: what sockets need would otherwise run for every request.
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(limits) });
@@ -219,7 +221,7 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
   app.decorateRequest("principal", undefined);
   const admit = (request: FastifyRequest, principal: Principal | undefined, sentKey: boolean): void => {
     request.principal = principal;
-    checkScope(request.routeOptions.config.route, principal, sentKey);
+    if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sentKey);
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);
   };
@@ -252,6 +254,11 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
     if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
     done();
   });
+}
+
+/** The files of the console are for everybody: what they show is asked for with a key. */
+function isConsole(request: FastifyRequest): boolean {
+  return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
 }
 
 /** A store that is away says nothing about keys: what is for everybody, such as how the server does, is still answered. */
