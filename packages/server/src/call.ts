@@ -10,6 +10,7 @@ import {
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
+import type { Logins } from "./logins.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Streams } from "./streams/streams.ts";
@@ -21,6 +22,7 @@ export interface Shared {
   readonly deps: ServerDeps;
   readonly limits: Limits;
   readonly keys: Keys;
+  readonly logins: Logins;
   readonly meter: Meter;
   readonly streams: Streams;
   readonly metrics: Metrics;

@@ -9,6 +9,8 @@ import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
 /** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
 interface SqlPort {
+  /** Why statements are not answered here; undefined if they are. */
+  problem?(): string | undefined | Promise<string | undefined>;
   ask(
     question: {
       readonly tenant: string;
@@ -56,7 +58,13 @@ export interface ServerDeps {
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
   /** What answers, said on the first page and by `/health`. */
-  readonly description: { readonly version: string; readonly store: string; readonly model: string };
+  readonly description: {
+    readonly version: string;
+    readonly store: string;
+    readonly model: string;
+    /** Whether the model is the simulator, which is not Claude. */
+    readonly simulated?: boolean;
+  };
   /** Names that a Host header may have besides this machine's own. */
   readonly allowedHosts?: readonly string[];
   /** Origins of pages that may call from a browser, besides the server's own. */

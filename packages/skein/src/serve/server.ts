@@ -65,6 +65,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
       version: version(),
       store: options.storeUrl.split(":")[0] ?? "",
       model: model.description,
+      simulated: model.simulated,
     },
     webhookSender: createWebhookSender({ allowedAddresses: options.allowedWebhookAddresses }),
     ...(options.webhookRetryMs && { webhookRetryMs: options.webhookRetryMs }),
