@@ -11,9 +11,12 @@ export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports
 export type {
   Appended,
   AppendOptions,
+  ChangedQuery,
+  ChangedSession,
   Claim,
   ClaimOptions,
   Lease,
+  OpenAwaitsQuery,
   Page,
   PageOptions,
   SessionFilter,
@@ -104,6 +107,8 @@ export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sess
 export { parsed } from "./sessions/parsed.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
+export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
+export { listChanged } from "./sessions/changed-sessions.ts";
 export { countSessions, listSessions, metadataPairs, sortKey } from "./sessions/session-list.ts";
 export { type Sessions, createSessions } from "./sessions/sessions.ts";
 export { createSubagents } from "./sessions/subagents.ts";

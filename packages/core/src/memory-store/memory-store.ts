@@ -4,6 +4,8 @@ import { type Followers, createFollowers } from "../log/followers.ts";
 import { createMemoryRecords } from "./memory-records.ts";
 import { type SessionTables, applyChanges, checkChanges, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
 import { project } from "../log/projection.ts";
+import { listOpenAwaits } from "../sessions/await-list.ts";
+import { listChanged } from "../sessions/changed-sessions.ts";
 import { countSessions, listSessions, sortKey } from "../sessions/session-list.ts";
 import { addedUsage } from "../sessions/usage.ts";
 import type { AppendOptions, Appended, Claim, ClaimOptions, Lease, Snapshot, Store } from "../ports/store.ts";
@@ -200,6 +202,16 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     async awaits(sessionId, { tenant } = {}) {
       return headOf(sessionId, tenant).tables.awaits.filter(({ closed_at }) => closed_at === null);
     },
+    openAwaits: async (query) =>
+      listOpenAwaits(
+        [...heads.values()].map(({ tables }) => tables),
+        query,
+      ),
+    changed: async (query) =>
+      listChanged(
+        [...heads.values()].map(({ tables, log }) => ({ session: tables.session, lastSequence: log.length })),
+        query,
+      ),
     checkpoints: async (sessionId, { tenant } = {}) => headOf(sessionId, tenant).tables.checkpoints,
 
     readSnapshot: async (sessionId) => heads.get(sessionId)?.snapshot,

@@ -108,6 +108,34 @@ export interface SessionQuery extends SessionFilter {
   readonly offset?: number;
 }
 
+/** What sessions of a tenant wait for. */
+export interface OpenAwaitsQuery {
+  readonly tenant: string;
+  readonly agentId?: string;
+  /** Only awaits of these kinds. */
+  readonly kinds?: readonly Await["kind"][];
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** Which sessions changed: those that fit everything that is given. */
+export interface ChangedQuery {
+  readonly tenant: string;
+  readonly agentId?: string;
+  /** Only sessions whose last event was written at this time or later, as ISO 8601 in UTC. */
+  readonly since?: string;
+  /** Only these sessions, as far as they are there. At most 1000. */
+  readonly sessionIds?: readonly string[];
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** A session, and the sequence of the last event of its log. */
+export interface ChangedSession {
+  readonly session: Session;
+  readonly lastSequence: number;
+}
+
 /** A page of a list, newest first unless said otherwise. */
 export interface Page<Item> {
   readonly items: readonly Item[];
@@ -179,6 +207,13 @@ export interface Store {
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;
   /** Open awaits, oldest first. */
   awaits(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Await[]>;
+  /** Open awaits of all sessions of a tenant that run, oldest first. */
+  openAwaits(query: OpenAwaitsQuery): Promise<Page<Await>>;
+  /**
+   * Sessions of a tenant in the order of their last event, the oldest first. A session that changes while pages are read
+   * moves towards the end, so it may come twice and is never left out.
+   */
+  changed(query: ChangedQuery): Promise<Page<ChangedSession>>;
   /** Oldest first. */
   checkpoints(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Checkpoint[]>;
 

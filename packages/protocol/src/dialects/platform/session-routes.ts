@@ -10,11 +10,13 @@ import {
   ApiAwait,
   ApiFile,
   ApiSession,
+  AwaitQueryInput,
   Effect,
   SessionFile,
   SessionInput,
   SessionPatch,
   SessionQueryInput,
+  TenantAwait,
 } from "./session-shapes.ts";
 
 /** Sessions and what is in them. */
@@ -164,6 +166,15 @@ export const sessionRoutes = {
     summary: "What each tool call did, or that nobody knows",
     status: 200,
     response: z.object({ data: z.array(Effect) }),
+  },
+  listTenantAwaits: {
+    method: "GET",
+    path: "/v1/awaits",
+    scope: "read",
+    summary: "What all sessions wait for, oldest first; without `kind` all but subagents",
+    query: AwaitQueryInput,
+    status: 200,
+    response: pageOf(TenantAwait),
   },
   listAwaits: {
     ...session,

@@ -80,6 +80,24 @@ export const ApiAwait = z.object({
   expires_at: Instant.nullable(),
 });
 
+/** An await in the list over all sessions, with what people know its session by. */
+export const TenantAwait = ApiAwait.extend({
+  session: z.object({
+    id: Uuid,
+    title: z.string().nullable(),
+    agent_id: Uuid,
+    /** Null if the agent is gone. */
+    agent_name: z.string().nullable(),
+  }),
+});
+
+export const AwaitQueryInput = z.strictObject({
+  ...PageQuery.shape,
+  /** Without a kind, all awaits that somebody outside can answer: all but `subagent`. */
+  kind: ApiAwait.shape.kind.optional(),
+  agent_id: Uuid.optional(),
+});
+
 export const AnswerInput = z.strictObject({
   content: z.union([z.string(), z.array(ContentBlock).max(1000)], {
     error: "Expected text or a list of content blocks.",
