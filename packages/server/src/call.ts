@@ -14,6 +14,7 @@ import type { Logins } from "./logins.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Streams } from "./streams/streams.ts";
+import type { TenantChanges } from "./streams/tenant-changes.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
@@ -25,6 +26,7 @@ export interface Shared {
   readonly logins: Logins;
   readonly meter: Meter;
   readonly streams: Streams;
+  readonly changes: TenantChanges;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;

@@ -28,6 +28,7 @@ import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register.ts";
 import { createStreams } from "./streams/streams.ts";
+import { createTenantChanges } from "./streams/tenant-changes.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
 import { registerSocket, socketOptions } from "./streams/socket.ts";
 import { createTracing } from "./observe/tracing.ts";
@@ -74,6 +75,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const report = (error: unknown): void => log({ level: "error", message: withoutSecrets(String(error)) });
   const logins = createLogins({ records: deps.store.records, keys, now });
   const streams = createStreams({ keys, logins, report });
+  const changes = createTenantChanges({ store: deps.store, now, report });
   const ids = createIds({ now });
   const stopping = new AbortController();
   const webhooks = createWebhooks({
@@ -92,6 +94,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     logins,
     meter: createMeter(limits, now),
     streams,
+    changes,
     metrics: createMetrics(),
     webhooks,
     tracing,
@@ -152,6 +155,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       stopping.abort();
       clearInterval(sweeping);
       streams.stop();
+      changes.stop();
       webhooks.stop();
       tracing.stop();
       streams.closeAll();

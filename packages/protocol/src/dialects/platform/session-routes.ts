@@ -158,6 +158,15 @@ export const sessionRoutes = {
     response: z.object({ data: z.array(ApiEvent), next_after: z.int().nonnegative().nullable() }),
     produces: ["text/event-stream"],
   },
+  followSessions: {
+    method: "GET",
+    path: "/v1/events",
+    scope: "read",
+    summary: "Which sessions change, as a live stream: each with its row and where its log ends",
+    query: z.strictObject({ after: z.string().min(1).max(200).optional(), agent_id: Uuid.optional() }),
+    status: 200,
+    produces: ["text/event-stream"],
+  },
   listEffects: {
     ...session,
     method: "GET",

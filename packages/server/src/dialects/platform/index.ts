@@ -3,6 +3,7 @@ import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
+import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
 import { loginHandlers } from "./logins.ts";
@@ -22,6 +23,7 @@ export const handlers: Handlers = {
   ...sessionHandlers,
   ...messageHandlers,
   ...eventHandlers,
+  ...changeHandlers,
   ...awaitHandlers,
   ...fileHandlers,
   ...runHandlers,

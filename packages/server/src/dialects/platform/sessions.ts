@@ -23,7 +23,7 @@ export const sessionHandlers = {
     return listed(call, query, params.agent_id);
   },
   async getSession({ params }, call) {
-    return { checked: textOf(await sessionIn(call, params)) };
+    return { checked: sessionText(await sessionIn(call, params)) };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
     const session = await sessionIn(call, params);
@@ -83,7 +83,7 @@ export async function requestCancel(
 /** Sessions as text. A store answers with the same object while nothing changed, and it is checked and written once. */
 const texts = new WeakMap<Session, string>();
 
-function textOf(session: Session): string {
+export function sessionText(session: Session): string {
   const known = texts.get(session);
   if (known !== undefined) return known;
   const text = JSON.stringify(ApiSession.parse(wire(session)));
@@ -98,7 +98,7 @@ function pageText(page: Page<Session>): string {
   const known = pageTexts.get(page);
   if (known !== undefined) return known;
   const next = JSON.stringify(cursorOf(page.cursor));
-  const text = `{"data":[${page.items.map(textOf).join(",")}],"next_cursor":${next}}`;
+  const text = `{"data":[${page.items.map(sessionText).join(",")}],"next_cursor":${next}}`;
   pageTexts.set(page, text);
   return text;
 }
