@@ -21,6 +21,7 @@ export type {
   PageOptions,
   SessionFilter,
   SessionQuery,
+  SessionSummary,
   Snapshot,
   Store,
   UsageQuery,
@@ -109,6 +110,7 @@ export { platformStatus } from "./sessions/platform-status.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
 export { listChanged } from "./sessions/changed-sessions.ts";
+export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
 export { countSessions, listSessions, metadataPairs, sortKey } from "./sessions/session-list.ts";
 export { type Sessions, createSessions } from "./sessions/sessions.ts";
 export { createSubagents } from "./sessions/subagents.ts";
@@ -125,4 +127,5 @@ export {
   newRun,
   pageOfMessages,
   pageOfRuns,
+  summaryOfTables,
 } from "./memory-store/memory-tables.ts";

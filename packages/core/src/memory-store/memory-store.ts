@@ -2,7 +2,14 @@ import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { checkAppend, keyReused, leaseLost, logMoved, placed, sessionNotFound } from "../log/append-rules.ts";
 import { type Followers, createFollowers } from "../log/followers.ts";
 import { createMemoryRecords } from "./memory-records.ts";
-import { type SessionTables, applyChanges, checkChanges, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
+import {
+  type SessionTables,
+  applyChanges,
+  checkChanges,
+  pageOfMessages,
+  pageOfRuns,
+  summaryOfTables,
+} from "./memory-tables.ts";
 import { project } from "../log/projection.ts";
 import { listOpenAwaits } from "../sessions/await-list.ts";
 import { listChanged } from "../sessions/changed-sessions.ts";
@@ -212,6 +219,10 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
         [...heads.values()].map(({ tables, log }) => ({ session: tables.session, lastSequence: log.length })),
         query,
       ),
+    async summaries(tenant, sessionIds) {
+      const found = sessionIds.map((id) => heads.get(id)).filter((head) => head?.tables.session.tenant === tenant);
+      return found.flatMap((head) => (head ? [summaryOfTables(head.tables)] : []));
+    },
     checkpoints: async (sessionId, { tenant } = {}) => headOf(sessionId, tenant).tables.checkpoints,
 
     readSnapshot: async (sessionId) => heads.get(sessionId)?.snapshot,

@@ -111,6 +111,59 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
     expect(await ids({ tenant, since })).toEqual([a]);
   });
 
+  test("summaries have the last message and the kinds of open awaits", async () => {
+    const { store, ids } = bench();
+    const empty = await bench().created();
+    const said = await bench().created();
+    await said.toolTurn("hi");
+    const long = await bench().created();
+    const text = `\u0001"\\\ud800${"ä".repeat(300)}`;
+    const copied = { message_id: ids(), role: "assistant" as const, content: [{ type: "text", text }] };
+    await long.append([{ event_type: "message.copied", data: copied }]);
+    const waiting = await bench().created();
+    await open(waiting, ids(), [
+      ["t1", "question"],
+      ["t2", "question"],
+      ["t3", "approval"],
+    ]);
+    const foreign = await bench().created({ tenant: "other" });
+    const asked = [empty, said, long, waiting, foreign].map(({ sessionId }) => sessionId);
+    const found = await store.summaries("default", [...asked, "none", ids()]);
+    const of = (script: Script) => found.find(({ sessionId }) => sessionId === script.sessionId);
+    expect(found).toHaveLength(4);
+    expect(of(empty)).toEqual({ sessionId: empty.sessionId, lastMessage: null, openAwaits: [] });
+    expect(of(waiting)?.openAwaits.toSorted()).toEqual(["approval", "question", "question"]);
+    const rows = (await store.messages(said.sessionId, { limit: 100 })).items;
+    const last = rows.findLast(({ role }) => role === "assistant" || role === "user");
+    const shown = { role: last?.role, text: last?.content["text"], created_at: last?.created_at };
+    expect(of(said)?.lastMessage).toEqual(shown);
+    expect(of(long)?.lastMessage?.text).toBe(text.slice(0, 200));
+    expect(await store.summaries("default", [])).toEqual([]);
+  });
+
+  test("lists sessions by what they do and without those that work for others, also by what ran last", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const first = await bench().created();
+    const idle = await sessions.create(agent);
+    const child = await sessions.create(agent, { subagentOf: { session_id: idle.id, tool_use_id: "t" } });
+    const waiting = await bench().created();
+    await open(waiting, ids(), [["t1", "question"]]);
+    await later();
+    await first.toolTurn("hi");
+    const listed = async (query: Parameters<typeof sessions.list>[0]) =>
+      (await sessions.list(query)).items.map(({ id }) => id);
+    expect(await listed({ activity: "awaiting" })).toEqual([waiting.sessionId]);
+    expect(await listed({ activity: "running" })).toEqual([]);
+    expect(await listed({ activity: "idle" })).toEqual([child.id, idle.id, first.sessionId]);
+    expect(await listed({ activity: "idle", topLevel: true })).toEqual([idle.id, first.sessionId]);
+    expect(await sessions.count({ topLevel: true })).toBe(3);
+    const used = [first.sessionId, waiting.sessionId, child.id, idle.id];
+    expect(await listed({ order: "used" })).toEqual(used);
+    const paged = await pages((options) => sessions.list({ order: "used", ...options }));
+    expect(paged.map(({ id }) => id)).toEqual(used);
+  });
+
   test.skipIf(cannot.another)(withReason("sees what another process changed", cannot.another), async () => {
     const { store, ids } = bench();
     const script = await bench().created();

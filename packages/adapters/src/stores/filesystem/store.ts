@@ -5,6 +5,7 @@ import {
   type Appended,
   type ChangedSession,
   type SessionAwaits,
+  type SessionSummary,
   type Store,
   canWait,
   checkAppend,
@@ -16,6 +17,7 @@ import {
   listSessions,
   pageOfMessages,
   pageOfRuns,
+  summaryOfTables,
 } from "@skein/core";
 import { type Await, KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
 import { type AppendRequest, createCommit } from "./commit.ts";
@@ -232,6 +234,16 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     async changed(query) {
       checkOpen();
       return listChanged(changes(), query);
+    },
+    async summaries(tenant, sessionIds) {
+      checkOpen();
+      const summaries: SessionSummary[] = [];
+      for (const id of sessionIds) {
+        const head = heads.find(id);
+        if (head?.session?.tenant !== tenant || head.damage) continue;
+        summaries.push(summaryOfTables((await heads.log(head)).tables));
+      }
+      return summaries;
     },
     checkpoints: async (sessionId, { tenant } = {}) =>
       (await heads.log(openHead(sessionId, tenant))).tables.checkpoints,

@@ -1,5 +1,6 @@
-import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page } from "@skein/core";
+import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page, SessionSummary } from "@skein/core";
 import { type Await, KnownError, Uuid } from "@skein/protocol";
+import { CONTENT_BEGINNING, summaryOfRow } from "../sql/session-summary.ts";
 import type { Connections } from "./connections.ts";
 import type { Statement } from "./query.ts";
 import { AWAIT_COLUMNS, SESSION_COLUMNS, awaitOf, sessionOf } from "./rows.ts";
@@ -64,6 +65,29 @@ export async function listChanged(connections: Connections, query: ChangedQuery)
   // A session that is named is asked for by its name, and a time is compared here.
   const items = changes.map(({ change }) => change).filter(({ session }) => !named || session.updated_at >= since);
   return { items, cursor: next };
+}
+
+const SUMMARIES: Statement = {
+  name: "skein-summaries",
+  text: `select s.id,
+      (select m.role || ' ' || skein.milliseconds(m.created_at) || ' ' || left(m.content::text, ${CONTENT_BEGINNING})
+        from skein.messages m
+        where m.session_id = s.id and m.number is not null and m.role in ('user', 'assistant')
+        order by m.number desc limit 1),
+      case when s.status <> 'idle' then
+        (select string_agg(a.kind, ' ' order by a.place) from skein.awaits a
+          where a.session_id = s.id and a.closed_at is null) end
+    from skein.sessions s where s.id = any($1::uuid[]) and s.tenant = $2`,
+};
+
+export async function summariesOf(
+  connections: Connections,
+  tenant: string,
+  sessionIds: readonly string[],
+): Promise<readonly SessionSummary[]> {
+  const known = sessionIds.filter((id) => Uuid.safeParse(id).success);
+  const rows = await connections.query(SUMMARIES, [known, tenant]);
+  return rows.map(([id, last, kinds]) => summaryOfRow({ id: id ?? "", last: last ?? null, kinds: kinds ?? null }));
 }
 
 function badCursor(cursor: string): KnownError {

@@ -1,5 +1,6 @@
-import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page } from "@skein/core";
+import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page, SessionSummary } from "@skein/core";
 import type { Await } from "@skein/protocol";
+import { CONTENT_BEGINNING, type SummaryRow, summaryOfRow } from "../sql/session-summary.ts";
 import type { Database } from "./database.ts";
 import { toAwait, toSession } from "./rows.ts";
 
@@ -54,6 +55,18 @@ export function listChanged(db: Database, query: ChangedQuery): Page<ChangedSess
   }));
   const last = items.at(-1)?.session;
   return { items, cursor: last && rows.length > limit ? `${last.updated_at} ${last.id}` : null };
+}
+
+const SUMMARIES = `select s.id,
+    (select m.role || ' ' || m.created_at || ' ' || substr(m.content, 1, ${CONTENT_BEGINNING}) from messages m
+      where m.session_id = s.id and m.number is not null and m.role in ('user', 'assistant')
+      order by m.number desc limit 1) as last,
+    case when s.status <> 'idle' then
+      (select group_concat(a.kind, ' ') from awaits a where a.session_id = s.id and a.closed_at is null) end as kinds
+  from json_each(?) n cross join sessions s on s.id = n.value where s.tenant = ?`;
+
+export function summariesOf(db: Database, tenant: string, sessionIds: readonly string[]): readonly SessionSummary[] {
+  return db.all(SUMMARIES, JSON.stringify(sessionIds), tenant).map((row) => summaryOfRow(row as unknown as SummaryRow));
 }
 
 /** A value that a condition names twice: to see whether it was given, and to compare with it. */
