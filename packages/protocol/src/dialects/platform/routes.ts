@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { adoptRoutes } from "../claude/adopt-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { loginRoutes } from "./login-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
@@ -11,6 +12,7 @@ import { webhookRoutes } from "./webhook-routes.ts";
 /** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
   ...systemRoutes,
+  ...loginRoutes,
   ...agentRoutes,
   ...sessionRoutes,
   ...runRoutes,
