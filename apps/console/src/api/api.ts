@@ -57,6 +57,11 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     removeSession: (id: string) => client.deleteSession(inSession(id)),
     exportSession: (id: string) => client.exportSession(inSession(id)),
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
+    /** Transcripts of Claude Code, under the paths that they have there. */
+    adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
+    /** Files back to where they were at a checkpoint; a dry run only says what would change. */
+    rewind: (id: string, checkpointId: string, isDry: boolean) =>
+      client.rewindSession({ params: { session_id: id }, body: { checkpoint_id: checkpointId, dry_run: isDry } }),
     fork: (id: string, messageId?: string) =>
       client.forkSession({ ...inSession(id), body: messageId === undefined ? {} : { message_id: messageId } }),
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
