@@ -67,6 +67,9 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
+    /** A page of the log, for what is over. */
+    events: (id: string, after: number, signal: AbortSignal) =>
+      client.listEvents({ ...inSession(id), query: { after, limit: 1000 }, signal }),
     follow: (id: string, options: Parameters<Client["follow"]>[1]): AsyncGenerator<Followed> =>
       client.follow(id, options),
     say: (

@@ -91,13 +91,11 @@ export function describeSession(shared: { readonly world: World }): void {
       const page = await world.open("/sessions");
       await page.getByRole("button", { name: "Open a file…" }).waitFor();
       const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
-      await page
-        .getByLabel("A session as a file")
-        .setInputFiles({
-          name: `${id}.jsonl`,
-          mimeType: "application/jsonl",
-          buffer: Buffer.from(claudeTranscript(id)),
-        });
+      await page.getByLabel("A session as a file").setInputFiles({
+        name: `${id}.jsonl`,
+        mimeType: "application/jsonl",
+        buffer: Buffer.from(claudeTranscript(id)),
+      });
       await page.waitForURL(new RegExp(id));
       await page.getByText("List the files, please").first().waitFor();
       await page.getByText("There are two files.").waitFor();
