@@ -91,6 +91,10 @@ export function describePages(shared: { readonly world: World }): void {
 
     test.skipIf(!existsSync("/usr/bin/bwrap"))("a question in SQL is asked, shown, and is a link", async () => {
       const { world } = shared;
+      const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
+      await expect
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 10_000 })
+        .toBe("completed");
       const page = await world.open("/sql");
       await page.getByRole("button", { name: "How do sessions end?" }).click();
       await page.locator(".res tbody tr").first().waitFor({ timeout: 25_000 });
