@@ -12,7 +12,7 @@ import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
-import type { Streams } from "./streams/streams.ts";
+import type { OpenStreams } from "./streams/open-streams.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
@@ -22,7 +22,7 @@ export interface Shared {
   readonly limits: Limits;
   readonly keys: Keys;
   readonly meter: Meter;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;

@@ -15,7 +15,7 @@ import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
 import { type Shared, createViews } from "./call.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
-import { checkCaller, checkForm, keyIn } from "./http/guard.ts";
+import { checkOrigin, checkForm, keyIn } from "./http/check-origin.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { readJson } from "./http/json-body.ts";
@@ -23,8 +23,8 @@ import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
 import { type Principal, createKeys } from "./keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
 import { createMetrics } from "./observe/metrics.ts";
-import { checkScope, isOpen, registerRoutes } from "./http/register.ts";
-import { createStreams } from "./streams/streams.ts";
+import { checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
+import { createOpenStreams } from "./streams/open-streams.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
 import { registerSocket, socketOptions } from "./streams/socket.ts";
 import { createTracing } from "./observe/tracing.ts";
@@ -69,7 +69,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const limits = { ...DEFAULT_LIMITS, ...deps.limits };
   const keys = createKeys({ records: deps.store.records, now });
   const report = (error: unknown): void => log({ level: "error", message: withoutSecrets(String(error)) });
-  const streams = createStreams(keys, report);
+  const streams = createOpenStreams(keys, report);
   const ids = createIds({ now });
   const stopping = new AbortController();
   const webhooks = createWebhooks({
@@ -228,7 +228,7 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
     try {
       reply.headers(HEADERS).header("x-request-id", request.id);
       checkForm(request.raw);
-      const origin = checkCaller(request.headers, guard);
+      const origin = checkOrigin(request.headers, guard);
       if (origin !== null) reply.headers(corsHeaders(origin));
       if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
       const key = keyIn(request.headers, request.raw.rawHeaders);
