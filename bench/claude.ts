@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { script } from "@skein/simulator";
-import { type BareSession, bareSession } from "./claude/bare.ts";
-import { killed } from "./claude/killed.ts";
-import { type ServedClaude, cpuOf, descendants, pssOf, serveClaude } from "./claude/served.ts";
+import { type BareSession, bareSession } from "./claude/bare-sdk.ts";
+import { killed } from "./claude/killed-server.ts";
+import { type ServedClaude, cpuOf, descendants, pssOf, serveClaude } from "./claude/claude-server.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Campaign, runCampaign } from "./fuzz/campaign.ts";
-import { startServed } from "./fuzz/served.ts";
+import { startServed } from "./fuzz/start-server.ts";
 
 const HELP = `npm run fuzz -- [options]
 

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { measureLibraryInstall } from "./measure/library-install.ts";
-import { installIn, packAll, packedWithDependencies, runIn, userEnvironment } from "./packed.ts";
+import { installIn, packAll, packedWithDependencies, runIn, userEnvironment } from "./pack-packages.ts";
 
 const HELP = `npm run package -- [options]
 

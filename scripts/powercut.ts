@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { printed } from "./kill.ts";
 import type { Outcome } from "./kill/campaign.ts";
 import { whyNoDisk } from "./powercut/disk.ts";
-import { type PowerCutOptions, cutPower } from "./powercut/rig.ts";
+import { type PowerCutOptions, cutPower } from "./powercut/cut-power.ts";
 import { whyNoStrace } from "../bench/store/slow-disk.ts";
 
 const HELP = `npm run powercut -- [options]

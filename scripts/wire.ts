@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startServed } from "./fuzz/served.ts";
+import { startServed } from "./fuzz/start-server.ts";
 import { inBrowser, whyNoBrowser } from "./wire/browser.ts";
 import { type Finding, idle, idleConnections, keyTiming, live, revoked } from "./wire/checks.ts";
 import { type Proxy, isInstalled, startProxy } from "./wire/proxy.ts";

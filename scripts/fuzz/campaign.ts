@@ -5,7 +5,7 @@ import { describe } from "./description.ts";
 import { createKnownThings } from "./known-things.ts";
 import { type FuzzRequest, type RequestSource, makeRequest } from "./requests.ts";
 import { type FuzzAnswer, createSending } from "./send.ts";
-import type { ServedKeys } from "./served.ts";
+import type { ServedKeys } from "./start-server.ts";
 import { makeWorld } from "./world.ts";
 
 export interface CampaignOptions {

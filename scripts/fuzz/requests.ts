@@ -4,7 +4,7 @@ import type { Description, Operation, Parameter } from "./description.ts";
 import type { KnownSession, KnownThings } from "./known-things.ts";
 import { brokenText, mutated } from "./mutations.ts";
 import { uuid, valueOf } from "./schema-values.ts";
-import type { ServedKeys } from "./served.ts";
+import type { ServedKeys } from "./start-server.ts";
 
 /** Who sends a request. */
 type Sender = keyof ServedKeys | "nobody" | "stranger";

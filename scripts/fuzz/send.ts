@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import type { FuzzRequest } from "./requests.ts";
-import type { ServedKeys } from "./served.ts";
+import type { ServedKeys } from "./start-server.ts";
 
 /** What came back, or why nothing did. */
 export interface FuzzAnswer {

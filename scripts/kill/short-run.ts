@@ -6,13 +6,13 @@
 import { createIds, isKnownError } from "@skein/protocol";
 import { TENANT, createFacts } from "./facts.ts";
 import { openStore } from "./open-store.ts";
-import { createTeller } from "./teller.ts";
+import { createJournalWriter } from "./journal-writer.ts";
 import type { WriterTask } from "./writer.ts";
 
 export type ShortRunTask = Pick<WriterTask, "store" | "place">;
 
 const { store: name, place } = JSON.parse(process.argv[2] ?? "{}") as ShortRunTask;
-const { tell, appended } = createTeller();
+const { tell, appended } = createJournalWriter();
 const ids = createIds();
 const facts = createFacts(ids);
 

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lease, Store } from "@skein/core";
 import { type Random, createRandom } from "./random.ts";
-import { createTeller } from "./teller.ts";
+import { createJournalWriter } from "./journal-writer.ts";
 import { createIds, isKnownError } from "@skein/protocol";
 import { TENANT, createFacts } from "./facts.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
@@ -24,7 +24,7 @@ const LEASE_MS = 60_000;
 /** More than a body that is kept in its row. */
 const LARGE = 300_000;
 
-const { tell, asked, appended } = createTeller();
+const { tell, asked, appended } = createJournalWriter();
 const ids = createIds();
 const facts = createFacts(ids);
 

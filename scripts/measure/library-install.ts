@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installIn, packAll, packedWithDependencies, runIn } from "../packed.ts";
+import { installIn, packAll, packedWithDependencies, runIn } from "../pack-packages.ts";
 
 /** Packages that only users of a part install. */
 const OPTIONAL = [

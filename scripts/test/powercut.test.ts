@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { whyNoStrace } from "../../bench/store/slow-disk.ts";
 import { whyNoDisk } from "../powercut/disk.ts";
-import { cutPower } from "../powercut/rig.ts";
+import { cutPower } from "../powercut/cut-power.ts";
 
 const missing = whyNoDisk();
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Served, startServed } from "../fuzz/served.ts";
+import { type Served, startServed } from "../fuzz/start-server.ts";
 import { idle, idleConnections, live } from "../wire/checks.ts";
 import { isInstalled, startProxy } from "../wire/proxy.ts";
 

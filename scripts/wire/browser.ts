@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
-import type { Served } from "../fuzz/served.ts";
+import type { Served } from "../fuzz/start-server.ts";
 import { type Finding, until } from "./checks.ts";
 import { readStream } from "./reader.ts";
 import { openSession } from "./served-session.ts";

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein";
-import type { Served } from "../fuzz/served.ts";
+import type { Served } from "../fuzz/start-server.ts";
 import { type Reader, readStream } from "./reader.ts";
 import { openSession } from "./served-session.ts";
 

@@ -1,5 +1,5 @@
 import { script } from "@skein/simulator";
-import type { Served } from "../fuzz/served.ts";
+import type { Served } from "../fuzz/start-server.ts";
 
 /** A session to read, and what can be done to it. */
 export interface ServedSession {

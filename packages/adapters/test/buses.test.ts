@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Bus, createBusLive, createMemoryStore, showSessions } from "@skein/core";
+import { type Bus, createBusLive, createMemoryStore, publishSessionStatus } from "@skein/core";
 import { createScript, describeBus } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -79,7 +79,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       const bus = await ready(machine());
       const ids = createIds();
       const store = createMemoryStore();
-      const stop = showSessions({ store, bus, now: Date.now });
+      const stop = publishSessionStatus({ store, bus, now: Date.now });
       const script = createScript({ store, ids });
       await script.create();
       const { runId, messageId } = await script.prompt("hi");

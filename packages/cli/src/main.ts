@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Group } from "./terminal/command.ts";
-import { runGroup } from "./terminal/group.ts";
+import { runGroup } from "./terminal/command-group.ts";
 import { createScreen } from "./terminal/screen.ts";
 
 /**

@@ -5,7 +5,7 @@ import { type Command, type Option, asksFor, defineCommand, parse } from "../src
 import type { Group } from "../src/terminal/command.ts";
 import { helpOf } from "../src/terminal/help.ts";
 import { dollars, oneOf, wholeNumber } from "../src/terminal/option-kinds.ts";
-import { nearest } from "../src/terminal/nearest.ts";
+import { nearestName } from "../src/terminal/nearest-name.ts";
 
 const weave = defineCommand({
   name: "weave",
@@ -84,7 +84,7 @@ test.each([
   ["x", undefined],
   ["entirely", undefined],
 ])("%s may have been meant as %s", (word, name) => {
-  expect(nearest(word, ["list", "show", "session", "delete"])).toBe(name);
+  expect(nearestName(word, ["list", "show", "session", "delete"])).toBe(name);
 });
 
 /** Every command that there is, by the way that a caller takes. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createVisible, visible, visibleJson, visibleLine } from "../src/terminal/visible.ts";
+import { createVisible, visible, visibleJson, visibleLine } from "../src/terminal/visible-text.ts";
 import { shorten } from "../src/terminal/width.ts";
 
 /** What must never reach a terminal: everything that acts on it or hides something. */

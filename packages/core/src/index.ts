@@ -36,7 +36,7 @@ export {
   keyReused,
   leaseLost,
   logMoved,
-  placed,
+  withPlaces,
   sessionNotFound,
 } from "./log/append-rules.ts";
 export { type Counters, type RunCounters, COUNTERS } from "./log/counters.ts";
@@ -95,7 +95,7 @@ export { requestOf } from "./loop/request.ts";
 // Drafts while a step is generated.
 export { createBusLive } from "./live/bus-live.ts";
 export { nudgeOthers } from "./live/bus-nudges.ts";
-export { showSessions } from "./live/bus-shown.ts";
+export { publishSessionStatus } from "./live/bus-session-status.ts";
 export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, draftOf, textDelta } from "./live/live.ts";
 
@@ -105,7 +105,7 @@ export type { Answered } from "./sessions/answers.ts";
 export { claudeAgent } from "./sessions/claude-agent.ts";
 export { derivedId } from "./sessions/derived-id.ts";
 export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sessions/move-store.ts";
-export { parsed } from "./sessions/parsed.ts";
+export { parseInput } from "./sessions/parse-input.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";

@@ -13,7 +13,7 @@ import type { Keys, Principal } from "./keys.ts";
 import type { Logins } from "./logins.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
-import type { Streams } from "./streams/streams.ts";
+import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
@@ -25,7 +25,7 @@ export interface Shared {
   readonly keys: Keys;
   readonly logins: Logins;
   readonly meter: Meter;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   readonly changes: TenantChanges;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;

@@ -16,7 +16,7 @@ import { type Shared, createViews } from "./call.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
 import { consoleFile, registerConsole } from "./http/console.ts";
-import { checkCaller, checkForm, keyIn } from "./http/guard.ts";
+import { checkForm, checkOrigin, keyIn } from "./http/check-origin.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { readJson } from "./http/json-body.ts";
@@ -26,8 +26,8 @@ import { createLogins } from "./logins.ts";
 import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
 import { createMetrics } from "./observe/metrics.ts";
-import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register.ts";
-import { createStreams } from "./streams/streams.ts";
+import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
+import { createOpenStreams } from "./streams/open-streams.ts";
 import { createTenantChanges } from "./streams/tenant-changes.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
 import { registerSocket, socketOptions } from "./streams/socket.ts";
@@ -74,7 +74,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const keys = createKeys({ records: deps.store.records, now });
   const report = (error: unknown): void => log({ level: "error", message: withoutSecrets(String(error)) });
   const logins = createLogins({ records: deps.store.records, keys, now });
-  const streams = createStreams({ keys, logins, report });
+  const streams = createOpenStreams({ keys, logins, report });
   const changes = createTenantChanges({ store: deps.store, now, report });
   const ids = createIds({ now });
   const stopping = new AbortController();
@@ -238,7 +238,7 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
     try {
       reply.headers(HEADERS).header("x-request-id", request.id);
       checkForm(request.raw);
-      const origin = checkCaller(request.headers, guard);
+      const origin = checkOrigin(request.headers, guard);
       if (origin !== null) reply.headers(corsHeaders(origin));
       if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
       const key = keyIn(request.headers, request.raw.rawHeaders);

@@ -8,7 +8,7 @@ import { chooseTools } from "./demo-tools.ts";
 import { sampleOf } from "./demo-input.ts";
 import { lastResult } from "./plan.ts";
 import type { Step } from "./script.ts";
-import { solveSum } from "./sums.ts";
+import { solveSum } from "./solve-sum.ts";
 import { blocksOf, textsOf, type Message, type MessagesRequest } from "./wire.ts";
 
 const SIMULATION = "This is a simulation: no model was asked and nothing was billed.";

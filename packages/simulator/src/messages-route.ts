@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { buildAnswer, type AnswerDeps } from "./answer.ts";
 import { ApiError } from "./api-error.ts";
-import { deliver, untilGone } from "./deliver.ts";
+import { sendAnswer, untilGone } from "./send-answer.ts";
 import { demoStep } from "./demo.ts";
 import { streamEventsOf } from "./stream-events.ts";
 import { createFaultCounter, NO_FAULTS } from "./faults.ts";
@@ -43,7 +43,7 @@ export function createMessagesRoute(deps: MessagesDeps): MessagesRoute {
     const events = request.stream
       ? streamEventsOf(message, step.chunk)
       : [{ text: JSON.stringify(message), isDelta: false }];
-    return deliver(response, { events, stream: request.stream, step, faults, requestId: call.id });
+    return sendAnswer(response, { events, stream: request.stream, step, faults, requestId: call.id });
   };
 }
 

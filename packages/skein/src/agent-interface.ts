@@ -1,7 +1,7 @@
 import type { Answered, FileStore, AgentMemory, Sessions, Store, Tool, Validate } from "@skein/core";
 import type { Content, Draft, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
-import type { AgentResult } from "./result.ts";
+import type { AgentResult } from "./agent-result.ts";
 
 export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig>>, "tool_schemas"> {
   readonly tools?: readonly Tool[];

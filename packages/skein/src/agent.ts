@@ -5,11 +5,11 @@ import { readConfig } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
-import { checkModelAddress, modelFrom } from "./model-from.ts";
+import { checkModelAddress, openModel } from "./open-model.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { register, registrations } from "./registration.ts";
-import { runOutcome } from "./result.ts";
+import { runOutcome } from "./agent-result.ts";
 import { streamItems, streamRun } from "./stream.ts";
 
 const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
@@ -170,7 +170,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   // The store first: it is what may fail, and nothing else is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const store = typeof given === "string" ? await openStore(given) : given;
-  const { model, close: closeModel } = await modelFrom({
+  const { model, close: closeModel } = await openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,

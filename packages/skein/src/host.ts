@@ -25,7 +25,7 @@ import {
   createSubagents,
   defineTool,
   nudgeOthers,
-  showSessions,
+  publishSessionStatus,
 } from "@skein/core";
 import { type AgentConfig, type Ids, createIds } from "@skein/protocol";
 import { chooseEngine } from "./engine.ts";
@@ -109,7 +109,7 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
 /** This process as one of several machines on a bus. */
 function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: () => void } {
   const live = createBusLive({ bus });
-  const stops = [nudgeOthers({ store, bus }), showSessions({ store, bus, now: Date.now }), () => live.close()];
+  const stops = [nudgeOthers({ store, bus }), publishSessionStatus({ store, bus, now: Date.now }), () => live.close()];
   return { live, leave: () => stops.forEach((stop) => stop()) };
 }
 

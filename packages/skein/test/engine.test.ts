@@ -2,7 +2,7 @@ import { type EngineFactory, createMemoryStore } from "@skein/core";
 import { AgentConfig } from "@skein/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { createHost } from "../src/host.ts";
-import { modelFrom } from "../src/model-from.ts";
+import { openModel } from "../src/open-model.ts";
 import { scripted } from "../../core/test/loop/simulated.ts";
 
 const agent = {
@@ -33,7 +33,7 @@ const onlyWhenWoken: EngineFactory = ({ store, runtime, report }) => ({
 
 test("a host drives its sessions with the engine that it was given", async () => {
   const store = createMemoryStore();
-  const { model, close } = await modelFrom({ anthropicApiKey: undefined, anthropicBaseUrl: undefined });
+  const { model, close } = await openModel({ anthropicApiKey: undefined, anthropicBaseUrl: undefined });
   const problems: unknown[] = [];
   const host = createHost({
     store,

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AgentMemory } from "@skein/core";
-import { type MemoryRow, type MemoryTable, memoryOn } from "./memory-on.ts";
+import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
 
 export interface FullTextMemoryOptions {
   /** The file that holds the memories; without one they last as long as the process. */
@@ -46,7 +46,7 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
       yield* database.prepare(ALL).iterate() as Iterable<unknown> as Iterable<MemoryRow>;
     },
   };
-  return { ...memoryOn(table, limit), keep: table.keep, all: table.all, close: async () => database.close() };
+  return { ...createTableMemory(table, limit), keep: table.keep, all: table.all, close: async () => database.close() };
 }
 
 const SCHEMA = /* sql */ `

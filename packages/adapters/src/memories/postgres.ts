@@ -1,7 +1,7 @@
 import pg from "pg";
-import { stayAliveUntil } from "../stores/postgres/stay-alive.ts";
+import { keepAliveUntil } from "../stores/postgres/keep-process-alive.ts";
 import type { FullTextMemory } from "./full-text.ts";
-import { type MemoryRow, type MemoryTable, memoryOn } from "./memory-on.ts";
+import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
 import { wordsOf } from "./search-words.ts";
 
 export interface PostgresMemoryOptions {
@@ -72,7 +72,12 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
       }
     },
   };
-  return { ...memoryOn(table, limit), keep: table.keep, all: table.all, close: () => stayAliveUntil(pool.end()) };
+  return {
+    ...createTableMemory(table, limit),
+    keep: table.keep,
+    all: table.all,
+    close: () => keepAliveUntil(pool.end()),
+  };
 }
 
 /** Without accents, as the sqlite driver finds them. */

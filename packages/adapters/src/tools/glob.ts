@@ -4,7 +4,7 @@ import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
 import type { ConfinedFolder } from "./confined-folder.ts";
 import { globTest } from "./glob-pattern.ts";
-import { TOO_MANY_FILES, walk } from "./walk.ts";
+import { TOO_MANY_FILES, walkFolder } from "./walk-folder.ts";
 
 const MOST = 200;
 
@@ -23,7 +23,7 @@ export function createGlob(folder: ConfinedFolder): Tool {
       const fits = globTest(pattern.replace(/^\.\//, ""));
       const found: { path: string; changed: number }[] = [];
       const walked = { cut: false };
-      for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(pattern), signal, walked })) {
+      for await (const file of walkFolder(place, { everywhere: /\.git|node_modules/.test(pattern), signal, walked })) {
         if (!fits(file)) continue;
         const full = join(place, file);
         const changed = await stat(full).then(

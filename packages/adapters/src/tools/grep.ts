@@ -5,7 +5,7 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import type { ConfinedFolder } from "./confined-folder.ts";
 import { globTest } from "./glob-pattern.ts";
-import { TOO_MANY_FILES, type WalkOptions, walk } from "./walk.ts";
+import { TOO_MANY_FILES, type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 const FILE_BYTES = 8 * 1024 * 1024;
 const LINE_LENGTH = 500;
@@ -89,7 +89,7 @@ async function* filesOf(
   }
   // A pattern without a folder fits names at any depth, as in ripgrep.
   const fits = glob === undefined ? undefined : globTest(glob.includes("/") ? glob : `**/${glob}`);
-  for await (const file of walk(place, { everywhere: /\.git|node_modules/.test(glob ?? path), signal, walked }))
+  for await (const file of walkFolder(place, { everywhere: /\.git|node_modules/.test(glob ?? path), signal, walked }))
     if (!fits || fits(file)) yield await folder.shown(join(place, file));
 }
 

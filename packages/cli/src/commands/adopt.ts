@@ -4,7 +4,7 @@ import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { sessionCommand, withNewStore } from "../terminal/session-command.ts";
 import { JSON_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
-import { visibleLine } from "../terminal/visible.ts";
+import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
 
 /** `skein adopt`. */

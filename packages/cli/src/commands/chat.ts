@@ -20,7 +20,7 @@ import { asksFor, contentOf } from "../terminal/questions.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import type { STORE_OPTION } from "../terminal/shared-options.ts";
-import { visible } from "../terminal/visible.ts";
+import { visible } from "../terminal/visible-text.ts";
 
 const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
   /fork      Go on in a copy of this conversation

@@ -12,7 +12,7 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { failureOf } from "../terminal/failure.ts";
 import { wrapped } from "../terminal/help.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
-import { visible } from "../terminal/visible.ts";
+import { visible } from "../terminal/visible-text.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** One thing that was looked at. */

@@ -8,7 +8,7 @@ import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import type { Group } from "../terminal/command.ts";
 import type { Kind } from "../terminal/option-kinds.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
-import { visible } from "../terminal/visible.ts";
+import { visible } from "../terminal/visible-text.ts";
 import { SERVER_PLACE } from "./server-options.ts";
 
 const OPTIONS = { ...SERVER_PLACE, json: JSON_OPTION } as const;

@@ -10,7 +10,7 @@ import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import { JSON_OPTION, type STORE_OPTION } from "../terminal/shared-options.ts";
-import { visible } from "../terminal/visible.ts";
+import { visible } from "../terminal/visible-text.ts";
 
 const OPTIONS = {
   ...AGENT_OPTIONS,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, type ServeSettings, loadCode, serveSettings, startServer } from "skein/serve";
 import { defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT } from "../terminal/exit-codes.ts";
-import { quoted } from "../terminal/quoted.ts";
+import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** Between the pieces of a simulated answer, so that people see it being written. */
@@ -63,7 +63,7 @@ function stopSignal(): Promise<void> {
 }
 
 function greeting({ url, key, model, hasConsole }: RunningServer, settings: ServeSettings): string {
-  const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${quoted(key.file)})`;
+  const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
   const login = key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
   return `Skein listens on ${url}
 

@@ -5,14 +5,14 @@ import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
 import { oneOf } from "../terminal/option-kinds.ts";
-import { nearest } from "../terminal/nearest.ts";
+import { nearestName } from "../terminal/nearest-name.ts";
 import { createFileOutput, createOutput } from "../terminal/output.ts";
 import { openPrivateFile } from "../terminal/private-file.ts";
 import { readInput } from "../terminal/read-input.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { CACHE_OPTION, OUTPUT_OPTIONS, PAGER_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
-import { visible } from "../terminal/visible.ts";
-import { failureText, writeAnswer, writeParquet } from "./sql/answer.ts";
+import { visible } from "../terminal/visible-text.ts";
+import { failureText, writeAnswer, writeParquet } from "./sql/write-answer.ts";
 import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { printSchema, tablesNamed } from "./sql/print-schema.ts";
@@ -196,7 +196,7 @@ async function statementOf(file: string | undefined, words: readonly string[]): 
     if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists them.`);
     return example.sql;
   }
-  const near = /^\w+$/.test(word) ? nearest(word, [...COMMANDS]) : undefined;
+  const near = /^\w+$/.test(word) ? nearestName(word, [...COMMANDS]) : undefined;
   if (near !== undefined) throw new UsageError(`"${word}" is no statement. Did you mean "skein sql ${near}"?`);
   if (name !== undefined || rest.length > 0)
     throw new UsageError("Put the statement into quotes: a shell splits it at its spaces.");

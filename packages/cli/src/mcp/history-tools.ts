@@ -16,7 +16,7 @@ import {
   type ToolCall,
 } from "@skein/history";
 import { z } from "zod";
-import { visible, visibleLine } from "../terminal/visible.ts";
+import { visible, visibleLine } from "../terminal/visible-text.ts";
 
 export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;

@@ -6,7 +6,7 @@
  */
 import { TABLE_DOCS, type TenantSql } from "@skein/sql/sandbox";
 import { z } from "zod";
-import { visible } from "../terminal/visible.ts";
+import { visible } from "../terminal/visible-text.ts";
 import type { HistoryTool } from "./history-tools.ts";
 
 /** About 8,000 tokens. */

@@ -3,7 +3,7 @@ import type { Config } from "skein/config";
 import { UsageError } from "./exit-codes.ts";
 import { counted } from "./counts.ts";
 import type { Kind } from "./option-kinds.ts";
-import { nearest } from "./nearest.ts";
+import { nearestName } from "./nearest-name.ts";
 import type { Screen } from "./screen.ts";
 
 /** An option of a command. */
@@ -133,7 +133,7 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
   if (!option) {
     const names = Object.entries(options).map(([known, { isOn }]) => (isOn ? `no-${known}` : known));
-    const near = nearest(name, names);
+    const near = nearestName(name, names);
     throw new UsageError(
       `skein ${command.name} has no option ${rawName}.${near === undefined ? "" : ` Did you mean --${near}?`}`,
     );

@@ -6,10 +6,10 @@ import { counted } from "./counts.ts";
 import type { Values } from "./command.ts";
 import type { AGENT_OPTIONS } from "./load-agent.ts";
 import { questionIn } from "./questions.ts";
-import { quoted } from "./quoted.ts";
+import { shellQuoted } from "./shell-quoted.ts";
 import type { Screen } from "./screen.ts";
 import type { STORE_OPTION } from "./shared-options.ts";
-import { createVisible, visible, visibleLine } from "./visible.ts";
+import { createVisible, visible, visibleLine } from "./visible-text.ts";
 import { shorten } from "./width.ts";
 
 /** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
@@ -202,7 +202,7 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
         subagent: "Waits for",
       }[kind];
       const answer = kind === "approval" ? "yes" : '"your answer"';
-      const at = store === undefined ? "" : ` --store ${quoted(store)}`;
+      const at = store === undefined ? "" : ` --store ${shellQuoted(store)}`;
       const deny = kind === "approval" ? `\n  skein sessions answer ${session_id} ${tool_use_id} no --deny${at}` : "";
       return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : shorten(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
     })
@@ -219,7 +219,7 @@ export function commandToGoOn(
 ): string {
   const { agent, tools, store } = values;
   const given = Object.entries({ agent, tools, store }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${quoted(value)}`],
+    value === undefined ? [] : [`--${name} ${shellQuoted(value)}`],
   );
   return [`skein ${command} --session ${sessionId}`, ...given].join(" ");
 }

@@ -1,7 +1,7 @@
 import type { Await } from "@skein/protocol";
 import { z } from "zod";
 import type { Screen } from "./screen.ts";
-import { visible, visibleLine } from "./visible.ts";
+import { visible, visibleLine } from "./visible-text.ts";
 import { shorten } from "./width.ts";
 
 /** One thing to ask a person, and how to read what they type. */

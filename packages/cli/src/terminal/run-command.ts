@@ -2,7 +2,7 @@ import { readConfig } from "skein/config";
 import { type Command, asksFor, parse } from "./command.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { type Screen, createScreen } from "./screen.ts";
-import { visible, visibleJson } from "./visible.ts";
+import { visible, visibleJson } from "./visible-text.ts";
 
 /** Runs a command: what the caller did wrong is one sentence on stderr and an exit code, never a stack. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { EXIT } from "./exit-codes.ts";
 import { type TextPaint, createTextPaint } from "./styled.ts";
-import { visibleJson } from "./visible.ts";
+import { visibleJson } from "./visible-text.ts";
 
 /** Where a command writes: answers to `out`, everything about them to `note`. Only text that is `visible` belongs here. */
 export interface Screen {

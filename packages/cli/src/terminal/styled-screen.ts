@@ -1,7 +1,7 @@
 import { hasColours } from "./screen.ts";
 import { createOutput } from "./output.ts";
 import { type Paint, type Styled, createPaint } from "./styled.ts";
-import { visibleJson } from "./visible.ts";
+import { visibleJson } from "./visible-text.ts";
 
 /** Where a command writes that shows transcripts. It takes styled text and JSON only, so nothing of a transcript arrives raw. */
 export interface StyledScreen {

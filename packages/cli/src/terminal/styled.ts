@@ -4,7 +4,7 @@
  * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
  * printed as a plain string: `t` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
  */
-import { visible } from "./visible.ts";
+import { visible } from "./visible-text.ts";
 import { widthOf } from "./width.ts";
 
 export interface Styled {

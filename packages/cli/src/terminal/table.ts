@@ -1,6 +1,6 @@
 import type { Screen } from "./screen.ts";
 import { type Piece, type Styled, joined, piece } from "./styled.ts";
-import { visibleLine } from "./visible.ts";
+import { visibleLine } from "./visible-text.ts";
 import { cut, widthOf } from "./width.ts";
 
 export interface Column {

@@ -1,4 +1,4 @@
-import { visible } from "./visible.ts";
+import { visible } from "./visible-text.ts";
 
 /** Characters that take two columns. */
 const wide =

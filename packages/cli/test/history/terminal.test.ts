@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { t, wrap } from "../../src/terminal/styled.ts";
 import { table } from "../../src/terminal/table.ts";
-import { visible, visibleJson } from "../../src/terminal/visible.ts";
+import { visible, visibleJson } from "../../src/terminal/visible-text.ts";
 import { shorten, widthOf } from "../../src/terminal/width.ts";
 import { parseTime } from "../../src/terminal/parse-time.ts";
 import { queryOf } from "../../src/commands/history/search.ts";

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
 import { history } from "../../src/commands/history.ts";
-import { runGroup } from "../../src/terminal/group.ts";
+import { runGroup } from "../../src/terminal/command-group.ts";
 
 export const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 export const first = "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa";

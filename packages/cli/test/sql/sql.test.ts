@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { failureText } from "../../src/commands/sql/answer.ts";
+import { failureText } from "../../src/commands/sql/write-answer.ts";
 import { type Ended, dataFolder, lines, skein, start } from "../skein.ts";
 
 const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));

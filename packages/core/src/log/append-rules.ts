@@ -17,7 +17,7 @@ export function checkAppend(sessionId: string, events: readonly NewEvent[], opti
 }
 
 /** Events with their place and time. `first` is the sequence of the first one. */
-export function placed(
+export function withPlaces(
   sessionId: string,
   events: readonly NewEvent[],
   { first, createdAt }: { readonly first: number; readonly createdAt: string },

@@ -9,7 +9,7 @@ import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
-import { type Running, createRunning } from "./running.ts";
+import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
 /** The code that an agent's data names: its tools, its check of answers, its memory. */
 export interface AgentCode {
@@ -83,7 +83,7 @@ async function driveSession(
   }
   let startedHere = claimed.begins ? (state.run?.runId ?? null) : null;
   const log = createDriverLog({ lease, clock, state }, deps);
-  const running = createRunning((effect, stop) => perform(effect, log.state, { ...deps, ...code }, stop));
+  const running = createRunningEffects((effect, stop) => perform(effect, log.state, { ...deps, ...code }, stop));
   const stopListening = log.onNews(running.nudge);
   const grace = createGrace(signal, running.nudge, deps);
 
@@ -127,7 +127,7 @@ async function driveSession(
 
 /** Waits until an effect has ended, or something came from outside; undefined when the session is no longer ours. */
 async function nextOutcomes(
-  running: Running,
+  running: RunningEffects,
   log: DriverLog,
   signal: AbortSignal,
 ): Promise<readonly Fact[] | undefined> {

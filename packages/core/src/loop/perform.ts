@@ -10,7 +10,7 @@ import { finalResponse } from "../run/rules.ts";
 import { promptAccepted } from "../sessions/session-facts.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import type { Tool } from "../ports/tool.ts";
-import { attempt } from "./ask-memory.ts";
+import { askMemory } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
@@ -89,12 +89,12 @@ export async function perform(
     case "retrieve-memory": {
       const query = textOf(current.prompt.content);
       const nothing: Remembered = { found: 0, memories: [] };
-      const [found, failed] = await attempt(nothing, () => deps.memory?.retrieve({ state, query }));
+      const [found, failed] = await askMemory(nothing, () => deps.memory?.retrieve({ state, query }));
       return [memoryRetrieved(current, state, { ...found, type: memoryType, durationMs: took(), failed })];
     }
     case "update-memory": {
       const answer = finalResponse(state);
-      const [written, failed] = await attempt(0, () => deps.memory?.update({ state, answer }));
+      const [written, failed] = await askMemory(0, () => deps.memory?.update({ state, answer }));
       return [memoryUpdated(current, { written, type: memoryType, durationMs: took(), failed })];
     }
     case "compact":

@@ -1,5 +1,5 @@
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
-import { checkAppend, keyReused, leaseLost, logMoved, placed, sessionNotFound } from "../log/append-rules.ts";
+import { checkAppend, keyReused, leaseLost, logMoved, withPlaces, sessionNotFound } from "../log/append-rules.ts";
 import { type Followers, createFollowers } from "../log/followers.ts";
 import { createMemoryRecords } from "./memory-records.ts";
 import {
@@ -94,7 +94,10 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     if (begins && head) throw logMoved(sessionId, 0, last);
     if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
 
-    const events = placed(sessionId, copied(newEvents), { first: last + 1, createdAt: new Date(now()).toISOString() });
+    const events = withPlaces(sessionId, copied(newEvents), {
+      first: last + 1,
+      createdAt: new Date(now()).toISOString(),
+    });
     const changes = project(events);
     checkChanges(head?.tables, changes);
     const tables = applyChanges(head?.tables, changes);

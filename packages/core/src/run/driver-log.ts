@@ -1,5 +1,5 @@
 import { type Event, type Fact, type Ids, type NewEvent, isKnownError } from "@skein/protocol";
-import { placed } from "../log/append-rules.ts";
+import { withPlaces } from "../log/append-rules.ts";
 import { fold } from "../log/fold.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { LeaseClock } from "../ports/runtime.ts";
@@ -156,7 +156,7 @@ export function createBatch(state: SessionState, deps: Pick<DriverLogDeps, "ids"
     events,
     add(...facts) {
       const added = facts.map((fact): NewEvent => ({ ...fact, id: deps.ids() }));
-      fold(state, placed(state.sessionId, added, { first: state.sequence + 1, createdAt }));
+      fold(state, withPlaces(state.sessionId, added, { first: state.sequence + 1, createdAt }));
       events.push(...added);
     },
   };

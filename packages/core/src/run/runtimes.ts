@@ -1,5 +1,5 @@
 import { type AgentConfig, type NewEvent, isKnownError } from "@skein/protocol";
-import { placed } from "../log/append-rules.ts";
+import { withPlaces } from "../log/append-rules.ts";
 import { fold } from "../log/fold.ts";
 import { emptyState } from "../log/state.ts";
 import type { StateCache } from "../log/state-cache.ts";
@@ -48,6 +48,6 @@ export function openingOf(
 ): readonly NewEvent[] {
   if (!runtime.opening) return [];
   const createdAt = new Date(now).toISOString();
-  const state = fold(emptyState(lease.sessionId), placed(lease.sessionId, events, { first: 1, createdAt }));
+  const state = fold(emptyState(lease.sessionId), withPlaces(lease.sessionId, events, { first: 1, createdAt }));
   return runtime.opening(state, lease);
 }

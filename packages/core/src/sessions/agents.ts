@@ -10,7 +10,7 @@ import {
   createIds,
 } from "@skein/protocol";
 import { z } from "zod";
-import { parsed } from "./parsed.ts";
+import { parseInput } from "./parse-input.ts";
 import type { Records, StoredRecord } from "../ports/records.ts";
 import type { Page } from "../ports/store.ts";
 
@@ -80,7 +80,7 @@ export function createAgents({
   return {
     async create(input) {
       const at = new Date(now()).toISOString();
-      const columns = columnsOf(parsed(CreateAgent, input));
+      const columns = columnsOf(parseInput(CreateAgent, input));
       return save({ id: ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
     },
     get,
@@ -104,7 +104,7 @@ export function createAgents({
     patch: (id, input, expect) =>
       change(id, expect, (agent) => {
         const { tags, default_model_id } = agent;
-        return columnsOf(parsed(CreateAgent, { ...agent.config, tags, default_model_id, ...input }));
+        return columnsOf(parseInput(CreateAgent, { ...agent.config, tags, default_model_id, ...input }));
       }),
     archive: (id) => change(id, undefined, () => ({ status: "archived" })),
   };
@@ -142,7 +142,7 @@ export function createModels({
 
   return {
     async add({ name, isDefault = false }) {
-      const checkedName = parsed(Line.min(1).max(100), name);
+      const checkedName = parseInput(Line.min(1).max(100), name);
       const all = await list();
       const known = all.find((other) => other.name === checkedName);
       if (known && (known.is_default || !isDefault)) return known;

@@ -13,7 +13,7 @@ import {
   isToolUse,
 } from "@skein/protocol";
 import { entriesOf, forkedTranscript, transcriptFacts } from "./forked-transcript.ts";
-import { parsed } from "./parsed.ts";
+import { parseInput } from "./parse-input.ts";
 import { messageCopied, sessionCreated } from "./session-facts.ts";
 import type { SessionState } from "../log/state.ts";
 
@@ -49,7 +49,7 @@ export function forkFacts(
   const { agent } = parent;
   if (!agent) throw new KnownError("not_found", `There is no session ${parent.sessionId}.`);
   const { id = ids(), agent: change = (config) => config, metadata = parent.metadata } = options;
-  const title = options.title === undefined ? parent.title : parsed(Line.max(255), options.title);
+  const title = options.title === undefined ? parent.title : parseInput(Line.max(255), options.title);
   const kept = keptMessages(parent, options.messageId);
   const closing = closingOf(kept.at(-1));
   // In the middle of a run there may be entries of an answer that is not whole yet.

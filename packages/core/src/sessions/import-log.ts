@@ -1,7 +1,7 @@
 import { type Ids, Event, KnownError, type NewEvent } from "@skein/protocol";
 import { z } from "zod";
 import { foldAll } from "../log/fold.ts";
-import { parsed } from "./parsed.ts";
+import { parseInput } from "./parse-input.ts";
 
 /**
  * The facts with which a session begins that is read in from the log of another one, which makes sense from its first
@@ -12,7 +12,7 @@ export function importedLog(
   given: readonly unknown[],
   { tenant, ids }: { readonly tenant: string; readonly ids: Ids },
 ): readonly NewEvent[] {
-  const log = parsed(z.array(Event), given);
+  const log = parseInput(z.array(Event), given);
   const [first] = log;
   if (first?.event_type !== "session.created")
     throw new KnownError("invalid", "events: A log begins with session.created.");

@@ -21,7 +21,7 @@ import { type Accepted, acceptedOf } from "./accepted-prompt.ts";
 import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "../log/append-rules.ts";
 import { answerProblem } from "./content-problem.ts";
-import { parsed } from "./parsed.ts";
+import { parseInput } from "./parse-input.ts";
 import { fold, foldAll, restore } from "../log/fold.ts";
 import type { FollowOptions } from "../log/followers.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
@@ -149,7 +149,15 @@ export function createSessions({
   function created(agent: SessionAgent, options: z.input<typeof CreateOptions>): { id: string; fact: Fact } {
     if (agent.status === "archived")
       throw new KnownError("archived", `Agent ${agent.id} is archived and takes no new sessions.`);
-    const { id = ids(), title, tags, modelId, workingDirectory, metadata, subagentOf } = parsed(CreateOptions, options);
+    const {
+      id = ids(),
+      title,
+      tags,
+      modelId,
+      workingDirectory,
+      metadata,
+      subagentOf,
+    } = parseInput(CreateOptions, options);
     const fact = sessionCreated({
       tenant,
       agent_id: agent.id,
@@ -167,7 +175,7 @@ export function createSessions({
 
   function accepted(input: string | z.input<typeof PromptOptions>): Fact {
     const options = typeof input === "string" ? { content: input } : input;
-    const { content, mode, model, maxCostMicros, options: own } = parsed(PromptOptions, options);
+    const { content, mode, model, maxCostMicros, options: own } = parseInput(PromptOptions, options);
     checkPrompt(content);
     const data = { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros };
     return promptAccepted({ ...data, ...(own && { options: own }) });
@@ -229,7 +237,10 @@ export function createSessions({
     sessionId: string,
     { permissionMode, model }: { permissionMode?: string; model?: string },
   ): Promise<Event> {
-    const data = { permission_mode: permissionMode ?? null, model: parsed(Line.max(100).nullable(), model ?? null) };
+    const data = {
+      permission_mode: permissionMode ?? null,
+      model: parseInput(Line.max(100).nullable(), model ?? null),
+    };
     return appendOne(sessionId, controlRequested(data));
   }
 
@@ -250,7 +261,7 @@ export function createSessions({
   }
 
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
-    const { modelId, ...rest } = parsed(EditOptions, input);
+    const { modelId, ...rest } = parseInput(EditOptions, input);
     const data = { ...rest, ...(modelId !== undefined && { model_id: modelId }) };
     await appendOne(sessionId, sessionEdited(data));
     return get(sessionId);
@@ -267,7 +278,7 @@ export function createSessions({
     begin,
     prompt,
     async answer(sessionId, toolUseId, { content, isError = false }, key) {
-      const data = { tool_use_id: toolUseId, content: parsed(Content, content), is_error: isError };
+      const data = { tool_use_id: toolUseId, content: parseInput(Content, content), is_error: isError };
       const problem = answerProblem(data.content);
       if (problem !== undefined) throw new KnownError("invalid", problem);
       return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);

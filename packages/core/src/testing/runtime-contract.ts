@@ -7,7 +7,7 @@ import { describeFences } from "./runtime/fences-contract.ts";
 import { describePoison } from "./runtime/poison-contract.ts";
 import { describeDrafts, describePrompts } from "./runtime/prompts-contract.ts";
 import { describeSubagents } from "./runtime/subagents-contract.ts";
-import type { RuntimeExceptions, RuntimeUnderTest } from "./runtime/under-test.ts";
+import type { RuntimeExceptions, RuntimeUnderTest } from "./runtime/runtime-under-test.ts";
 
 /** Every rule that a runtime keeps. A new one is finished when this passes; what it cannot do needs a reason. */
 export function describeRuntime(

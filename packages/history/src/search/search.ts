@@ -14,7 +14,7 @@ import { stringOf } from "../model/value.ts";
 import type { TextFilter } from "./match-line.ts";
 import { parseQuery } from "./query.ts";
 import { searchFiles, type FoundLine } from "./search-files.ts";
-import { createTop } from "./top.ts";
+import { createTopItems } from "./top-items.ts";
 
 export interface SearchMatch {
   readonly sessionId: string;
@@ -61,7 +61,7 @@ export async function searchSessions(
   return await withStore(options, async (store) => {
     const files = await filesToSearch(options, store);
     const wanted = page.offset + page.limit;
-    const top = createTop<Hit>(wanted, compareHits);
+    const top = createTopItems<Hit>(wanted, compareHits);
     let total = 0;
     const isWorth = (score: number, time: number): boolean => {
       const worst = top.worst();

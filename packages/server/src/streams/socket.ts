@@ -1,10 +1,10 @@
 import type { WebSocket } from "@fastify/websocket";
-import { parsed } from "@skein/core";
+import { parseInput } from "@skein/core";
 import { type Draft, type Event, SocketCommand, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance } from "fastify";
 import { ApiError, errorAnswer } from "../http/api-error.ts";
 import { type Caller, type Shared, sessionIn } from "../call.ts";
-import { SOCKET_PROTOCOL } from "../http/guard.ts";
+import { SOCKET_PROTOCOL } from "../http/check-origin.ts";
 import { acceptAnswer } from "../dialects/platform/awaits.ts";
 import { acceptMessage } from "../dialects/platform/messages.ts";
 import { requestCancel } from "../dialects/platform/sessions.ts";
@@ -44,7 +44,7 @@ function createConnection(socket: WebSocket, caller: Caller): Connection {
       shared.meter.request(principal.keyId);
       const given = jsonOf(bytes, BODY_SHAPE);
       id = referenceOf(given);
-      const result = await perform(parsed(SocketCommand, given));
+      const result = await perform(parseInput(SocketCommand, given));
       say(socket, { type: "ack", id, result });
     } catch (error) {
       const { body, isBug } = errorAnswer(error, shared.ids());

@@ -2,7 +2,7 @@ import { withoutSecrets } from "@skein/protocol";
 import { errorAnswer } from "../http/api-error.ts";
 import { type Call, TAKEN_OVER } from "../call.ts";
 import { type Sse, openSse } from "./sse.ts";
-import type { StreamEnd } from "./streams.ts";
+import type { StreamEnd } from "./open-streams.ts";
 
 export interface StreamAnswer {
   /** Sends until there is no more; answers the last frame. */

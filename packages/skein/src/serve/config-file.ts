@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
-import { type Records, type Tool, createAgents, derivedId, parsed } from "@skein/core";
+import { type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
@@ -62,7 +62,7 @@ export function codeOf({ agents = [], tools = [], claude = {} }: SkeinConfig): S
   return {
     agents: registered,
     tools: new Map(all.map((tool) => [tool.name, tool])),
-    claude: parsed(ClaudeSettings, claude),
+    claude: parseInput(ClaudeSettings, claude),
   };
 }
 

@@ -6,7 +6,7 @@ import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
 import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
-import { type ServerParts, openParts } from "./parts.ts";
+import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
 

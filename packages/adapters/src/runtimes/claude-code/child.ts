@@ -16,7 +16,7 @@ import type { FactOf } from "@skein/core";
 import { writeBackups } from "./backups.ts";
 import type { ChildTerms, GuardedChild } from "./child/index.ts";
 import { createInbox } from "./inbox.ts";
-import { markFolder, removeTraces } from "./traces.ts";
+import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
@@ -139,7 +139,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let wasPrompted = false;
 
   // A process that was killed before the log had a word of it has left its file, and the SDK refuses an id that has one.
-  if (!transcript) removeTraces(configDir, sessionId);
+  if (!transcript) removeSessionFiles(configDir, sessionId);
   // Whoever drives changes from run to run; the hooks are the process's for all its life.
   const hooks = start.hooksOf({
     runId: () => driver?.runId() ?? null,
@@ -203,7 +203,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     }
     isOver = true;
     const end = await gone(problem, process);
-    removeTraces(configDir, sessionId);
+    removeSessionFiles(configDir, sessionId);
     return end;
   }
 

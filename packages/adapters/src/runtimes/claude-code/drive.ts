@@ -13,7 +13,7 @@ import { createAnswers } from "./answers.ts";
 import { budgetEnd } from "./budget.ts";
 import { userMessage } from "./inbox.ts";
 import { rewind } from "./rewind.ts";
-import { failRun } from "./run-ends.ts";
+import { failRun } from "./end-run.ts";
 import {
   type Drive,
   type DriveDeps,
@@ -23,7 +23,7 @@ import {
   prepareNext,
   turn,
 } from "./session-child.ts";
-import { takeUp } from "./take-up.ts";
+import { resumeRun } from "./resume-run.ts";
 import type { TurnEnd } from "./turn.ts";
 
 /** Works until the session has nothing left to do here, and gives the lease back. */
@@ -52,7 +52,7 @@ function growths(entries: number): number {
 /** One thing after the other: what was left open, then the prompts; with nothing left, the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
-  if (log.state.run) return takeUp(drive);
+  if (log.state.run) return resumeRun(drive);
   const [asked] = log.state.rewinds;
   if (asked) {
     await rewind(drive, asked);

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { timers } from "../../engines/timers.ts";
 import { createSpawnChild, findContainment } from "./child/index.ts";
 import type { Spawn } from "./child.ts";
-import { type ChildrenOptions, createChildren } from "./children.ts";
+import { type ChildPoolOptions, createChildPool } from "./child-pool.ts";
 import { driveSession } from "./drive.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
 import { type DriveDeps, kindOf } from "./session-child.ts";
-import { sweepFolders } from "./traces.ts";
+import { sweepFolders } from "./child-folders.ts";
 
 export type { Spawn } from "./child.ts";
 export { messageIdOf } from "./message-id.ts";
@@ -28,7 +28,7 @@ export interface ClaudeCodeDeps extends Pick<
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
   readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf?: DriveDeps["hooksOf"];
-  readonly children?: ChildrenOptions;
+  readonly children?: ChildPoolOptions;
   /** How long a session is held at a time. Effects of a child cannot be fenced, so it is longer than the loop's. */
   readonly leaseMs?: number;
   /** How long a question keeps its process; after that the session waits without one. */
@@ -53,7 +53,7 @@ export interface ClaudeCode extends Runtime {
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   let guarded: Promise<Spawn> | undefined;
-  const children = createChildren(async () => {
+  const children = createChildPool(async () => {
     const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn()));
     return { sdk: await loadSdk(), spawn };
   }, deps.children);

@@ -14,7 +14,7 @@ import {
 import { isToolUse } from "@skein/protocol";
 import { closeCalls, settleCall, settledBy } from "./call-results.ts";
 import { messageIdOf } from "./message-id.ts";
-import { endRun } from "./run-ends.ts";
+import { endRun } from "./end-run.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 
 /** Writes down what Claude Code said. */

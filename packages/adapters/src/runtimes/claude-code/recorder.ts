@@ -13,13 +13,13 @@ import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { backupNames, readBackup } from "./backups.ts";
 import { createCallGates } from "./call-gates.ts";
 import { closeStrays } from "./call-results.ts";
-import { createChanges } from "./changes.ts";
+import { createChangedFiles } from "./changed-files.ts";
 import type { Child } from "./child.ts";
 import { recordLost, recordMessage, recordSteered } from "./record-messages.ts";
-import { failRun } from "./run-ends.ts";
+import { failRun } from "./end-run.ts";
 import { type ClaudeMessage, type PendingMessage, createMessageReader } from "./sdk-messages.ts";
 import { BACKUPS, type Entry, steeredBy, uuidOf } from "./transcript.ts";
-import { type Unwritten, createUnwritten } from "./unwritten.ts";
+import { type UnrecordedMessages, createUnrecordedMessages } from "./unrecorded-messages.ts";
 
 export interface RecorderDeps {
   readonly store: Store;
@@ -63,14 +63,14 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   const { child, log, runId, now } = deps;
   const { stored } = child;
   const reader = createMessageReader();
-  const changes = createChanges(deps.cwd, log.state);
+  const changes = createChangedFiles(deps.cwd, log.state);
   const gates = createCallGates(log);
-  const unwritten = createUnwritten(stored);
-  const appends = createAppendTiming(unwritten, writeNow);
+  const unrecorded = createUnrecordedMessages(stored);
+  const appends = createAppendTiming(unrecorded, writeNow);
   let starving: NodeJS.Timeout | undefined;
 
   function takeReady() {
-    const taken = unwritten.take();
+    const taken = unrecorded.take();
     for (const message of taken.ready) changes.note(message);
     return taken;
   }
@@ -78,7 +78,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   async function writeNow(): Promise<void> {
     const { transcript, ready } = takeReady();
     // Entries come before the result; some of a process that is in trouble come later, or never.
-    if (unwritten.hasEnded) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
+    if (unrecorded.hasEnded) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
     if (ready.length === 0 && transcript.length === 0) return;
     await log.write((batch) => {
       if (!records(batch.state)) return;
@@ -117,7 +117,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       const heard = steeredIn(message, log.state) ?? reader.read(message, now());
       if (heard.length === 0) return;
       for (const { message: said } of heard) deps.heard(said);
-      unwritten.addMessages(heard);
+      unrecorded.addMessages(heard);
       await appends.soon();
     },
     async append(entries, subpath) {
@@ -128,11 +128,11 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       changes.noteEntries(fresh);
       const facts = [transcriptAppended(fresh, subpath), ...backups(fresh, child)];
       child.entries += facts.reduce((sum, { data }) => sum + data.entries.length, 0);
-      unwritten.addTranscript(facts);
+      unrecorded.addTranscript(facts);
       await appends.soon();
     },
     async begins(toolUseId) {
-      unwritten.addMessages(reader.settle(now()));
+      unrecorded.addMessages(reader.settle(now()));
       await appends.soon();
       return gates.pass(toolUseId);
     },
@@ -141,7 +141,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       const awaits = await deps.store.awaits(child.sessionId);
       const { transcript, ready } = takeReady();
       // A resumed child will not remember it, so it was not said; but it was paid for.
-      const lost = unwritten.takeLost();
+      const lost = unrecorded.takeLost();
       await log.write((batch) => {
         if (!records(batch.state)) return;
         batch.add(...transcript);
@@ -170,13 +170,13 @@ const LAST_WORD_MS = 25;
  * Appends what has come together with what comes next: a child's last entries and its result arrive in one breath, and one
  * append for both is half the time until the end of a run is known.
  */
-function createAppendTiming(unwritten: Unwritten, append: () => Promise<void>) {
+function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promise<void>) {
   let coming: Promise<void> | undefined;
   let hurry = (): void => {};
 
   async function breath(): Promise<void> {
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    if (unwritten.hasEnded || !unwritten.isLastAnswer) return;
+    if (unrecorded.hasEnded || !unrecorded.isLastAnswer) return;
     await new Promise<void>((resolve) => {
       hurry = resolve;
       setTimeout(resolve, LAST_WORD_MS);
@@ -185,7 +185,7 @@ function createAppendTiming(unwritten: Unwritten, append: () => Promise<void>) {
 
   return {
     soon(): Promise<void> {
-      if (unwritten.hasEnded) hurry();
+      if (unrecorded.hasEnded) hurry();
       coming ??= breath().then(() => {
         coming = undefined;
         return append();

@@ -12,18 +12,18 @@ import { ClaudeOptions, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { Answers } from "./answers.ts";
 import type { Child, ChildStart, HookBridge } from "./child.ts";
-import type { Children } from "./children.ts";
+import type { ChildPool } from "./child-pool.ts";
 import { childEnvironment } from "./environment.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
-import { failRun } from "./run-ends.ts";
+import { failRun } from "./end-run.ts";
 import { readTranscript } from "./transcript.ts";
 import { type Turn, type TurnEnd, runTurn } from "./turn.ts";
 
 export interface DriveDeps extends DriverLogDeps {
   readonly live: Live;
   readonly report: (error: unknown) => void;
-  readonly children: Children;
+  readonly children: ChildPool;
   readonly leaseMs: number;
   readonly parkAfterMs: number;
   readonly firstWordMs: number;

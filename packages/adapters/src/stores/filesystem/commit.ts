@@ -8,7 +8,7 @@ import {
   keyReused,
   leaseLost,
   logMoved,
-  placed,
+  withPlaces,
   project,
   sessionNotFound,
 } from "@skein/core";
@@ -137,7 +137,7 @@ export function createCommit(deps: CommitDeps) {
     const copies = written.map(({ id, event_type, body }) => ({ id, event_type, data: JSON.parse(body) }) as NewEvent);
     const [first, at] = [draft.last + 1, deps.now()];
     const created_at = new Date(at).toISOString();
-    const events = placed(sessionId, copies, { first, createdAt: created_at });
+    const events = withPlaces(sessionId, copies, { first, createdAt: created_at });
     const changes = project(events);
     checkChanges(draft.log?.tables, changes);
     for (const { user_message_uuid } of changes.checkpointInserts)

@@ -3,7 +3,7 @@ import { actionLine, actionsOf } from "./actions.ts";
 import { configDocument, conversationDocument, documentText } from "./documents.ts";
 import type { Head, Heads } from "./heads.ts";
 import type { LoadedLog } from "./session-log.ts";
-import { type Sheets, createSheetFolders } from "./sheet-folders.ts";
+import { type AgentDocuments, createAgentTableFolders } from "./agent-table-folders.ts";
 
 export interface DocumentFoldersDeps {
   readonly folder: string;
@@ -47,7 +47,7 @@ const SHARE = 1 / 20;
 const AT_ONCE = 2;
 
 export function createDocumentFolders({ folder, heads, alone, onWritten }: DocumentFoldersDeps): DocumentFolders {
-  const sheetFolders = createSheetFolders(folder);
+  const tableFolders = createAgentTableFolders(folder);
   const waiting = new Map<string, Waiting>();
   const writing = new Map<string, Promise<unknown>>();
   const earliest = new Map<string, number>();
@@ -125,8 +125,8 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     try {
       // At one instant: events that arrive later wait for the next turn.
       const log = task.from === null ? heads.inMemory(head) : undefined;
-      const sheets = log ? composed(head, log, task.events) : await again(head, task.from ?? firstOf(head, task));
-      const documents = await sheetFolders.write(id, sheets);
+      const toWrite = log ? composed(head, log, task.events) : await again(head, task.from ?? firstOf(head, task));
+      const documents = await tableFolders.write(id, toWrite);
       heads.change(head, { documents });
       earliest.set(id, performance.now() + (performance.now() - began) / SHARE);
       return head;
@@ -137,7 +137,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
   }
 
   /** Everything after an event that the documents are known to show. */
-  function again(head: Head, from: number): Promise<Sheets> {
+  function again(head: Head, from: number): Promise<AgentDocuments> {
     return alone(head.id, async () => {
       // Nothing is appended while we are alone, and what waits meanwhile is part of what is read here.
       const newer = waiting.get(head.id);
@@ -160,10 +160,10 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     async remove(sessionId) {
       waiting.delete(sessionId);
       earliest.delete(sessionId);
-      await inTurn(sessionId, () => sheetFolders.remove(sessionId));
+      await inTurn(sessionId, () => tableFolders.remove(sessionId));
     },
     check() {
-      const found = sheetFolders.find();
+      const found = tableFolders.find();
       for (const head of heads.all()) {
         const { id, last, damage, documents } = head;
         if (damage) continue;
@@ -171,7 +171,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
         if (whole && documents.sequence === last) continue;
         wait(id, whole ? Math.max(0, documents.sequence) : 0, []);
       }
-      for (const id of found.ids) if (!heads.has(id)) void sheetFolders.remove(id).catch(() => {});
+      for (const id of found.ids) if (!heads.has(id)) void tableFolders.remove(id).catch(() => {});
     },
     async settle() {
       await Promise.allSettled(writing.values());
@@ -196,24 +196,24 @@ function firstOf(head: Head, { events }: Waiting): number {
 }
 
 /** What these events, the latest of the log, add to the documents. */
-function composed(head: Head, log: LoadedLog, events: readonly Event[]): Sheets {
-  return sheets(head, log, { events, whole: false, since: (events[0]?.sequence ?? head.last + 1) - 1 });
+function composed(head: Head, log: LoadedLog, events: readonly Event[]): AgentDocuments {
+  return documentsOf(head, log, { events, whole: false, since: (events[0]?.sequence ?? head.last + 1) - 1 });
 }
 
 function composedAgain(
   head: Head,
   log: LoadedLog,
   { events, from, touched }: { events: readonly Event[]; from: number; touched: ReadonlySet<string> },
-): Sheets {
+): AgentDocuments {
   const theirs = events.filter((event) => touched.has(String((event.data as { run_id?: unknown }).run_id)));
-  return { ...sheets(head, log, { events: theirs, whole: true, since: from }), anew: from === 0 };
+  return { ...documentsOf(head, log, { events: theirs, whole: true, since: from }), anew: from === 0 };
 }
 
-function sheets(
+function documentsOf(
   head: Head,
   { tables, documentState }: LoadedLog,
   { events, whole, since }: { events: readonly Event[]; whole: boolean; since: number },
-): Sheets {
+): AgentDocuments {
   const byRun = Map.groupBy(events.flatMap(actionsOf), ({ run_id }) => run_id);
   const config = since === head.last && !whole ? undefined : configDocument(tables, documentState);
   const ended = tables.runs.filter(({ run }) => (run.last_sequence ?? 0) > since);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Session } from "@skein/protocol";
 import { addToFile, readBytes, replaceFile } from "./durable-files.ts";
 import type { Documented, Head, Heads } from "./heads.ts";
-import { linesOf, sealed, unsealed } from "./sealed-lines.ts";
+import { linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import type { KeptKey } from "./session-log.ts";
 
 /**
@@ -59,7 +59,7 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
       fresh: known === undefined,
     };
     saved.set(id, keys.length);
-    return sealed(JSON.stringify(entry));
+    return withChecksum(JSON.stringify(entry));
   }
 
   async function rewrite(): Promise<void> {
@@ -79,7 +79,7 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
       for (const { text } of linesOf(bytes)) {
         // Only the last line may be unfinished. A gap before it could hide a key, so then nothing counts.
         if (bad) return new Map();
-        const entry = unsealed(text) as IndexEntry | undefined;
+        const entry = checkedObject(text) as IndexEntry | undefined;
         if (!entry) {
           bad = true;
           continue;

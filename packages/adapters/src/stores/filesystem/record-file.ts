@@ -2,7 +2,7 @@ import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Records, type StoredRecord, checkVersion, listRecords, storedRecord } from "@skein/core";
 import { type Appender, makeFolder, readBytes, replaceFile, syncFolder, withKnownErrors } from "./durable-files.ts";
-import { isTorn, linesOf, sealed, unsealed } from "./sealed-lines.ts";
+import { isTorn, linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import { damagedLine } from "./session-log.ts";
 
 export interface RecordFileDeps {
@@ -37,7 +37,7 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
     let [good, count] = [0, 0];
     for (const line of linesOf(bytes)) {
       count += 1;
-      const parsed = line.whole ? (unsealed(line.text) as RecordLine | undefined) : undefined;
+      const parsed = line.whole ? (checkedObject(line.text) as RecordLine | undefined) : undefined;
       if (!parsed && isTorn(line, bytes)) break;
       if (!parsed) throw damagedLine(NAME, count);
       apply(parsed);
@@ -61,7 +61,7 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
   }
 
   async function write(line: RecordLine): Promise<void> {
-    const bytes = sealed(JSON.stringify(line));
+    const bytes = withChecksum(JSON.stringify(line));
     await appender.grow({ path, bytes, size });
     if (size === 0) await syncFolder(join(folder, "records"));
     size += bytes.length;
@@ -71,7 +71,7 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
   }
 
   async function rewrite(): Promise<void> {
-    const all = [...records.values()].map((record) => sealed(JSON.stringify({ put: [record], delete: [] })));
+    const all = [...records.values()].map((record) => withChecksum(JSON.stringify({ put: [record], delete: [] })));
     const bytes = Buffer.concat(all);
     if (bytes.length === 0) return;
     await withKnownErrors(path, () => replaceFile(path, bytes, true));

@@ -1,7 +1,7 @@
-import { type SessionTables, type Stretch, type StretchLimit, applyChanges, placed, project } from "@skein/core";
+import { type SessionTables, type Stretch, type StretchLimit, applyChanges, withPlaces, project } from "@skein/core";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { readBytes } from "./durable-files.ts";
-import { type Line, isTorn, linesOf, sealed, unsealed } from "./sealed-lines.ts";
+import { type Line, isTorn, linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import { type DocumentState, advance, newDocumentState } from "./document-state.ts";
 
 /** An idempotency key as the log keeps it: where it points is where it stands. */
@@ -40,7 +40,7 @@ export function logLine(
   );
   const start = JSON.stringify({ sequence, created_at }).slice(0, -1);
   const end = JSON.stringify({ head, ...(key && { key }) }).slice(1);
-  return sealed(`${start},"events":[${written.join(",")}],${end}`);
+  return withChecksum(`${start},"events":[${written.join(",")}],${end}`);
 }
 
 /** A log in memory: what is derived from it, and where its lines stand on disk. The bodies themselves stay there. */
@@ -179,11 +179,11 @@ function lineWith(firsts: readonly number[], sequence: number): number {
 }
 
 function parsedLine({ text }: Line): LogLine | undefined {
-  return unsealed(text) as LogLine | undefined;
+  return checkedObject(text) as LogLine | undefined;
 }
 
 function eventsOf({ sequence, created_at, events }: LogLine, sessionId: string): readonly Event[] {
-  return placed(sessionId, events, { first: sequence, createdAt: created_at });
+  return withPlaces(sessionId, events, { first: sequence, createdAt: created_at });
 }
 
 export function damagedLine(name: string, number: number): KnownError {

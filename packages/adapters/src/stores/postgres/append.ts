@@ -6,7 +6,7 @@ import {
   keyReused,
   leaseLost,
   logMoved,
-  placed,
+  withPlaces,
   project,
   sessionNotFound,
 } from "@skein/core";
@@ -41,7 +41,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     const bodies = newEvents.map(({ data }) => bodyOf(data));
     const createdAt = new Date(now()).toISOString();
     // Relative numbers: the store adds what the session had.
-    const relative = placed(sessionId, copied(newEvents, bodies), { first: 1, createdAt });
+    const relative = withPlaces(sessionId, copied(newEvents, bodies), { first: 1, createdAt });
     const changes = project(relative);
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
 

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import pg from "pg";
 import { toKnownError } from "./errors.ts";
-import { stayAliveUntil } from "./stay-alive.ts";
+import { keepAliveUntil } from "./keep-process-alive.ts";
 import { type OwnConnection, createOwnConnection } from "./own-connection.ts";
 import { type Query, asked } from "./query.ts";
 
@@ -73,7 +73,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     async close() {
       if (closed) return;
       closed = true;
-      await stayAliveUntil(Promise.all([pool.end(), ...owned.map((connection) => connection.close())]));
+      await keepAliveUntil(Promise.all([pool.end(), ...owned.map((connection) => connection.close())]));
     },
   };
 }

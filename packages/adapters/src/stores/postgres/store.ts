@@ -16,7 +16,7 @@ import { createConnections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
-import { createNews } from "./news.ts";
+import { createNotifications } from "./notifications.ts";
 import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
 import {
@@ -125,13 +125,13 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
 
   const { query } = connections;
   const followers = createFollowers({ read: readStretch });
-  const news = createNews({ connections, followers, instance: randomBytes(6).toString("hex") });
+  const notifications = createNotifications({ connections, followers, instance: randomBytes(6).toString("hex") });
   const append = createAppend({
     connections,
     now,
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
-  await news.listening;
+  await notifications.listening;
 
   /** Refuses an id that is not there; one that is no UUID cannot be. */
   async function mustExist(sessionId: string, tenant: string | undefined): Promise<void> {
@@ -165,7 +165,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
       const appended = await append(sessionId, events, options);
       if (appended.repeated) return appended;
       followers.deliver(sessionId, appended.events);
-      news.announce(sessionId, appended.events.at(-1)?.sequence ?? 0);
+      notifications.announce(sessionId, appended.events.at(-1)?.sequence ?? 0);
       return appended;
     },
     read: (sessionId, options = {}) => read(sessionId, options),
@@ -206,7 +206,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
       if (row?.[0] === "not_found") throw sessionNotFound(lease.sessionId);
       if (row?.[0] === "lease_lost") throw leaseLost(lease);
       // The session may be due again: other workers should look.
-      news.announce(lease.sessionId, seen);
+      notifications.announce(lease.sessionId, seen);
     },
     async owners() {
       return (await query(OWNERS)).map(([owner]) => owner ?? "");
@@ -259,14 +259,14 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
       const [row] = isUuid(sessionId) ? await query(DELETE, [sessionId, tenant ?? null]) : [];
       if (row?.[0] !== "t") throw sessionNotFound(sessionId);
       followers.end(sessionId);
-      news.announce(sessionId, -1);
+      notifications.announce(sessionId, -1);
     },
 
     records: createPostgresRecords(connections, now),
     async close() {
       if (connections.closed) return;
       followers.close();
-      await news.close();
+      await notifications.close();
       await connections.close();
     },
   };

@@ -9,7 +9,7 @@ import {
   keyReused,
   leaseLost,
   logMoved,
-  placed,
+  withPlaces,
   project,
   sessionNotFound,
 } from "@skein/core";
@@ -159,7 +159,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     if (!begins && (!before || (tenant !== undefined && before.tenant !== tenant))) throw sessionNotFound(sessionId);
     const time = now();
     const createdAt = new Date(time).toISOString();
-    const events = placed(sessionId, newEvents, { first: last + 1, createdAt });
+    const events = withPlaces(sessionId, newEvents, { first: last + 1, createdAt });
     const changes = project(events);
     const problem = problemWith({ sessionId, before, begins, changes, ...options });
     if (problem) {

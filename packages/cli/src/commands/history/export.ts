@@ -15,7 +15,7 @@ import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { t } from "../../terminal/styled.ts";
-import { visible } from "../../terminal/visible.ts";
+import { visible } from "../../terminal/visible-text.ts";
 import { counted } from "../../terminal/counts.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";

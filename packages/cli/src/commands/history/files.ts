@@ -6,7 +6,7 @@ import { type Kind, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, t } from "../../terminal/styled.ts";
-import { visible } from "../../terminal/visible.ts";
+import { visible } from "../../terminal/visible-text.ts";
 import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
 import { shortTime } from "../../terminal/times.ts";

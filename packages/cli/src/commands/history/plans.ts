@@ -3,7 +3,7 @@ import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
 import { t } from "../../terminal/styled.ts";
-import { visible } from "../../terminal/visible.ts";
+import { visible } from "../../terminal/visible-text.ts";
 import { shorten } from "../../terminal/width.ts";
 import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";

@@ -1,7 +1,7 @@
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
-import { visible } from "../../terminal/visible.ts";
+import { visible } from "../../terminal/visible-text.ts";
 
 export const answer = sessionCommand({
   name: "sessions answer",

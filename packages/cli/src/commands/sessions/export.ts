@@ -4,7 +4,7 @@ import type { Screen } from "../../terminal/screen.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
-import { visibleLine } from "../../terminal/visible.ts";
+import { visibleLine } from "../../terminal/visible-text.ts";
 
 export const exportCommand = sessionCommand({
   name: "sessions export",

@@ -8,7 +8,7 @@ import type { Screen } from "../../terminal/screen.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
-import { visible, visibleLine } from "../../terminal/visible.ts";
+import { visible, visibleLine } from "../../terminal/visible-text.ts";
 import { shorten } from "../../terminal/width.ts";
 
 export const show = sessionCommand({

@@ -4,7 +4,7 @@ import { type BuildCopyOptions, buildCopy, copyStatus, removeCopy } from "@skein
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { shortTime, size as sizeText } from "../../terminal/times.ts";
-import { visible } from "../../terminal/visible.ts";
+import { visible } from "../../terminal/visible-text.ts";
 
 /** Less than this is read as quickly as a copy of it is opened. */
 const WORTH_BYTES = 32 * 2 ** 20;

@@ -1,5 +1,5 @@
 import type { Column, Row, Value } from "@skein/sql";
-import { visible, visibleJson, visibleLine } from "../../terminal/visible.ts";
+import { visible, visibleJson, visibleLine } from "../../terminal/visible-text.ts";
 import { cut, padded, widthOf } from "../../terminal/width.ts";
 
 /** How an answer can be written. */

@@ -2,7 +2,7 @@ import { type Await, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { withReason } from "../bench.ts";
 import { type Host, type Prompted, type RuntimeBench, only, until } from "./bench.ts";
-import type { AgentUnderTest, ScriptedCall, RuntimeExceptions } from "./under-test.ts";
+import type { AgentUnderTest, ScriptedCall, RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** Something that a session waits for, and what the model is told when somebody answers. */
 interface Case {

@@ -7,7 +7,7 @@ import { type Sessions, createSessions } from "../../sessions/sessions.ts";
 import { createStateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";
 import { checkHistory } from "../check-history.ts";
-import type { AgentUnderTest, ModelStep, RuntimeUnderTest } from "./under-test.ts";
+import type { AgentUnderTest, ModelStep, RuntimeUnderTest } from "./runtime-under-test.ts";
 
 /** A process that drives sessions: the runtime under test behind an engine, on a store. */
 export interface Host {

@@ -2,7 +2,7 @@ import { type Event, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { withReason } from "../bench.ts";
 import { type Prompted, type RuntimeBench, only } from "./bench.ts";
-import type { ModelStep, RuntimeExceptions } from "./under-test.ts";
+import type { ModelStep, RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** A model that the price list does not have. */
 const UNPRICED = "claude-opus-9-9";

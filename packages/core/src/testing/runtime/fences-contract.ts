@@ -2,7 +2,7 @@ import { type Event, NO_USAGE, type Usage, addUsage } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { type Prompted, type RuntimeBench, only } from "./bench.ts";
 import { type Loss, losingStore, placesOf } from "./losing-store.ts";
-import type { FactPlace, RuntimeExceptions } from "./under-test.ts";
+import type { FactPlace, RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** A new fence after a fact: whoever takes the session over ends the run well, whatever was going on. */
 export function describeFences(bench: () => RuntimeBench, { everyFact }: RuntimeExceptions): void {

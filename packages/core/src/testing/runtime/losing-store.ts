@@ -1,6 +1,6 @@
 import { KnownError, type NewEvent } from "@skein/protocol";
 import type { Store } from "../../ports/store.ts";
-import type { FactPlace } from "./under-test.ts";
+import type { FactPlace } from "./runtime-under-test.ts";
 
 /**
  * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker goes on with

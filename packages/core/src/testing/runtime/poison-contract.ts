@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Store } from "../../ports/store.ts";
 import { type Prompted, type RuntimeBench, only, until } from "./bench.ts";
 import { losingStore } from "./losing-store.ts";
-import type { AgentUnderTest, FactPlace, ModelStep } from "./under-test.ts";
+import type { AgentUnderTest, FactPlace, ModelStep } from "./runtime-under-test.ts";
 
 /** How many workers may die of a run, one after the other, before it is given up. */
 const PATIENCE = 5;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { SessionState } from "../../log/state.ts";
 import { withReason } from "../bench.ts";
 import { type RuntimeBench, only, until } from "./bench.ts";
-import type { RuntimeExceptions } from "./under-test.ts";
+import type { RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** Agents that work for a call of another one. */
 export function describeSubagents(bench: () => RuntimeBench, cannot: RuntimeExceptions): void {

@@ -5,7 +5,7 @@ import type { Operation, Stream } from "../check-history.ts";
 import { scriptedAgent } from "../script.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultyStore } from "./faulty-store.ts";
-import { POISON } from "./outside.ts";
+import { POISON } from "./model-and-tools.ts";
 import type { Process, World } from "./world.ts";
 
 export const AGENT = {

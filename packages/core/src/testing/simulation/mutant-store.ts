@@ -1,5 +1,5 @@
 import { type Event, KnownError, type NewEvent, isKnownError } from "@skein/protocol";
-import { placed } from "../../log/append-rules.ts";
+import { withPlaces } from "../../log/append-rules.ts";
 import type { AppendOptions, Appended, Lease, Store } from "../../ports/store.ts";
 import type { Mutant } from "./mutants.ts";
 import type { World } from "./world.ts";
@@ -130,7 +130,9 @@ function withEarlyEvents(store: Store, world: World): Store {
     async append(sessionId, events, options) {
       if (!world.random.chance(0.05)) return store.append(sessionId, events, options);
       const first = (await store.read(sessionId).catch(() => [])).length + 1;
-      early.set(sessionId, [...placed(sessionId, events, { first, createdAt: new Date(world.now()).toISOString() })]);
+      early.set(sessionId, [
+        ...withPlaces(sessionId, events, { first, createdAt: new Date(world.now()).toISOString() }),
+      ]);
       throw new KnownError("store_unavailable", "The commit failed.");
     },
     async *follow(sessionId, options, signal) {
@@ -183,7 +185,7 @@ function withLostPrompts(store: Store, world: World): Store {
       if (!prompt || !world.random.chance(0.05)) return store.append(sessionId, events, options);
       const first = (await store.read(sessionId)).length + 1;
       const createdAt = new Date(world.now()).toISOString();
-      return { events: placed(sessionId, events, { first, createdAt }), repeated: false };
+      return { events: withPlaces(sessionId, events, { first, createdAt }), repeated: false };
     },
   };
 }

@@ -2,7 +2,7 @@ import { type Content, type Fact, type FactData, NO_USAGE, type Usage, addUsage,
 import { rowsOf } from "../../log/message-rows.ts";
 import type { CallState, QueuedPrompt, RunState, SessionState } from "../../log/state.ts";
 import type { ModelReply } from "./driver.ts";
-import { priceOf } from "./outside.ts";
+import { priceOf } from "./model-and-tools.ts";
 
 const MODEL = "claude-sonnet-4-5";
 /** What a lost model call is charged at: the most it can have used. */

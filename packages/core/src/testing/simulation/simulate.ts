@@ -16,7 +16,7 @@ import type { CreateDriver } from "./driver.ts";
 import { type Faults, drawFaults } from "./faults.ts";
 import { createMutantStore } from "./mutant-store.ts";
 import type { Mutant } from "./mutants.ts";
-import { createOutside } from "./outside.ts";
+import { createModelAndTools } from "./model-and-tools.ts";
 import { startReader } from "./reader.ts";
 import { createRecordingStore } from "./recording-store.ts";
 import { createScriptedDriver } from "./scripted-driver.ts";
@@ -84,7 +84,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const report = (error: unknown): void => void errors.push(error instanceof Error ? error.message : String(error));
   const raw = createMutantStore(openStore({ now }), mutant, world);
   const store = createRecordingStore(raw, acts, now);
-  const outside = createOutside({ world, faults });
+  const modelAndTools = createModelAndTools({ world, faults });
   const history: { operations: Operation[]; streams: Stream[] } = { operations: [], streams: [] };
   const known: string[] = [];
 
@@ -93,7 +93,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const closing = (): boolean => closesAt < Infinity;
   const beginnings = options.answers ? 2 : 0;
   const workers = ["w1", "w2", "w3"].map((name) =>
-    startWorker(name, { ...shared, outside, createDriver, beginnings, closing }),
+    startWorker(name, { ...shared, modelAndTools, createDriver, beginnings, closing }),
   );
   const clients = ["c1", "c2"].map((name) =>
     startClient(name, {
@@ -113,8 +113,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     ...history,
     sessions,
     acts,
-    effects: outside.effects,
-    modelCalls: outside.modelCalls,
+    effects: modelAndTools.effects,
+    modelCalls: modelAndTools.modelCalls,
     streams: mode === "liveness" ? history.streams : history.streams.map((stream) => ({ ...stream, complete: false })),
     errors,
     mustFinish: mode === "liveness",

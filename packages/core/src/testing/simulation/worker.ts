@@ -8,7 +8,7 @@ import { AGENT } from "./client.ts";
 import type { CreateDriver } from "./driver.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultyStore } from "./faulty-store.ts";
-import type { Outside } from "./outside.ts";
+import type { ModelAndTools } from "./model-and-tools.ts";
 import type { Process, World } from "./world.ts";
 
 const LEASE_MS = 4000;
@@ -17,7 +17,7 @@ const POLL_MS = 1000;
 export interface WorkerDeps {
   readonly world: World;
   readonly store: Store;
-  readonly outside: Outside;
+  readonly modelAndTools: ModelAndTools;
   readonly ids: Ids;
   readonly createDriver: CreateDriver;
   readonly faults: () => Faults;
@@ -93,8 +93,8 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     now: world.now,
     ids: deps.ids,
     random: () => world.random.next(),
-    model: deps.outside.modelFor(process),
-    tools: deps.outside.toolsFor(process),
+    model: deps.modelAndTools.modelFor(process),
+    tools: deps.modelAndTools.toolsFor(process),
     report: deps.report,
   });
 

@@ -7,7 +7,7 @@ import { openAwaits } from "./answer-by-prompt.ts";
 import { sessionMessages } from "./messages.ts";
 import { checkRights } from "./rights.ts";
 import { listSessions, sessionResponse } from "./session-response.ts";
-import { wholeRun } from "./single.ts";
+import { singleResponse } from "./single-response.ts";
 import { currentRun, streamRun, takenUp } from "./stream.ts";
 
 /** The Claude API's routes. */
@@ -19,7 +19,7 @@ export const claudeHandlers = {
   },
   async querySingle({ body }, call) {
     const run = await acceptQuery(call, body, call.request.body);
-    return wholeRun(call, run, { stopOnDisconnect: body.stop_on_disconnect });
+    return singleResponse(call, run, { stopOnDisconnect: body.stop_on_disconnect });
   },
   listClaudeSessions: ({ query }, call) => listSessions(call, query),
   getClaudeSession: async ({ params }, call) => sessionResponse(await claudeSession(call, params.session_id)),

@@ -1,4 +1,4 @@
-import { type SessionState, parsed } from "@skein/core";
+import { type SessionState, parseInput } from "@skein/core";
 import { ClaudeOptions, KnownError } from "@skein/protocol";
 import type { Caller } from "../../call.ts";
 
@@ -36,7 +36,7 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
 
 /** Refuses options of an agent that a request could not have: the agent's sessions begin with them. */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
-  const options = parsed(ClaudeOptions, given);
+  const options = parseInput(ClaudeOptions, given);
   // Secrets belong to one session, and an agent is shown to everybody who may read.
   const { env, hooks, mcp_servers, ...others } = options;
   const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");

@@ -1,5 +1,5 @@
 import type { WebSocket } from "@fastify/websocket";
-import { parsed } from "@skein/core";
+import { parseInput } from "@skein/core";
 import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
 import type { Caller } from "../../call.ts";
@@ -36,7 +36,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
       shared.meter.request(principal.keyId);
       if (!allows(principal, "run")) throw new ApiError("forbidden", 'This key does not have the scope "run".');
       const given = jsonOf(bytes, BODY_SHAPE);
-      say(socket, { type: "ack", ...(await perform(parsed(ClaudeSocketMessage, given), given)) });
+      say(socket, { type: "ack", ...(await perform(parseInput(ClaudeSocketMessage, given), given)) });
     } catch (error) {
       const { body, isBug } = errorAnswer(error, shared.ids(), CLAUDE_SOCKET);
       if (isBug) shared.deps.log?.({ level: "error", route: CLAUDE_SOCKET, message: withoutSecrets(String(error)) });
@@ -72,7 +72,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
     raw: unknown,
   ): Promise<Record<string, unknown>> {
     const continued = session_id ?? (rest.continue_conversation ? undefined : current);
-    const body = parsed(QueryRequest, { ...rest, prompt: words, session_id: continued });
+    const body = parseInput(QueryRequest, { ...rest, prompt: words, session_id: continued });
     const run = await acceptQuery(caller, body, raw, "replaced");
     current = run.sessionId;
     // The answer to the message comes first, then the frames.

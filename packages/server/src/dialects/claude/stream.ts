@@ -3,7 +3,7 @@ import { type StreamEvent, placeOfFrame } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { Call, Caller, TAKEN_OVER } from "../../call.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
-import type { StreamEnd } from "../../streams/streams.ts";
+import type { StreamEnd } from "../../streams/open-streams.ts";
 import { claudeSession } from "./accept.ts";
 import { type AskedRun, runAt } from "./asked-run.ts";
 import { sendRun } from "./run-frames.ts";

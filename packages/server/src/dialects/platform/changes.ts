@@ -2,7 +2,7 @@ import type { ChangedSession } from "@skein/core";
 import type { Handlers } from "../../call.ts";
 import type { Sse } from "../../streams/sse.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
-import type { StreamEnd } from "../../streams/streams.ts";
+import type { StreamEnd } from "../../streams/open-streams.ts";
 import { type ChangeSink, streamTenant } from "../../streams/tenant-stream.ts";
 import { sessionText } from "./sessions.ts";
 

@@ -4,7 +4,7 @@ import { type Call, type Handlers, sessionIn } from "../../call.ts";
 import { streamSession } from "../../streams/session-stream.ts";
 import type { Sse } from "../../streams/sse.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
-import type { StreamEnd } from "../../streams/streams.ts";
+import type { StreamEnd } from "../../streams/open-streams.ts";
 
 const PAGE = 100;
 /** A page with more characters than that ends early. */

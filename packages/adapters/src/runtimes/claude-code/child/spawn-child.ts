@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Containment } from "./containment.ts";
 import { guardOf } from "./guard.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
-import { createTail, limitLines } from "./streams.ts";
+import { createTail, limitLines } from "./child-output.ts";
 
 /** What the SDK wants started: its `SpawnOptions`. */
 export interface ChildRequest {

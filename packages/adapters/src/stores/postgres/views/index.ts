@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { append } from "../functions/append.ts";
 import { applyChanges } from "../functions/apply-changes.ts";
-import { verbs } from "../functions/verbs.ts";
+import { storeFunctions } from "../functions/store-functions.ts";
 import { agent } from "./agent.ts";
 import { api } from "./api.ts";
 import { functions } from "./functions.ts";
 import { platform } from "./platform.ts";
 
-/** The verbs of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever their text has changed. */
-export const VIEWS = [applyChanges, append, verbs, functions, platform, agent, api].join("\n");
+/** The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever their text has changed. */
+export const VIEWS = [applyChanges, append, storeFunctions, functions, platform, agent, api].join("\n");
 
 /** Which text the functions and views in a database were made from. */
 export const VIEWS_HASH = createHash("sha256").update(VIEWS).digest("hex");

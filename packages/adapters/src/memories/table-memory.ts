@@ -1,0 +1,84 @@
+import { type AgentMemory, type SessionState, finalResponse } from "@skein/core";
+import { type Content, type Message, blocksOf, textOf } from "@skein/protocol";
+import { searchWords } from "./search-words.ts";
+
+/** Whose memories, and from where they are looked at. */
+type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
+
+export interface MemoryRow extends Whose {
+  readonly kind: "run" | "dropped";
+  /** The same for the same thing: saying it again, after a crash, changes nothing. */
+  readonly key: string;
+  readonly text: string;
+}
+
+/** Where memories are written down and found again by their words. */
+export interface MemoryTable {
+  keep(rows: readonly MemoryRow[]): Promise<void>;
+  /** Those with any of the words, the best first; of their own session only what was dropped. */
+  find(
+    words: readonly string[],
+    whose: Whose,
+    limit: number,
+  ): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
+  /** How many a session has that a compaction dropped. */
+  dropped(whose: Whose): Promise<number>;
+  /** Every memory of everybody, the oldest first: for whoever moves them. */
+  all(): AsyncIterable<MemoryRow>;
+}
+
+/** The most characters of one memory: enough to say what it was about. */
+const GIST = 1000;
+
+/**
+ * What an agent remembers, found again by its words: each run's prompt and answer, and what compactions dropped.
+ *
+ * Memories belong to one agent of one tenant. Of its own session an agent is only reminded of what it no longer sees.
+ */
+export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
+  const keep = async (rows: readonly MemoryRow[]): Promise<number> => {
+    const worth = rows.filter(({ text }) => text.trim() !== "");
+    if (worth.length > 0) await table.keep(worth);
+    return worth.length;
+  };
+
+  return {
+    type: "full_text",
+    async retrieve({ state, query }) {
+      const words = searchWords(query);
+      return words.length === 0 ? { found: 0, memories: [] } : table.find(words, state, limit);
+    },
+    async update({ state, answer }) {
+      const prompt = state.run ? textOf(state.run.prompt.content) : "";
+      const said = answer || finalResponse(state);
+      const text = `Asked: ${shortened(prompt, 400)}\nAnswered: ${shortened(said, GIST - 450)}`;
+      return keep([rowOf(state, "run", state.run?.runId ?? state.sessionId, text)]);
+    },
+    async beforeCompaction(state) {
+      const unseen = state.transcript.slice(state.compacted?.until ?? 0);
+      const rows = unseen.map((message) => rowOf(state, "dropped", message.id, gistOf(message)));
+      return { memories_written: await keep(rows) };
+    },
+    afterCompaction: async (state) => ({ memories_found: await table.dropped(state) }),
+  };
+}
+
+function rowOf({ tenant, agentId, sessionId }: Whose, kind: MemoryRow["kind"], key: string, text: string): MemoryRow {
+  return { tenant, agentId, sessionId, kind, key, text: shortened(text, GIST) };
+}
+
+/** A message in words: what was said, and what tools were asked and answered. */
+function gistOf({ role, content }: Message): string {
+  const said = blocksOf(content).map((block) => {
+    if (block.type === "tool_use") return `Called ${String(block["name"])} with ${JSON.stringify(block["input"])}`;
+    if (block.type === "tool_result") return `Result: ${textOf((block["content"] ?? "") as Content)}`;
+    return textOf([block]);
+  });
+  const text = said.filter((part) => part !== "").join("\n");
+  return text === "" ? "" : `${role === "user" ? "User" : "Assistant"}: ${text}`;
+}
+
+function shortened(text: string, length: number): string {
+  const clean = text.toWellFormed().replaceAll("\0", "");
+  return clean.length <= length ? clean : `${clean.slice(0, length - 1).toWellFormed()}…`;
+}

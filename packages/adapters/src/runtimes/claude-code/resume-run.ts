@@ -1,0 +1,183 @@
+import {
+  type Batch,
+  type CallState,
+  LOST_RESULT,
+  type RunEnd,
+  type RunState,
+  type SessionState,
+  forcedEnd,
+  isCancelled,
+  runResumed,
+  transcriptAppended,
+} from "@skein/core";
+import type { ContentBlock, JsonObject } from "@skein/protocol";
+import { budgetEnd } from "./budget.ts";
+import { closeStrays, missing, settleCall, settledBy } from "./call-results.ts";
+import { GO_ON } from "./environment.ts";
+import { userMessage } from "./inbox.ts";
+import { deferredEntry, hasMessage, isDeferred, resultEntry, resultIn, soundPart } from "./interrupted-transcript.ts";
+import { messageIdOf } from "./message-id.ts";
+import { permissionOf } from "./permission.ts";
+import { recordMessage, recordSteered } from "./record-messages.ts";
+import { completeRun, failRun } from "./end-run.ts";
+import type { CallResult, ClaudeMessage } from "./sdk-messages.ts";
+import { type Drive, cannotStart, childFor, turn } from "./session-child.ts";
+import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
+import type { TurnEnd } from "./turn.ts";
+
+/** A child that is to go on by itself and does not begin within this time never will. */
+const FIRST_WORD = {
+  ms: 60_000,
+  code: "interrupted",
+  message: "The turn broke off with its server and could not be taken up again. Send another prompt to go on.",
+};
+
+const NOT_RUN =
+  "This call was not run: the session was put aside while another call waited for its answer. Ask for it again if it is still needed.";
+
+/** Goes on with a run that is open and has no child: its server died, or it waited for an answer without one. */
+export async function resumeRun(drive: Drive): Promise<TurnEnd> {
+  const { log, deps, lease } = drive;
+  const transcript = await readTranscript(deps.store, lease.sessionId);
+  const before = log.state.run as RunState;
+  const waits = before.calls.some(isWaiting) && !isCancelled(log.state, before);
+  // The model is told all results of its answer at once: until the last question has its answer, there is nothing to do.
+  if (waits && before.calls.some(isUnanswered)) return putAside(drive);
+  const awaits = await deps.store.awaits(lease.sessionId);
+  await log.write((batch) => {
+    const resumed = resume(batch, lease.fence);
+    if (!resumed) return;
+    if (waits && !resumed.over) return deferCall(transcript, batch);
+    closeStrays(awaits, batch);
+    closeRun(transcript, resumed, batch);
+  });
+  const { run } = log.state;
+  if (!run) return "ended";
+  const isUnheard = !hasMessage(transcript, run.prompt.message_id);
+  try {
+    const goOn = { env: GO_ON, shown: (all: Transcript) => soundPart(all, log.state) };
+    const session = await childFor(drive, run.prompt, { fresh: true, ...(!waits && goOn) });
+    const begin = (): void => {
+      if (isUnheard) session.child.send(userMessage(run.prompt.message_id, run.prompt.content));
+    };
+    return await turn(drive, session, { runId: run.runId, begin, firstWord: FIRST_WORD });
+  } catch (error) {
+    return cannotStart(drive, error);
+  }
+}
+
+const isWaiting = ({ phase }: CallState): boolean => phase === "waiting";
+const isUnanswered = (call: CallState): boolean => isWaiting(call) && call.answer === null;
+
+/** The session waits without a child, and the next answer wakes it. */
+async function putAside({ log }: Drive): Promise<TurnEnd> {
+  await log.write(({ state }) =>
+    state.run?.cancelRequested || !state.run?.calls.some(isUnanswered) ? undefined : { dueAt: null },
+  );
+  return "ended";
+}
+
+/** Marks the call that a resumed process goes on with, and gives all others their results. */
+function deferCall(transcript: Transcript, batch: Batch): void {
+  const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
+  const waiting = open.filter(isWaiting);
+  // A process takes up only one: a call that has to run, if there is one. What people answered can be told without it.
+  const next = waiting.find((call) => !ownResult(call)) ?? waiting[0];
+  const entries: Entry[] = [];
+  for (const call of open) {
+    if (call === next) continue;
+    const { toolUseId } = call;
+    const known = resultIn(transcript, toolUseId);
+    const made = ownResult(call) ?? { toolUseId, content: NOT_RUN, isError: true };
+    const entry = known ? undefined : resultEntry(transcript, made);
+    if (entry) entries.push(entry);
+    const resolution = call.answer ? "answered" : "cancelled";
+    settleCall({ ...settledBy(known ?? made), resolution }, batch);
+  }
+  const deferred = next && !isDeferred(transcript, next.toolUseId) && deferredEntry(transcript, next);
+  if (deferred) entries.push(deferred);
+  appendEntries(entries, batch);
+}
+
+type MadeResult = CallResult & { readonly content: string };
+
+/** The result of a call that people have decided, if nothing has to run for it. */
+function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResult | undefined {
+  if (!answer || (awaiting !== "question" && awaiting !== "approval")) return undefined;
+  const decision = permissionOf(answer, awaiting, input as JsonObject);
+  if (decision.behavior === "deny") return { toolUseId, content: decision.message, isError: true };
+  if (awaiting === "approval") return undefined;
+  const answers = Object.entries((decision.updatedInput?.["answers"] ?? {}) as Record<string, string>);
+  const said = answers.map(([question, text]) => `${JSON.stringify(question)}: ${JSON.stringify(text)}`);
+  return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
+}
+
+/** A run that this worker has taken up, and its end if it may not go on. */
+interface Resumed {
+  readonly run: RunState;
+  readonly over: RunEnd | undefined;
+}
+
+function resume({ state, add }: Batch, fence: number): Resumed | undefined {
+  if (!state.run) return undefined;
+  add(runResumed(state.run, fence));
+  return { run: state.run, over: forcedEnd(state, state.run) };
+}
+
+/** The child is gone in the middle of a turn: each open call gets the result that was written down, else that the result is unknown. */
+function closeRun(transcript: Transcript, { run, over }: Resumed, batch: Batch): void {
+  const { state } = batch;
+  const entries: Entry[] = [];
+  const open = run.calls.filter(({ phase }) => phase !== "done");
+  for (const { toolUseId } of open) {
+    const result = resultIn(transcript, toolUseId);
+    const lost = { toolUseId, content: LOST_RESULT.content, isError: true };
+    const entry = result ? undefined : resultEntry(transcript, lost);
+    if (entry) entries.push(entry);
+    settleCall(result ? settledBy(result) : missing(toolUseId, LOST_RESULT), batch);
+  }
+  appendEntries(entries, batch);
+  recordAllSteered(transcript, batch);
+  if (over) return failRun(over, batch);
+  const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
+  if (reply) recordMessage(reply, batch);
+  if (hasAnswered(state)) return completeRun(batch);
+  const broke = budgetEnd(state);
+  if (broke) failRun(broke, batch);
+}
+
+/** Prompts that Claude Code had taken into the turn. */
+function recordAllSteered(transcript: Transcript, batch: Batch): void {
+  const steered = new Set((transcript.get("") ?? []).flatMap((entry) => steeredBy(entry) ?? []));
+  for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);
+}
+
+/** The model has said its last word: only the end of the run was not written down. */
+function hasAnswered(state: SessionState): boolean {
+  const last = state.transcript.at(-1);
+  return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";
+}
+
+/** A final answer that Claude Code wrote down and that never became a fact. */
+function lastReply(transcript: Transcript, state: SessionState): Extract<ClaudeMessage, { kind: "reply" }> | undefined {
+  const entries = transcript.get("") ?? [];
+  const last = entries.findLast(({ type }) => type === "assistant" || type === "user");
+  if (last?.type !== "assistant") return undefined;
+  const { id, model, usage, stop_reason } = last["message"] as {
+    id: string;
+    model: string;
+    usage: Extract<ClaudeMessage, { kind: "reply" }>["usage"];
+    stop_reason: string | null;
+  };
+  const parts = entries.filter((entry) => (entry["message"] as { id?: string } | undefined)?.id === id);
+  const content = parts.flatMap(blocksIn) as ContentBlock[];
+  const isKnown = state.transcript.some((message) => message.id === messageIdOf(state.sessionId, id));
+  const isFinal =
+    stop_reason !== null && stop_reason !== "tool_use" && content.every(({ type }) => type !== "tool_use");
+  if (isKnown || !isFinal) return undefined;
+  return { kind: "reply", apiMessageId: id, content, model, usage, stopReason: stop_reason, durationMs: 0 };
+}
+
+function appendEntries(entries: readonly Entry[], { add }: Batch): void {
+  if (entries.length > 0) add(transcriptAppended(entries, null));
+}

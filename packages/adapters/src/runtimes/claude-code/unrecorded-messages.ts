@@ -1,0 +1,48 @@
+import { isToolUse, type Fact } from "@skein/protocol";
+import type { ClaudeMessage, PendingMessage } from "./sdk-messages.ts";
+
+/** What a child said and the transcript that it handed over, as far as the log does not have them. */
+export interface UnrecordedMessages {
+  addMessages(messages: readonly PendingMessage[]): void;
+  addTranscript(facts: readonly Fact[]): void;
+  /** Whether the end of the run is among the messages. */
+  readonly hasEnded: boolean;
+  /** Whether the last message is an answer that asks for nothing, and all is ready: the end of the run follows it at once. */
+  readonly isLastAnswer: boolean;
+  /** Takes the transcript, and the messages up to the first whose entries are not stored yet. */
+  take(): { readonly transcript: readonly Fact[]; readonly ready: readonly ClaudeMessage[] };
+  /** Takes the messages that are left: a resumed child will not remember them. */
+  takeLost(): readonly ClaudeMessage[];
+}
+
+/** `stored` has the ids of the entries that the log has, or will have with the next append. */
+export function createUnrecordedMessages(stored: ReadonlySet<string>): UnrecordedMessages {
+  let messages: PendingMessage[] = [];
+  let transcript: Fact[] = [];
+  const isUnstored = ({ uuids }: PendingMessage): boolean => uuids.some((uuid) => !stored.has(uuid));
+  return {
+    addMessages: (more) => void messages.push(...more),
+    addTranscript: (facts) => void transcript.push(...facts),
+    get hasEnded() {
+      return messages.some(({ message }) => message.kind === "ended");
+    },
+    get isLastAnswer() {
+      const last = messages.at(-1)?.message;
+      const asksForNothing = last?.kind === "reply" && !last.content.some(isToolUse);
+      return asksForNothing && !messages.some(isUnstored);
+    },
+    take() {
+      const first = messages.findIndex(isUnstored);
+      const ready = first === -1 ? messages : messages.slice(0, first);
+      const taken = { transcript, ready: ready.map(({ message }) => message) };
+      messages = first === -1 ? [] : messages.slice(first);
+      transcript = [];
+      return taken;
+    },
+    takeLost() {
+      const lost = messages.map(({ message }) => message);
+      messages = [];
+      return lost;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { crc32 } from "node:zlib";
+
+const NEWLINE = 10;
+const SEAL = /^,"crc":"[0-9a-f]{8}"\}$/;
+const SEAL_LENGTH = ',"crc":"00000000"}'.length;
+
+/** A line of JSON that ends with its own checksum. `json` is the text of an object with at least one key. */
+export function withChecksum(json: string): Buffer {
+  const body = Buffer.from(json.slice(0, -1));
+  return Buffer.concat([body, Buffer.from(`${seal(crc32(body))}\n`)]);
+}
+
+/** The object of a line, or undefined if the line is not as it was written. */
+export function checkedObject(line: Buffer): unknown {
+  const body = line.subarray(0, -SEAL_LENGTH);
+  const end = line.subarray(-SEAL_LENGTH).toString("latin1");
+  if (line.length <= SEAL_LENGTH || !SEAL.test(end) || end !== seal(crc32(body))) return undefined;
+  return JSON.parse(line.toString());
+}
+
+function seal(checksum: number): string {
+  return `,"crc":"${checksum.toString(16).padStart(8, "0")}"}`;
+}
+
+/** A line and where it stands. Its newline is missing if the file ends in the middle of it. */
+export interface Line {
+  readonly text: Buffer;
+  readonly offset: number;
+  readonly whole: boolean;
+}
+
+export function* linesOf(bytes: Buffer): Generator<Line> {
+  for (let offset = 0; offset < bytes.length;) {
+    const end = bytes.indexOf(NEWLINE, offset);
+    const whole = end !== -1;
+    const text = bytes.subarray(offset, whole ? end : bytes.length);
+    yield { text, offset, whole };
+    offset += text.length + 1;
+  }
+}
+
+/**
+ * Whether a bad line is what a crash leaves of an unfinished write: no newline, or blocks that never reached the disk and
+ * read as zeros. It must be the last one; our lines hold no byte 0, since JSON escapes it.
+ */
+export function isTorn({ text, offset, whole }: Line, bytes: Buffer): boolean {
+  return !whole || (offset + text.length + 1 === bytes.length && text.includes(0));
+}

@@ -1,0 +1,9 @@
+/** Keeps the process alive until this is over: idle connections do not, so that a program with nothing left to do can end. */
+export async function keepAliveUntil(ending: Promise<unknown>): Promise<void> {
+  const staying = setInterval(() => {}, 60_000);
+  try {
+    await ending;
+  } finally {
+    clearInterval(staying);
+  }
+}

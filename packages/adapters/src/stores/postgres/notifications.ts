@@ -1,0 +1,151 @@
+import type { Followers } from "@skein/core";
+import type { Connections } from "./connections.ts";
+import { keepAliveUntil } from "./keep-process-alive.ts";
+import type pg from "pg";
+
+const CHANNEL = "skein_news";
+/** Ids wait at most this long, so that many appends share one NOTIFY: inside their transactions it would serialise them. */
+const GATHER_MS = 20;
+const SWEEP_MS = 1000;
+/** A payload has at most 7,999 bytes; an id has 36 and a separator. */
+const IDS_PER_PAYLOAD = 200;
+const RETRY_MS = [100, 300, 1000, 2000] as const;
+
+const LAST_SEQUENCES = {
+  name: "skein-last-sequences",
+  text: "select session_id, last_sequence from skein.heads where session_id = any($1)",
+};
+
+const NOTIFY = { name: "skein-notify", text: `select pg_notify('${CHANNEL}', $1)` };
+
+export interface NotificationsDeps {
+  readonly connections: Connections;
+  readonly followers: Followers;
+  /** Tells this process's own notifications from those of others. */
+  readonly instance: string;
+}
+
+/** Tells other processes what was appended here, and hears what they appended. A hint: the sweep finds the rest. */
+export interface Notifications {
+  /** After the commit. `last` is the last sequence that this process's followers have been handed. */
+  announce(sessionId: string, last: number): void;
+  /** Settles when this process hears the others, or has failed to for the first time. */
+  readonly listening: Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createNotifications({ connections, followers, instance }: NotificationsDeps): Notifications {
+  const waiting = new Set<string>();
+  /** Up to where each followed session is known here. */
+  const known = new Map<string, number>();
+  let gathering: NodeJS.Timeout | undefined;
+  let sending: Promise<void> = Promise.resolve();
+  /** Hears and speaks: a connection that speaks is told its own words with the answer, and needs no waking for them. */
+  let line: pg.Client | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  async function send(): Promise<void> {
+    const ids = [...waiting];
+    waiting.clear();
+    try {
+      for (let i = 0; i < ids.length; i += IDS_PER_PAYLOAD)
+        await line?.query({ ...NOTIFY, values: [[instance, ...ids.slice(i, i + IDS_PER_PAYLOAD)].join(" ")] });
+    } catch {
+      // Nobody is told; the sweep of the others finds it.
+    }
+  }
+
+  function hear({ payload = "" }: pg.Notification): void {
+    const [from, ...ids] = payload.split(" ");
+    if (from === instance) return;
+    for (const id of ids) followers.poke(id);
+  }
+
+  async function connect(attempt = 0): Promise<void> {
+    if (closed) return;
+    const client = connections.dedicated();
+    let over = false;
+    const again = (): void => {
+      if (over || closed) return;
+      over = true;
+      line = undefined;
+      retry = setTimeout(() => void connect(attempt + 1), RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]);
+      retry.unref();
+    };
+    client.on("error", again);
+    client.on("end", again);
+    client.on("notification", hear);
+    try {
+      await client.connect();
+      // A hint need not be on disk before it is sent, and its flush would hold up those of appends.
+      await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
+      if (closed) return await end(client);
+      line = client;
+      // A program that has nothing else to do need not stay to listen.
+      client.unref();
+      attempt = 0;
+      // What was announced while nobody listened.
+      for (const sessionId of followers.followed()) followers.poke(sessionId);
+    } catch {
+      again();
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    const followed = new Set(followers.followed());
+    for (const sessionId of known.keys()) if (!followed.has(sessionId)) known.delete(sessionId);
+    if (followed.size === 0) return;
+    const rows = await connections.query(LAST_SEQUENCES, [[...followed]]);
+    const last = new Map(rows.map(([sessionId, sequence]) => [sessionId, Number(sequence)]));
+    for (const sessionId of followed) {
+      const sequence = last.get(sessionId) ?? -1;
+      if (known.get(sessionId) === sequence) continue;
+      known.set(sessionId, sequence);
+      followers.poke(sessionId);
+    }
+  }
+
+  async function lastWords(): Promise<void> {
+    await listening;
+    if (waiting.size > 0) sending = sending.then(send);
+    await sending;
+    await end(line);
+  }
+
+  let sweeping = false;
+  const timer = setInterval(() => {
+    if (sweeping) return;
+    sweeping = true;
+    // A database that is away now is there at the next sweep.
+    void sweep()
+      .catch(() => {})
+      .finally(() => (sweeping = false));
+  }, SWEEP_MS);
+  timer.unref();
+  const listening = connect();
+
+  return {
+    listening,
+    announce(sessionId, last) {
+      if (known.has(sessionId)) known.set(sessionId, Math.max(known.get(sessionId) ?? 0, last));
+      waiting.add(sessionId);
+      gathering ??= setTimeout(() => {
+        gathering = undefined;
+        sending = sending.then(send);
+      }, GATHER_MS);
+    },
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      clearTimeout(retry);
+      clearTimeout(gathering);
+      await keepAliveUntil(lastWords());
+    },
+  };
+}
+
+/** A connection that is already broken cannot be closed in order. */
+async function end(client: pg.Client | undefined): Promise<void> {
+  await client?.end().catch(() => {});
+}

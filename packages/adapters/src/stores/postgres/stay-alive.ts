@@ -1,9 +1,0 @@
-/** Keeps the process alive until this is over: idle connections do not, so that a program with nothing left to do can end. */
-export async function stayAliveUntil(ending: Promise<unknown>): Promise<void> {
-  const staying = setInterval(() => {}, 60_000);
-  try {
-    await ending;
-  } finally {
-    clearInterval(staying);
-  }
-}

@@ -1,0 +1,66 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { type Row, type Sql, type SqlStream, statementsOf } from "@skein/sql";
+import { UsageError } from "../../terminal/exit-codes.ts";
+import { alreadyThere } from "../../terminal/private-file.ts";
+import { visible } from "../../terminal/visible-text.ts";
+import { type Format, createFormatter } from "./formats.ts";
+import type { Output } from "../../terminal/output.ts";
+import { plot } from "./plot.ts";
+
+export interface AnswerOptions {
+  /** `plot` is a chart instead of rows. */
+  readonly format: Format | "plot";
+  readonly columns: number;
+  readonly output: Output;
+}
+
+/** What went wrong with a statement, and what to do about it where that is known. */
+export function failureText({ message }: Error): string {
+  const isCorrupt = message.includes("Corrupt database file");
+  return visible(isCorrupt ? `${message}\nIf that is the copy, "skein sql cache clear" removes it.` : message);
+}
+
+/** Writes an answer as it comes. Answers how many rows there were. */
+export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerOptions): Promise<number> {
+  const { output } = options;
+  if (options.format === "plot") return writePlot({ columns, rows }, options);
+  const formatter = createFormatter(options.format, columns, options.columns);
+  let count = 0;
+  for await (const some of rows) {
+    count += some.length;
+    await output.write(formatter.rows(some));
+    // Nobody reads any more: `| head`, or `q` in the pager.
+    if (output.isClosed) return count;
+  }
+  if (columns.length > 0) await output.write(formatter.end());
+  return count;
+}
+
+async function writePlot({ columns, rows }: SqlStream, { output, columns: width }: AnswerOptions): Promise<number> {
+  const all: Row[] = [];
+  for await (const some of rows) all.push(...some);
+  if (columns.length === 0) return 0;
+  const chart = plot(columns, all, width);
+  if (chart === undefined)
+    throw new UsageError(
+      "A chart needs a column that names the rows and a column of numbers. Choose another --format.",
+    );
+  await output.write(chart);
+  return all.length;
+}
+
+/** Writes the answer to a Parquet file. A file that exists is only replaced if that was asked for. */
+export async function writeParquet(
+  database: Sql,
+  statement: string,
+  { file, force }: { readonly file: string; readonly force: boolean },
+): Promise<void> {
+  if (existsSync(file) && !force) throw alreadyThere(file);
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder} to write the Parquet file into.`);
+  const [one = "", ...others] = statementsOf(statement);
+  if (others.length > 0)
+    throw new UsageError(`A Parquet file has one answer, and these are ${others.length + 1} statements.`);
+  await database.run(`COPY (${one}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet)`);
+}

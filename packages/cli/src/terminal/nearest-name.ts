@@ -1,0 +1,29 @@
+/** The name that was probably meant, if one is near: at most two letters are other ones, missing, too many or swapped. */
+export function nearestName(word: string, names: readonly string[]): string | undefined {
+  const most = word.length < 4 ? 1 : 2;
+  const near = names.map((name) => ({ name, steps: steps(word, name) })).filter((one) => one.steps <= most);
+  return near.toSorted((a, b) => a.steps - b.steps)[0]?.name;
+}
+
+/** How many letters have to be changed, left out, added or swapped with their neighbour to make one word of the other. */
+function steps(from: string, to: string): number {
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)];
+  const cell = (i: number, j: number): number => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
+  for (let i = 1; i <= from.length; i += 1) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= to.length; j += 1) {
+      const isSame = from[i - 1] === to[j - 1];
+      const isSwapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      row.push(
+        Math.min(
+          cell(i - 1, j) + 1,
+          cell(i, j - 1) + 1,
+          cell(i - 1, j - 1) + (isSame ? 0 : 1),
+          isSwapped ? cell(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
+    }
+  }
+  return cell(from.length, to.length);
+}

@@ -1,0 +1,71 @@
+import { needsLease } from "@skein/protocol";
+import type { Bus } from "../ports/bus.ts";
+import { platformStatus } from "../sessions/platform-status.ts";
+import type { Store } from "../ports/store.ts";
+
+/** A session is shown at once when it changes, and then once per this time while it goes on changing. */
+const SHOW_MS = 1000;
+/** How often it is said again that a session is driven here: what is shown has an end of its own. */
+const LOCK_MS = 60_000;
+
+/** The Claude API's words for how a session is. */
+const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
+
+export interface SessionStatusDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly now: () => number;
+}
+
+/** Shows the sessions that this machine writes to, for people who look at the bus. Answers how to stop. */
+export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
+  const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();
+  const lockedAt = new Map<string, number>();
+
+  function showSoon(id: string): void {
+    const rest = resting.get(id);
+    if (rest) {
+      rest.changed = true;
+      return;
+    }
+    void show(id);
+    const timer = setTimeout(() => {
+      const { changed } = resting.get(id) ?? { changed: false };
+      resting.delete(id);
+      if (changed) showSoon(id);
+    }, SHOW_MS).unref();
+    resting.set(id, { changed: false, timer });
+  }
+
+  async function show(id: string): Promise<void> {
+    try {
+      const session = await store.get(id);
+      if (!session) return;
+      const { model, created_at, updated_at: last_activity } = session;
+      const status = STATUS[platformStatus(session)];
+      bus.show({ kind: "session", session: { id, status, model, created_at, last_activity } });
+    } catch {
+      // Whoever needs the store hears of it there. Nobody waits for this.
+    }
+  }
+
+  const stop = store.onNews((sessionId, events) => {
+    if (!events) return;
+    showSoon(sessionId);
+    const last = events.findLast(({ event_type }) => needsLease(event_type));
+    if (!last) return;
+    const isOver = last.event_type === "session.completed" || last.event_type === "session.failed";
+    if (isOver) {
+      if (lockedAt.delete(sessionId)) bus.show({ kind: "unlocked", sessionId });
+      return;
+    }
+    if (now() - (lockedAt.get(sessionId) ?? -Infinity) < LOCK_MS) return;
+    lockedAt.set(sessionId, now());
+    bus.show({ kind: "locked", sessionId });
+  });
+  return () => {
+    stop();
+    for (const { timer } of resting.values()) clearTimeout(timer);
+    for (const sessionId of lockedAt.keys()) bus.show({ kind: "unlocked", sessionId });
+  };
+}

@@ -1,0 +1,87 @@
+import type { Fact } from "@skein/protocol";
+import type { Effect } from "./decision.ts";
+
+/** The effects that are going on. Each is started once; what is no longer wanted is aborted. */
+export interface RunningEffects {
+  /** Starts what is missing and aborts what is not wanted any more. */
+  match(wanted: readonly Effect[]): void;
+  /** Facts of the effects that have ended since, in the order in which they did. */
+  take(): readonly Fact[] | undefined;
+  /** Resolves when an effect has ended or something outside has happened. Throws what an effect threw: all others are aborted then. */
+  changed(): Promise<void>;
+  /** Something outside has happened. */
+  nudge(): void;
+  /** Whether anything is going on, or has ended and was not taken. */
+  busy(): boolean;
+  abortAll(): void;
+}
+
+export function createRunningEffects(
+  start: (effect: Effect, signal: AbortSignal) => Promise<readonly Fact[]>,
+): RunningEffects {
+  const running = new Map<string, AbortController>();
+  const ended: { readonly key: string; readonly stop: AbortController; readonly facts: readonly Fact[] }[] = [];
+  let nudged = false;
+  let failure: Error | undefined;
+  let wake = (): void => {};
+
+  function begin(effect: Effect): void {
+    const stop = new AbortController();
+    running.set(effect.key, stop);
+    const over = (facts: readonly Fact[]): void => {
+      // An effect that was aborted has no say: its run or its step is over.
+      if (running.get(effect.key) !== stop) return;
+      // It counts as running until its facts are taken: what was decided before they are known still wants it.
+      ended.push({ key: effect.key, stop, facts });
+      wake();
+    };
+    void start(effect, stop.signal).then(over, crash);
+  }
+
+  function crash(error: unknown): void {
+    failure ??= error instanceof Error ? error : new Error(String(error));
+    abortAll();
+    wake();
+  }
+
+  function abortAll(): void {
+    for (const stop of running.values()) stop.abort();
+    running.clear();
+  }
+
+  return {
+    match(wanted) {
+      const keys = new Set(wanted.map(({ key }) => key));
+      for (const [key, stop] of running) {
+        if (keys.has(key)) continue;
+        running.delete(key);
+        stop.abort();
+      }
+      for (const effect of wanted) if (!running.has(effect.key)) begin(effect);
+    },
+    take() {
+      for (;;) {
+        const next = ended.shift();
+        if (!next) return undefined;
+        if (running.get(next.key) !== next.stop) continue;
+        running.delete(next.key);
+        return next.facts;
+      }
+    },
+    async changed() {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (ended.length > 0 || nudged || failure) resolve();
+      });
+      nudged = false;
+      wake = () => {};
+      if (failure) throw failure;
+    },
+    nudge() {
+      nudged = true;
+      wake();
+    },
+    busy: () => running.size > 0,
+    abortAll,
+  };
+}

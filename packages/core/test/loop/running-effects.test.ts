@@ -1,0 +1,66 @@
+import type { Fact } from "@skein/protocol";
+import { expect, test } from "vitest";
+import type { Effect } from "../../src/loop/decision.ts";
+import { createRunningEffects } from "../../src/loop/running-effects.ts";
+
+const tool = (id: string): Effect => ({ kind: "run-tool", key: `tool/${id}`, toolUseId: id });
+const fact: Fact = { event_type: "title.generated", data: { title: "t" } };
+
+/** Effects that end when the test says so. */
+function controlled() {
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const aborted: string[] = [];
+  const running = createRunningEffects((effect, signal) => {
+    started.push(effect.key);
+    signal.addEventListener("abort", () => aborted.push(effect.key));
+    return new Promise((resolve) => ends.set(effect.key, () => resolve([fact])));
+  });
+  return { running, started, aborted, end: (id: string) => ends.get(`tool/${id}`)?.() };
+}
+
+test("starts each effect once, and aborts what is no longer wanted", () => {
+  const { running, started, aborted } = controlled();
+  running.match([tool("a"), tool("b")]);
+  running.match([tool("b"), tool("c")]);
+  expect(started).toEqual(["tool/a", "tool/b", "tool/c"]);
+  expect(aborted).toEqual(["tool/a"]);
+});
+
+test("does not start an effect again that has ended and whose facts nobody has taken yet", async () => {
+  const { running, started, end } = controlled();
+  running.match([tool("a"), tool("b")]);
+  end("a");
+  end("b");
+  await running.changed();
+  expect(running.take()).toEqual([fact]);
+  // The decision after the first outcome does not know the second one, and still wants it.
+  running.match([tool("b")]);
+  expect(started).toEqual(["tool/a", "tool/b"]);
+  expect(running.take()).toEqual([fact]);
+  running.match([tool("b")]);
+  expect(started).toEqual(["tool/a", "tool/b", "tool/b"]);
+});
+
+test("gives an effect no say that was aborted after it had ended", async () => {
+  const { running, end } = controlled();
+  running.match([tool("a")]);
+  end("a");
+  await running.changed();
+  running.match([]);
+  expect(running.take()).toBeUndefined();
+});
+
+test("an effect that throws aborts all others, and whoever waits is told", async () => {
+  const crash = Promise.withResolvers<readonly Fact[]>();
+  let aborted = false;
+  const running = createRunningEffects((effect, signal) => {
+    if (effect.key === "tool/a") return crash.promise;
+    signal.addEventListener("abort", () => (aborted = true));
+    return new Promise(() => {});
+  });
+  running.match([tool("a"), tool("b")]);
+  crash.reject(new Error("This should never happen."));
+  await expect(running.changed()).rejects.toThrow("This should never happen.");
+  expect([aborted, running.busy()]).toEqual([true, false]);
+});

@@ -1,0 +1,35 @@
+/** Keeps the best `count` items of a stream, in bounded memory. */
+export interface TopItems<T> {
+  add(item: T): void;
+  /** The worst of the best items; undefined until there are `count` of them. Items that are not better are dropped. */
+  worst(): T | undefined;
+  /** Best first. */
+  sorted(): readonly T[];
+}
+
+/** `compare` orders the better item first. Without a bound every item is kept. */
+export function createTopItems<T>(count: number, compare: (a: T, b: T) => number): TopItems<T> {
+  let items: T[] = [];
+  let worst: T | undefined;
+  const trim = (): void => {
+    items = items.sort(compare).slice(0, count);
+    worst = items.length === count ? items.at(-1) : undefined;
+  };
+  return {
+    add(item) {
+      if (count === 0 || (worst !== undefined && compare(item, worst) >= 0)) return;
+      items.push(item);
+      // Sorting in batches costs less than keeping the items sorted.
+      if (items.length >= count * 2 + 100) trim();
+    },
+    worst() {
+      // The value may be a few items old: then it only drops fewer items.
+      if (items.length >= (worst === undefined ? count : count + 20)) trim();
+      return worst;
+    },
+    sorted() {
+      trim();
+      return items;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { type ParsedRequest, ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
+import { parseInput } from "@skein/core";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "./api-error.ts";
+import { type Call, type Checked, type Handlers, type Raw, type Shared, TAKEN_OVER } from "../call.ts";
+import { type Idempotency, idempotencyKey } from "./idempotency.ts";
+import { type Principal, allows } from "../keys.ts";
+import type { Limits } from "./limits.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who calls; nobody on a route that is open and was called without a key. */
+    principal: Principal | undefined;
+    /** The SHA-256 of a body that came with an Idempotency-Key. */
+    bodyDigest: string | undefined;
+  }
+  interface FastifyContextConfig {
+    route?: RouteName;
+  }
+}
+
+/** The caller of an open route that sent no key: it belongs to no tenant. */
+const NOBODY: Principal = { keyId: "", name: "nobody", tenant: "$nobody", scopes: [] };
+
+const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
+  postMessage: "messageBytes",
+  answerAwait: "messageBytes",
+  importSession: "importBytes",
+  adoptClaudeSession: "importBytes",
+  query: "messageBytes",
+  querySingle: "messageBytes",
+  resumeClaudeSession: "messageBytes",
+  forkClaudeSession: "messageBytes",
+};
+
+/** Puts every route of the table on the server, under each of its paths. */
+export function registerRoutes(
+  app: FastifyInstance,
+  { handlers, shared, idempotency }: { handlers: Handlers; shared: Shared; idempotency: Idempotency },
+): void {
+  for (const name of Object.keys(ROUTES) as RouteName[]) {
+    const route: Route = ROUTES[name];
+    for (const path of pathsOf(route))
+      app.route({
+        method: route.method,
+        url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+        config: { route: name },
+        bodyLimit: shared.limits[BODY_LIMITS[name] ?? "bodyBytes"],
+        handler: (request, reply) => answer(name, { request, reply, handlers, shared, idempotency }),
+      });
+  }
+}
+
+/** What a caller showed to say who it is. */
+export type Credential = "nothing" | "key" | "login";
+
+const UNKNOWN: Readonly<Record<Credential, string>> = {
+  nothing: "Expected an API key, as X-API-Key or as a Bearer token.",
+  key: "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.",
+  login: "This login is over. Log in again with a key.",
+};
+
+/** Whether a route is for everybody, whoever they are. */
+export function isOpen(name: RouteName | undefined): boolean {
+  return name !== undefined && ROUTES[name].scope === "open";
+}
+
+/** Refuses callers without the scope of a route. Runs before the body is read. */
+export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sent: Credential): void {
+  const scope = name === undefined ? "read" : ROUTES[name].scope;
+  if (scope === "open") return;
+  if (!principal) throw new ApiError("unauthorized", UNKNOWN[sent], { headers: { "www-authenticate": "Bearer" } });
+  if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
+}
+
+interface Answering {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly handlers: Handlers;
+  readonly shared: Shared;
+  readonly idempotency: Idempotency;
+}
+
+async function answer(name: RouteName, answering: Answering): Promise<unknown> {
+  const { request, reply, handlers, shared, idempotency } = answering;
+  const route: Route = ROUTES[name];
+  const principal = request.principal ?? NOBODY;
+  const input = {
+    params: parsedPart(route.params, request.params),
+    query: route.query ? parsedPart(route.query, request.query) : noQuery(request.query),
+    body: parsedPart(route.body, request.body),
+  };
+  const key =
+    route.method === "POST" && !route.readOnly
+      ? idempotencyKey(request.headers["idempotency-key"], {
+          keyId: principal.keyId,
+          method: route.method,
+          path: request.url,
+          body: request.bodyDigest ?? "",
+        })
+      : undefined;
+  const call: Call = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: key, request, reply };
+  // The table pairs each name with its handler; the type of the pair is lost in the loop over names.
+  const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: Call) => Promise<unknown>;
+  const work = async (): Promise<unknown> =>
+    checked(route, name, await handle(input as ParsedRequest<RouteName>, call));
+  // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
+  const { status, body, replayed } =
+    key && !route.stream
+      ? await idempotency.run(key, async () => ({ status: route.status, body: await work() }))
+      : { status: route.status, body: await work(), replayed: false };
+  if (body === TAKEN_OVER) return reply;
+  if (isRaw(body))
+    return reply
+      .code(status)
+      .headers(body.raw.headers ?? {})
+      .type(body.raw.type)
+      .send(body.raw.payload);
+  if (replayed) reply.header("idempotency-replayed", "true");
+  if (body === undefined) return reply.code(status).send();
+  const tag = reply.getHeader("etag");
+  if (route.method === "GET" && tag !== undefined && request.headers["if-none-match"] === tag)
+    return reply.code(304).send();
+  return reply
+    .code(status)
+    .type("application/json; charset=utf-8")
+    .send(isChecked(body) ? body.checked : JSON.stringify(body));
+}
+
+function parsedPart(schema: Route["body"], value: unknown): unknown {
+  return schema ? parseInput(schema, value ?? undefined) : undefined;
+}
+
+/** A parameter that a route does not have is a mistake, and worth a sentence. */
+function noQuery(query: unknown): undefined {
+  const [name] = Object.keys(query as object);
+  if (name !== undefined) throw new ApiError("invalid", "This route has no query parameters.");
+  return undefined;
+}
+
+/** An answer that does not fit its schema is a bug, and is not sent. */
+function checked(route: Route, name: RouteName, body: unknown): unknown {
+  if (body === TAKEN_OVER || isRaw(body) || isChecked(body) || !route.response) return body;
+  const result = route.response.safeParse(body);
+  if (result.success) return result.data;
+  throw new Error(`The answer of ${name} does not fit its schema: ${JSON.stringify(result.error.issues.slice(0, 3))}`);
+}
+
+function isRaw(body: unknown): body is Raw {
+  return typeof body === "object" && body !== null && "raw" in body;
+}
+
+function isChecked(body: unknown): body is Checked {
+  return typeof body === "object" && body !== null && "checked" in body;
+}

@@ -1,0 +1,127 @@
+/** Sends an answer at the pace, and with the faults, that its step asks for. */
+import type { ServerResponse } from "node:http";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { ApiError, errorBody } from "./api-error.ts";
+import { streamEvent, type StreamEvent } from "./stream-events.ts";
+import { NO_FAULTS, type Faults } from "./faults.ts";
+import { JSON_TYPE } from "./http.ts";
+import type { Outcome } from "./ledger.ts";
+import type { Step, StreamErrorFault } from "./script.ts";
+
+const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" } as const;
+
+export interface AnswerToSend {
+  /** One event holds a whole answer that does not stream. */
+  readonly events: readonly StreamEvent[];
+  readonly stream: boolean;
+  readonly step: Step;
+  readonly faults: Faults;
+  readonly requestId: string;
+}
+
+export async function sendAnswer(response: ServerResponse, answer: AnswerToSend): Promise<Outcome> {
+  const headers = answer.stream ? STREAM_TYPE : JSON_TYPE;
+  if (isPlain(answer)) {
+    // One write for the whole stream: the simulator must not be what a benchmark measures.
+    response.writeHead(200, headers).end(answer.events.map(({ text }) => text).join(""));
+    return "answered";
+  }
+  return untilGone(response, async (signal) => {
+    const { step, faults } = answer;
+    if (step.delayMs) await setTimeout(step.delayMs, undefined, { signal });
+    if (faults.hang && (faults.hang.afterChunks ?? 0) === 0) return silence(signal);
+    if (faults.cut?.afterBytes === 0) return hangUp(response);
+    response.writeHead(200, headers);
+    return send(response, answer, signal);
+  });
+}
+
+/** Runs until the client goes away; whatever waits on the signal then stops. */
+export async function untilGone(
+  response: ServerResponse,
+  work: (signal: AbortSignal) => Promise<Outcome>,
+): Promise<Outcome> {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  response.once("close", leave);
+  try {
+    return await work(gone.signal);
+  } catch (error) {
+    if (gone.signal.aborted) return "aborted";
+    throw error;
+  } finally {
+    response.off("close", leave);
+  }
+}
+
+function isPlain({ step, faults }: AnswerToSend): boolean {
+  return faults === NO_FAULTS && !step.delayMs && !step.chunkDelayMs && !step.oneByte && !step.splitUtf8;
+}
+
+async function send(response: ServerResponse, answer: AnswerToSend, signal: AbortSignal): Promise<Outcome> {
+  const { step, faults } = answer;
+  const broken = answer.stream && faults.streamError;
+  let room = faults.cut?.afterBytes ?? Infinity;
+  for (const { text, isDelta } of eventsToSend(answer)) {
+    const bytes = Buffer.from(text).subarray(0, room);
+    for (const piece of piecesOf(bytes, step)) {
+      if (signal.aborted) return "aborted";
+      response.write(piece);
+      // Without a turn of the event loop the pieces would leave as one.
+      if (step.oneByte || step.splitUtf8) await setImmediate();
+    }
+    room -= bytes.length;
+    if (room <= 0) return hangUp(response);
+    if (isDelta && step.chunkDelayMs) await setTimeout(step.chunkDelayMs, undefined, { signal });
+  }
+  if (faults.hang) return silence(signal);
+  if (faults.cut) return hangUp(response);
+  response.end();
+  return broken ? "faulted" : "answered";
+}
+
+function eventsToSend({ events, faults, stream, requestId }: AnswerToSend): readonly StreamEvent[] {
+  if (faults.hang?.afterChunks !== undefined) return upToDelta(events, faults.hang.afterChunks);
+  if (!stream || !faults.streamError) return events;
+  return [...upToDelta(events, faults.streamError.afterChunks ?? 1), errorEvent(faults.streamError, requestId)];
+}
+
+/** The events until this many deltas have passed, but never the end of the message. */
+function upToDelta(events: readonly StreamEvent[], count: number): readonly StreamEvent[] {
+  const end = events.findIndex(({ text }) => text.startsWith("event: message_delta"));
+  const places = events.flatMap(({ isDelta }, index) => (isDelta ? [index] : []));
+  const place = places[count - 1];
+  if (count === 0) return events.slice(0, 2);
+  return events.slice(0, place === undefined ? end : place + 1);
+}
+
+function errorEvent({ type, message }: StreamErrorFault, requestId: string): StreamEvent {
+  const error = new ApiError(type === undefined || type === "overloaded_error" ? 529 : 500, { type, message });
+  return streamEvent("error", errorBody(error, requestId));
+}
+
+function piecesOf(bytes: Buffer, step: Step): readonly Buffer[] {
+  if (!step.oneByte && !step.splitUtf8) return [bytes];
+  const pieces: Buffer[] = [];
+  let start = 0;
+  for (let index = 1; index < bytes.length; index += 1) {
+    const isInsideCharacter = ((bytes[index] ?? 0) & 0xc0) === 0x80;
+    if (!step.oneByte && !isInsideCharacter) continue;
+    pieces.push(bytes.subarray(start, index));
+    start = index;
+  }
+  return [...pieces, bytes.subarray(start)];
+}
+
+async function silence(signal: AbortSignal): Promise<Outcome> {
+  // A day: longer than anybody listens. The client's leaving ends it.
+  await setTimeout(24 * 60 * 60_000, undefined, { signal });
+  return "faulted";
+}
+
+/** Ends the connection in mid-answer, after what was written has left. */
+async function hangUp(response: ServerResponse): Promise<Outcome> {
+  if (response.headersSent) await new Promise<void>((resolve) => response.write("", () => resolve()));
+  response.destroy();
+  return "faulted";
+}

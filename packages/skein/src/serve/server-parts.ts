@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import { createFolderFileStore } from "@skein/adapters/files/folder";
+import type { Bus, FileStore, Store } from "@skein/core";
+import { isKnownError, withoutSecrets } from "@skein/protocol";
+import type { Adoption, ServerDeps } from "@skein/server";
+import { type Host, createHost } from "../host.ts";
+import { type OpenModel, openModel } from "../open-model.ts";
+import { openMemoriesNamed } from "../open-memories.ts";
+import { loadPart } from "../optional-parts.ts";
+import { type Claude, createClaude } from "./claude.ts";
+import { openedByBoth } from "./settings.ts";
+import type { StartOptions } from "./start-options.ts";
+
+type SqlPort = NonNullable<ServerDeps["sql"]>;
+
+/** What stands behind the HTTP server of one process. */
+export interface ServerParts {
+  readonly host: Host;
+  readonly model: OpenModel;
+  readonly files: FileStore;
+  readonly bus: Bus | undefined;
+  readonly claude: Claude | undefined;
+  readonly sql: SqlPort;
+  readonly adoption: Adoption;
+  /** Drives nothing more and answers no more SQL. */
+  stop(): Promise<void>;
+  /** Closes the rest, the store included, when nobody uses it any more. */
+  close(): Promise<void>;
+}
+
+/** Opens everything that a server needs beside its store. */
+export async function openParts(store: Store, options: StartOptions): Promise<ServerParts> {
+  const { dataDir, code, log = () => {} } = options;
+  const report = (error: unknown): void =>
+    log({
+      level: "error",
+      message: withoutSecrets(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    });
+  const model = await openModel(options);
+  const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
+  const files = createFolderFileStore({ folder: join(dataDir, "files") });
+  const claude =
+    options.claudeCode === false
+      ? undefined
+      : createClaude({
+          dataDir,
+          records: store.records,
+          settings: options.claudeOpened ? openedByBoth(options.claudeOpened, code.claude) : code.claude,
+          allowedAddresses: options.allowedWebhookAddresses,
+          api: model.api,
+        });
+  const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
+  const sql = await openSql(store, options);
+  const adoption = await openAdoption(store);
+  const host = createHost({
+    store,
+    bus,
+    model: model.model,
+    ...code,
+    files,
+    memoryNamed: memories.named,
+    ...(claude && { runtimes: claude.runtimes }),
+    report,
+  });
+  return {
+    host,
+    model,
+    files,
+    bus,
+    claude,
+    sql,
+    adoption,
+    async stop() {
+      await Promise.all([host.stop(), sql.close()]);
+    },
+    async close() {
+      await claude?.close();
+      await memories.close();
+      await bus?.close();
+      await store.close();
+      await model.close();
+    },
+  };
+}
+
+/** Loaded only where there are several machines. */
+async function openBus(url: string, report: (error: unknown) => void): Promise<Bus> {
+  const { createRedisBus } = await loadPart.redisBus();
+  return createRedisBus({ url, report });
+}
+
+/** SQL for callers. Without its package every question is answered with what to install. */
+async function openSql(store: Store, options: StartOptions): Promise<SqlPort & { close(): Promise<void> }> {
+  const { dataDir, sqlHistory = [] } = options;
+  try {
+    const { createTenantSql } = await loadPart.sql();
+    return createTenantSql({
+      store,
+      folder: join(dataDir, "sql"),
+      ...(sqlHistory.length > 0 && { history: { roots: sqlHistory, cacheFolder: join(dataDir, "cache") } }),
+    });
+  } catch (error) {
+    const refuse = refusal(error);
+    return { ask: refuse, problem: () => (error as Error).message, close: async () => {} };
+  }
+}
+
+/** Adoption for callers. Without the package for Claude Code's files it is answered with what to install. */
+async function openAdoption(store: Store): Promise<Adoption> {
+  try {
+    const { createAdoption } = await loadPart.adoption();
+    return createAdoption({ store });
+  } catch (error) {
+    const refuse = refusal(error);
+    return { adopt: refuse, filesOf: refuse };
+  }
+}
+
+/** Throws the error of a part that is not installed whenever the part is used. Any other error is thrown now. */
+function refusal(error: unknown): () => never {
+  if (!isKnownError(error, "not_installed")) throw error;
+  return () => {
+    throw error;
+  };
+}

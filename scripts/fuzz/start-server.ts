@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export interface ServingTask {
+  readonly storeUrl: string;
+  readonly dataDir: string;
+  /** Where the model is; without it the server makes a simulator of its own. */
+  readonly modelUrl?: string;
+}
+
+export interface ServedKeys {
+  readonly admin: string;
+  readonly read?: string;
+  readonly run?: string;
+  /** Of another tenant. */
+  readonly foreign?: string;
+}
+
+/** A server in its own process. */
+export interface Served {
+  readonly url: string;
+  readonly keys: ServedKeys;
+  readonly pid: number;
+  /** What it wrote to its error output so far. */
+  complaints(): string;
+  isRunning(): boolean;
+  close(): Promise<void>;
+}
+
+const STOP_MS = 12_000;
+
+export async function startServed(task: ServingTask): Promise<Served> {
+  mkdirSync(task.dataDir, { recursive: true });
+  const program = fileURLToPath(new URL("./server-process.ts", import.meta.url));
+  // Under a test runner the options of this process are not those of a plain one.
+  const child = spawn(process.execPath, ["--conditions=@skein/source", program, JSON.stringify(task)], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (bytes: Buffer) => (said = (said + bytes.toString()).slice(-1_000_000)));
+  const exited = once(child, "exit");
+  const first = once(createInterface(child.stdout), "line") as Promise<[string]>;
+  const line = await Promise.race([first.then(([text]) => text), exited.then(() => undefined)]);
+  if (line === undefined || child.pid === undefined) throw new Error(`The server did not start: ${said}`);
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
+  return {
+    ...(JSON.parse(line) as { url: string; keys: ServedKeys }),
+    pid: child.pid,
+    complaints: () => said,
+    isRunning,
+    async close() {
+      child.stdin.end();
+      const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+      if (isRunning()) await exited;
+      clearTimeout(timer);
+    },
+  };
+}
