@@ -1,5 +1,5 @@
 import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
-import type { ToolSchema } from "@skein/protocol";
+import type { ApiTool, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adopt.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
@@ -49,6 +49,8 @@ export interface ServerDeps {
   readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
+  /** Every tool that the process has code for. */
+  readonly tools?: () => readonly ApiTool[];
   /** Runtimes that this process can drive. */
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** What stands before Claude Code; without it `/api/v1` shows what is there and begins nothing. */
