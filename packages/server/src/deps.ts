@@ -1,5 +1,5 @@
 import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
-import type { ApiTool, ToolSchema } from "@skein/protocol";
+import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adopt.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
@@ -11,6 +11,13 @@ import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 interface SqlPort {
   /** Why statements are not answered here; undefined if they are. */
   problem?(): string | undefined | Promise<string | undefined>;
+  /** Every table that statements can read, with its columns and what they mean. */
+  tables?(
+    asking: { readonly tenant: string; readonly timeMs: number },
+    signal: AbortSignal,
+  ): Promise<readonly SqlTable[]>;
+  /** Questions to begin with. */
+  examples?(): readonly SqlExample[];
   ask(
     question: {
       readonly tenant: string;
