@@ -1,5 +1,5 @@
 import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
-import type { ToolSchema } from "@skein/protocol";
+import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
@@ -11,6 +11,13 @@ import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 interface SqlPort {
   /** Why statements are not answered here; undefined if they are. */
   problem?(): string | undefined | Promise<string | undefined>;
+  /** Every table that statements can read, with its columns and what they mean. */
+  tables?(
+    asking: { readonly tenant: string; readonly timeMs: number },
+    signal: AbortSignal,
+  ): Promise<readonly SqlTable[]>;
+  /** Questions to begin with. */
+  examples?(): readonly SqlExample[];
   ask(
     question: {
       readonly tenant: string;
@@ -49,6 +56,8 @@ export interface ServerDeps {
   readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
+  /** Every tool that the process has code for. */
+  readonly tools?: () => readonly ApiTool[];
   /** Runtimes that this process can drive. */
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** What stands before Claude Code; without it `/api/v1` shows what is there and begins nothing. */

@@ -60,6 +60,7 @@ async function twoTenants() {
       .replace(":tool_use_id", "call_1")
       .replace(":file_id", "file_1")
       .replace(":webhook_id", agent.id)
+      .replace(":delivery_id", agent.id)
       .replace(":step", "1");
   return { server, keys, mine, theirs, inject, fill, agentId: agent.id, sessionId: made.id };
 }

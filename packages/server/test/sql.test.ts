@@ -40,6 +40,25 @@ async function rows(url: string, key: string, sql: string): Promise<readonly unk
 }
 
 describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }, () => {
+  test("the tables are described with their columns, and an example runs", async () => {
+    const { url, key, call } = await roomyServer();
+    const { status, body } = await call("GET", "/v1/sql/schema");
+    expect(status).toBe(200);
+    const sessions = body.data.find(({ name }) => name === "platform.sessions");
+    expect(sessions).toMatchObject({
+      about: expect.stringContaining("sessions"),
+      columns: expect.arrayContaining([{ name: "id", type: "VARCHAR", about: expect.any(String) }]),
+    });
+    expect(body.data.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["all_sessions", "claude.responses", "agent.agent_runs"]),
+    );
+    const examples = (await call("GET", "/v1/sql/examples")).body.data;
+    expect(examples.length).toBeGreaterThan(5);
+    const [{ question, sql } = {}] = examples;
+    expect(question).toMatch(/\?/);
+    await rows(url, key, String(sql));
+  });
+
   test("a tenant sees its own rows as they are now, and nothing of anybody else", async () => {
     const data = folder();
     const { url, key, call } = await roomyServer({ store: `sqlite:${data}/skein.db` });

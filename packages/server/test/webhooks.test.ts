@@ -161,3 +161,39 @@ test.each([
     body: { error: { code: "url_not_allowed" } },
   });
 });
+
+test("a webhook is changed under the same secret, and a notice that was given up is sent again", async () => {
+  const { call } = await testServer({ webhookAddresses: ["127.0.0.1"], webhookRetryMs: [] });
+  const [first, second] = [await receiver(500), await receiver()];
+  const made = await call("POST", "/v1/webhooks", { url: first.url, events: ["session.completed"] });
+  const path = `/v1/webhooks/${made.body.id}`;
+  const { path: at } = await session(call);
+  await say(call, at, scripted("Hi.", [{ text: "Hello." }]));
+  const deliveries = async () => (await call("GET", `${path}/deliveries`)).body.data;
+  await expect
+    .poll(deliveries, { timeout: 20_000 })
+    .toMatchObject([{ state: "failed", attempts: 1, last_status: 500 }]);
+  const [delivery] = await deliveries();
+
+  const changed = await call("PATCH", path, { url: second.url });
+  expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ url: second.url })]);
+  expect(changed.body).not.toHaveProperty("secret");
+  const again = await call("POST", `${path}/deliveries/${String(delivery?.["id"])}/redeliver`);
+  expect([again.status, again.body]).toEqual([
+    202,
+    expect.objectContaining({ id: delivery?.["id"], state: "pending" }),
+  ]);
+  await expect.poll(deliveries, { timeout: 20_000 }).toMatchObject([{ state: "delivered", last_status: 204 }]);
+  expect(second.received[0]?.headers["webhook-id"]).toBe(first.received[0]?.headers["webhook-id"]);
+  const key = Buffer.from(String(made.body["secret"]).slice("whsec_".length), "base64");
+  const { headers, body } = second.received[0] ?? { headers: {}, body: "" };
+  const text = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
+  expect(headers["webhook-signature"]).toBe(`v1,${createHmac("sha256", key).update(text).digest("base64")}`);
+
+  expect((await call("PATCH", path, { url: "http://10.0.0.1/x" })).body.error.code).toBe("url_not_allowed");
+  for (const wrong of [{ events: [] }, { events: ["x"] }, { secret: "x" }])
+    expect((await call("PATCH", path, wrong)).status).toBe(422);
+  const nobody = "00000000-0000-7000-8000-000000000000";
+  expect((await call("POST", `${path}/deliveries/${nobody}/redeliver`)).status).toBe(404);
+  expect((await call("PATCH", `/v1/webhooks/${nobody}`, {})).status).toBe(404);
+});

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 
-interface Example {
+export interface Example {
   readonly name: string;
   readonly question: string;
   readonly sql: string;

@@ -40,6 +40,8 @@ export interface Agents {
   /** Changes what is given. With `expect`, only if the agent is still at that version. */
   patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
   archive(id: string): Promise<Agent>;
+  /** Brings an archived agent back. */
+  restore(id: string): Promise<Agent>;
 }
 
 export function createAgents({
@@ -107,6 +109,7 @@ export function createAgents({
         return columnsOf(parseInput(CreateAgent, { ...agent.config, tags, default_model_id, ...input }));
       }),
     archive: (id) => change(id, undefined, () => ({ status: "archived" })),
+    restore: (id) => change(id, undefined, () => ({ status: "active" })),
   };
 }
 

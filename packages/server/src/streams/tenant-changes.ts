@@ -16,9 +16,9 @@ export interface TenantChanges {
   stop(): void;
 }
 
-export type ChangesListener = (changes: readonly ChangedSession[]) => void;
+type ChangesListener = (changes: readonly ChangedSession[]) => void;
 
-export interface TenantSubscription {
+interface TenantSubscription {
   /** Every change that was written well before this time has been handed over. */
   completeUntil(): number;
   end(): void;

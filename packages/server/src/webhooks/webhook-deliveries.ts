@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Store } from "@skein/core";
-import { Delivery, type Event, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
+import { Delivery, type Event, KnownError, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
 import { z } from "zod";
 import { createJobQueues } from "./job-queues.ts";
 
@@ -31,6 +31,8 @@ export interface Deliveries {
     webhookId: string,
     page: { limit?: number; cursor?: string },
   ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
+  /** Sends a notice again, whatever came of it before. Refuses with `not_found`. */
+  again(webhookId: string, id: string): Promise<Delivery>;
   /** Takes up every notice that waits: it may have been kept by a process that is gone. */
   resume(): Promise<void>;
   /** Removes notices that are older than 30 days. */
@@ -146,6 +148,16 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       const field = { name: "webhook", value: webhookId };
       const { items, cursor } = await records.list({ tenant: TENANT, kind: "delivery", field, ...page });
       return { items: items.map(({ value }) => Delivery.parse(value)), cursor };
+    },
+    async again(webhookId, id) {
+      const record = await records.get(TENANT, "delivery", id);
+      const kept = record && Delivery.parse(record.value);
+      if (!record || kept?.webhook_id !== webhookId)
+        throw new KnownError("not_found", `Webhook ${webhookId} has no delivery ${id}.`);
+      const again: Delivery = { ...kept, state: "pending", attempts: 0, next_attempt_at: instant(now()) };
+      // Somebody else is sending it at this moment: that is what was asked for.
+      if (await save(again, record.version)) queues.do(webhookId, id);
+      return again;
     },
     async resume() {
       const query = { tenant: TENANT, kind: "delivery", field: { name: "state", value: "pending" }, limit: 200 };

@@ -15,7 +15,14 @@ export interface Webhooks {
     input: { url: string; events: readonly z.infer<typeof WebhookEvent>[] },
   ): Promise<Webhook & { secret: string }>;
   list(tenant: string): Promise<readonly Webhook[]>;
+  change(
+    tenant: string,
+    id: string,
+    change: { url?: string; events?: readonly z.infer<typeof WebhookEvent>[] },
+  ): Promise<Webhook>;
   delete(tenant: string, id: string): Promise<void>;
+  /** Sends a notice again, under the same id. */
+  redeliver(tenant: string, id: string, deliveryId: string): Promise<Delivery>;
   deliveries(
     tenant: string,
     id: string,
@@ -63,6 +70,20 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       const field = { name: "tenant", value: tenant };
       const { items } = await records.list({ tenant: TENANT, kind: "webhook", field, limit: 1000 });
       return items.map(({ value }) => StoredWebhook.parse(value));
+    },
+    async change(tenant, id, { url, events }) {
+      const webhook = await get(tenant, id);
+      const changed: StoredWebhook = {
+        ...webhook,
+        ...(url !== undefined && { url }),
+        ...(events && { events: [...events] }),
+      };
+      await records.put([{ tenant: TENANT, kind: "webhook", id, value: changed, fields: { tenant } }]);
+      return changed;
+    },
+    async redeliver(tenant, id, deliveryId) {
+      await get(tenant, id);
+      return deliveries.again(id, deliveryId);
     },
     async delete(tenant, id) {
       await get(tenant, id);

@@ -60,6 +60,13 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
       const tool = options.code.tools.get(name);
       return tool && { name, description: tool.description, input_schema: tool.inputSchema };
     },
+    tools: () =>
+      [...options.code.tools.values()].map(({ name, description, inputSchema, policy }) => ({
+        name,
+        description,
+        input_schema: inputSchema,
+        policy,
+      })),
     defaultModel: DEFAULT_MODEL,
     description: {
       version: version(),

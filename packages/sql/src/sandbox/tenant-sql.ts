@@ -4,6 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
+import { type Example, examples } from "../examples.ts";
+import { COLUMNS_STATEMENT, type DescribedTable, describedTables } from "./described-tables.ts";
 import { createDatabaseWriter } from "./database-writer.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
@@ -12,6 +14,13 @@ export interface TenantSql {
   /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
   ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part>;
+  /** Every table that statements can read, with its columns and what they mean. */
+  tables(
+    asking: { readonly tenant: string; readonly timeMs: number },
+    signal: AbortSignal,
+  ): Promise<readonly DescribedTable[]>;
+  /** Questions to begin with. */
+  examples(): readonly Example[];
   /** Stops every process and removes every database. The store stays open. */
   close(): Promise<void>;
 }
@@ -51,6 +60,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const writer = createDatabaseWriter();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
+  let described: readonly DescribedTable[] | undefined;
 
   function createHistorySandbox({ roots, cacheFolder }: NonNullable<TenantSqlOptions["history"]>) {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
@@ -90,6 +100,14 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
       yield* sandbox.ask({ ...question, database }, signal);
     },
+    async tables(asking, signal) {
+      const limits = { rows: 10_000, bytes: 10_000_000, history: false };
+      const question = { ...asking, ...limits, statement: COLUMNS_STATEMENT, format: "jsonl" } as const;
+      // The same for every tenant.
+      described ??= await describedTables(this.ask(question, signal));
+      return described;
+    },
+    examples,
     async close() {
       await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), writer.close()]);
       await Promise.all([...tenants.values()].map((rows) => rows.remove()));

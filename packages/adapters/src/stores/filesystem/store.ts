@@ -3,23 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AppendOptions,
   type Appended,
-  type ChangedSession,
-  type SessionAwaits,
-  type SessionSummary,
   type Store,
-  canWait,
   checkAppend,
   createFollowers,
   addedUsage,
-  countSessions,
-  listChanged,
-  listOpenAwaits,
-  listSessions,
   pageOfMessages,
   pageOfRuns,
-  summaryOfTables,
 } from "@skein/core";
-import { type Await, KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
+import { KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
 import { type AppendRequest, createCommit } from "./commit.ts";
 import { createDocumentFolders } from "./document-folders.ts";
 import { createAppender, createFolderSync, makeFolder, removeEntry, withKnownErrors } from "./durable-files.ts";
@@ -31,6 +22,7 @@ import { openHeads } from "./open-heads.ts";
 import { type ProcessLock, type Processes, lockFolder } from "./process-lock.ts";
 import { openRecords } from "./record-file.ts";
 import { createSnapshots } from "./snapshots.ts";
+import { createTenantLists } from "./tenant-lists.ts";
 import { openFolder } from "./version-file.ts";
 
 export interface FilesystemStoreDeps {
@@ -139,17 +131,6 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     }
   }
 
-  /** What a session waits for; nothing if it is gone or damaged by now. */
-  async function openAwaitsOf(sessionId: string): Promise<readonly Await[]> {
-    const head = heads.find(sessionId);
-    if (!head || head.damage) return [];
-    return (await heads.log(head)).tables.awaits;
-  }
-
-  function* changes(): Generator<ChangedSession> {
-    for (const { session, last, damage } of heads.all()) if (session && !damage) yield { session, lastSequence: last };
-  }
-
   async function forget(sessionId: string): Promise<void> {
     index.forget(sessionId);
     followers.end(sessionId);
@@ -205,14 +186,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
       if (!head || (tenant !== undefined && head.session?.tenant !== tenant)) return undefined;
       return openHead(sessionId).session;
     },
-    async list(query) {
-      checkOpen();
-      return listSessions(heads.newest(), query);
-    },
-    async count(filter) {
-      checkOpen();
-      return countSessions(heads.newest(), filter);
-    },
+    ...createTenantLists({ heads, checkOpen }),
     usage: (query) => addedUsage(store, query),
     messages: async (sessionId, options = {}) =>
       pageOfMessages((await heads.log(openHead(sessionId, options.tenant))).tables, options),
@@ -221,29 +195,6 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     async awaits(sessionId, { tenant } = {}) {
       const { tables } = await heads.log(openHead(sessionId, tenant));
       return tables.awaits.filter(({ closed_at }) => closed_at === null);
-    },
-    async openAwaits(query) {
-      checkOpen();
-      const waiting: SessionAwaits[] = [];
-      for (const session of [...heads.newest()].filter((one) => canWait(one, query))) {
-        const awaits = await openAwaitsOf(session.id);
-        if (awaits.length > 0) waiting.push({ session, awaits });
-      }
-      return listOpenAwaits(waiting, query);
-    },
-    async changed(query) {
-      checkOpen();
-      return listChanged(changes(), query);
-    },
-    async summaries(tenant, sessionIds) {
-      checkOpen();
-      const summaries: SessionSummary[] = [];
-      for (const id of sessionIds) {
-        const head = heads.find(id);
-        if (head?.session?.tenant !== tenant || head.damage) continue;
-        summaries.push(summaryOfTables((await heads.log(head)).tables));
-      }
-      return summaries;
     },
     checkpoints: async (sessionId, { tenant } = {}) =>
       (await heads.log(openHead(sessionId, tenant))).tables.checkpoints,

@@ -10,7 +10,8 @@ const DEFAULT_LIMIT = 50;
 export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await> {
   const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
   const rows = db.all(
-    `select a.* from sessions s cross join awaits a on a.session_id = s.id
+    `select a.*, a.opened_at || ' ' || a.session_id || ' ' || printf('%09d', a.place) as cursor
+      from sessions s cross join awaits a on a.session_id = s.id
       where s.tenant = ? and s.platform_status = 'running' and a.closed_at is null
         and (? is null or s.agent_id = ?) and (? is null or a.kind in (select value from json_each(?)))
         and (? is null or a.opened_at || ' ' || a.session_id || ' ' || printf('%09d', a.place) > ?)
@@ -21,12 +22,8 @@ export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await
     ...twice(cursor),
     limit + 1,
   );
-  const last = rows[limit - 1];
-  const place = last && `${last["opened_at"]} ${last["session_id"]} ${String(last["place"]).padStart(9, "0")}`;
-  return {
-    items: rows.slice(0, limit).map(toAwait),
-    cursor: place !== undefined && rows.length > limit ? place : null,
-  };
+  const items = rows.slice(0, limit).map(({ cursor: _, ...row }) => toAwait(row));
+  return { items, cursor: rows.length > limit ? (rows[limit - 1]?.["cursor"] as string) : null };
 }
 
 /** Sessions in the order in which they last changed. Their heads have no index of that, which every append would write. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Agent, LlmModel } from "../../agent.ts";
 import { type Route, inAgent } from "./route.ts";
-import { AgentInput, AgentPatch, ModelInput } from "./agent-shapes.ts";
+import { AgentInput, AgentPatch, ApiTool, ModelInput } from "./agent-shapes.ts";
 import { PageQuery, pageOf } from "./page.ts";
 
 /** Agents and models. */
@@ -56,6 +56,23 @@ export const agentRoutes = {
     params: inAgent,
     status: 200,
     response: Agent,
+  },
+  restoreAgent: {
+    method: "POST",
+    path: "/v1/agents/{agent_id}/restore",
+    scope: "admin",
+    summary: "Bring an archived agent back: it takes new sessions again",
+    params: inAgent,
+    status: 200,
+    response: Agent,
+  },
+  listTools: {
+    method: "GET",
+    path: "/v1/tools",
+    scope: "read",
+    summary: "Tools that agents can name, by name",
+    status: 200,
+    response: z.object({ data: z.array(ApiTool) }),
   },
   listModels: {
     method: "GET",

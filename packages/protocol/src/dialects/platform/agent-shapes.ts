@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AnyObject } from "./page.ts";
 import { LlmModel, NewAgentConfig, Tags, ToolSchema } from "../../agent.ts";
 import { Uuid } from "../../ids.ts";
 
@@ -58,3 +59,13 @@ export const AgentPatch = z
 export type AgentPatch = z.output<typeof AgentPatch>;
 
 export const ModelInput = z.strictObject({ name: LlmModel.shape.name, is_default: z.boolean().default(false) });
+
+/** A tool that the server has code for. */
+export const ApiTool = z.object({
+  name: z.string(),
+  description: z.string(),
+  input_schema: AnyObject,
+  /** `once`: it is not run again if its worker dies while it runs. */
+  policy: z.enum(["once", "repeatable"]),
+});
+export type ApiTool = z.infer<typeof ApiTool>;

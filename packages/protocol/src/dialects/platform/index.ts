@@ -1,7 +1,7 @@
 export * from "./errors.ts";
 export { type Route, type Scope, pathsOf } from "./route.ts";
 export * from "./routes.ts";
-export { ARROW_STREAM, JSON_LINES } from "./sql-routes.ts";
+export { ARROW_STREAM, JSON_LINES, type SqlExample, type SqlTable } from "./sql-routes.ts";
 export * from "./websocket.ts";
 export * from "./page.ts";
 export * from "./agent-shapes.ts";

@@ -3,7 +3,7 @@ import { RunModel } from "../../session.ts";
 import { CostBreakdown } from "../../usage.ts";
 import { type Route, inRun, run, session } from "./route.ts";
 import { PageQuery, pageOf } from "./page.ts";
-import { ApiRun, ApiRunWithMessages, RunLog, SentRequest } from "./run-shapes.ts";
+import { ApiRun, ApiRunWithMessages, ApiStep, RunLog, SentRequest } from "./run-shapes.ts";
 
 /** Runs of a session. */
 export const runRoutes = {
@@ -59,6 +59,16 @@ export const runRoutes = {
     status: 200,
     produces: ["text/event-stream"],
   },
+  listSteps: {
+    ...session,
+    method: "GET",
+    path: "/v1/sessions/{session_id}/steps",
+    scope: "read",
+    summary: "Calls of the model with their attempts, oldest first",
+    query: PageQuery,
+    status: 200,
+    response: pageOf(ApiStep),
+  },
   getRunStep: {
     ...run,
     method: "GET",
@@ -66,6 +76,7 @@ export const runRoutes = {
     scope: "read",
     summary: "What the model was sent at one step",
     params: inRun.extend({ step: z.coerce.number().int().nonnegative().max(100_000) }),
+    query: z.strictObject({ attempt: z.coerce.number().int().positive().max(100_000).optional() }),
     status: 200,
     response: z.object({ data: z.array(SentRequest) }),
   },

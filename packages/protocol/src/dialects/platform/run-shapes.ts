@@ -35,6 +35,30 @@ export const ApiRunWithMessages = ApiRun.extend({
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 
+/** One call of a model: an attempt at a step, or a call beside the steps. */
+export const ApiStep = z.object({
+  run_id: Uuid,
+  step: Count,
+  attempt: z.int().positive(),
+  purpose: z.enum(["step", "summary", "title", "compaction"]),
+  model: z.string(),
+  /** The event with which the call began. */
+  sequence: z.int().positive(),
+  /** Abandoned: the worker died or the run ended before the answer came. */
+  state: z.enum(["running", "generated", "failed", "abandoned"]),
+  started_at: Instant,
+  duration_ms: Count.nullable(),
+  stop_reason: z.string().nullable(),
+  error: z.string().nullable(),
+  /** Null while the call runs, and if nothing was charged. */
+  usage: AnyObject.nullable(),
+  /** Null also if the model has no price. */
+  cost_micros: Count.nullable(),
+  /** How many tools the answer called. */
+  calls: Count,
+});
+export type ApiStep = z.infer<typeof ApiStep>;
+
 /** A row of agent_runs. */
 export const RunLog = z.object({
   /** Counts the lines of the run, from 1. */

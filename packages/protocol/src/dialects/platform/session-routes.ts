@@ -153,10 +153,19 @@ export const sessionRoutes = {
     summary: "The log: a list, or a live stream with `Accept: text/event-stream`",
     query: z.strictObject({
       after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
+      /** The events before this one instead, still oldest first. */
+      before: z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+      /** `last`: the last events of the log. */
+      order: z.enum(["last"]).optional(),
       limit: z.coerce.number().int().min(1).max(1000).optional(),
     }),
     status: 200,
-    response: z.object({ data: z.array(ApiEvent), next_after: z.int().nonnegative().nullable() }),
+    response: z.object({
+      data: z.array(ApiEvent),
+      next_after: z.int().nonnegative().nullable(),
+      /** With `before` or `order=last`: ask with this for the events before these; null at the beginning of the log. */
+      next_before: z.int().positive().nullable().optional(),
+    }),
     produces: ["text/event-stream"],
   },
   followSessions: {

@@ -4,6 +4,18 @@ import type { Route } from "./route.ts";
 export const JSON_LINES = "application/x-ndjson";
 export const ARROW_STREAM = "application/vnd.apache.arrow.stream";
 
+/** A table that statements can read. */
+const SqlTable = z.object({
+  name: z.string(),
+  about: z.string(),
+  columns: z.array(z.object({ name: z.string(), type: z.string(), about: z.string() })),
+});
+export type SqlTable = z.infer<typeof SqlTable>;
+
+/** A question to begin with. */
+const SqlExample = z.object({ name: z.string(), question: z.string(), sql: z.string() });
+export type SqlExample = z.infer<typeof SqlExample>;
+
 /** Questions in SQL. */
 export const sqlRoutes = {
   askSql: {
@@ -16,5 +28,21 @@ export const sqlRoutes = {
     status: 200,
     produces: [JSON_LINES, ARROW_STREAM],
     readOnly: true,
+  },
+  getSqlSchema: {
+    method: "GET",
+    path: "/v1/sql/schema",
+    scope: "sql",
+    summary: "Tables that statements can read, with their columns and what they mean",
+    status: 200,
+    response: z.object({ data: z.array(SqlTable) }),
+  },
+  listSqlExamples: {
+    method: "GET",
+    path: "/v1/sql/examples",
+    scope: "sql",
+    summary: "Questions to begin with, each as a statement",
+    status: 200,
+    response: z.object({ data: z.array(SqlExample) }),
   },
 } as const satisfies Record<string, Route>;

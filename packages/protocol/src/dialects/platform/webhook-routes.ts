@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Uuid } from "../../ids.ts";
 import type { Route } from "./route.ts";
 import { PageQuery, pageOf } from "./page.ts";
-import { Delivery, Webhook, WebhookInput } from "./webhook-shapes.ts";
+import { Delivery, Webhook, WebhookInput, WebhookPatch } from "./webhook-shapes.ts";
 
 const inWebhook = z.object({ webhook_id: Uuid });
 
@@ -25,6 +25,16 @@ export const webhookRoutes = {
     status: 200,
     response: z.object({ data: z.array(Webhook) }),
   },
+  patchWebhook: {
+    method: "PATCH",
+    path: "/v1/webhooks/{webhook_id}",
+    scope: "admin",
+    summary: "Change the URL or the events; the secret stays",
+    params: inWebhook,
+    body: WebhookPatch,
+    status: 200,
+    response: Webhook,
+  },
   deleteWebhook: {
     method: "DELETE",
     path: "/v1/webhooks/{webhook_id}",
@@ -42,5 +52,14 @@ export const webhookRoutes = {
     query: PageQuery,
     status: 200,
     response: pageOf(Delivery),
+  },
+  redeliver: {
+    method: "POST",
+    path: "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    scope: "admin",
+    summary: "Send a notice again, under the same id",
+    params: inWebhook.extend({ delivery_id: Uuid }),
+    status: 202,
+    response: Delivery,
   },
 } as const satisfies Record<string, Route>;

@@ -22,6 +22,11 @@ export const WebhookInput = z.strictObject({
     .default(["session.started", "session.completed", "session.failed", "await.opened"]),
 });
 
+export const WebhookPatch = z.strictObject({
+  url: WebhookInput.shape.url.optional(),
+  events: z.array(WebhookEvent).min(1).optional(),
+});
+
 /** A place that is told about sessions and runs. */
 export const Webhook = z.object({
   id: Uuid,

@@ -70,16 +70,20 @@ export const agentHandlers = {
   async archiveAgent({ params }, call) {
     return tagged(call, await call.agents.archive(params.agent_id));
   },
+  async restoreAgent({ params }, call) {
+    return tagged(call, await call.agents.restore(params.agent_id));
+  },
+  async listTools(_, { shared }) {
+    const tools = shared.deps.tools?.() ?? [];
+    return { data: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+  },
   async listModels(_, { models }) {
     return { data: [...(await models.list())] };
   },
   async addModel({ body: { name, is_default } }, { models }) {
     return models.add({ name, isDefault: is_default });
   },
-} satisfies Pick<
-  Handlers,
-  "createAgent" | "listAgents" | "getAgent" | "patchAgent" | "archiveAgent" | "listModels" | "addModel"
->;
+} satisfies Partial<Handlers>;
 
 /** The version is the tag: what was seen can be named when it is changed. */
 function tagged(call: Call, agent: Agent): Agent {

@@ -17,7 +17,8 @@ export const eventHandlers = {
     const session = await sessionIn(call, params);
     const { id } = session;
     if (wantsStream(call)) {
-      if (query.limit !== undefined) throw new KnownError("invalid", "limit: A stream has none. Ask for JSON.");
+      for (const name of ["limit", "before", "order"] as const)
+        if (query[name] !== undefined) throw new KnownError("invalid", `${name}: A stream has none. Ask for JSON.`);
       const last = call.request.headers["last-event-id"];
       const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
       return answerWithStream(call, () => ({
@@ -28,7 +29,13 @@ export const eventHandlers = {
         closing,
       }));
     }
-    const { after = 0, limit = PAGE } = query;
+    const { after = 0, limit = PAGE, before, order } = query;
+    if (before !== undefined || order !== undefined) {
+      if (query.after !== undefined)
+        throw new KnownError("invalid", "after: Expected either after, or before and order.");
+      const end = Math.min(before ?? Number.POSITIVE_INFINITY, (await lastSequence(call, id)) + 1);
+      return pageBefore(call.sessions, id, { before: end, limit });
+    }
     return pageOf(call.sessions, id, { after, limit });
   },
 } satisfies Partial<Handlers>;
@@ -51,6 +58,26 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
     // No more than will fit, if those that come are like the largest of these.
     part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
   }
+}
+
+async function lastSequence({ shared, principal }: Call, sessionId: string): Promise<number> {
+  const query = { tenant: principal.tenant, sessionIds: [sessionId] };
+  const [head] = (await shared.deps.store.changed(query)).items;
+  return head?.lastSequence ?? 0;
+}
+
+/** The events before one, in parts that grow towards the beginning: a page of large events has fewer of them. */
+async function pageBefore(sessions: Sessions, sessionId: string, { before, limit }: { before: number; limit: number }) {
+  let data: Event[] = [];
+  let [first, size] = [before, 0];
+  for (let part = FIRST_PART; first > 1 && data.length < limit && size <= PAGE_BYTES; part *= 2) {
+    const asked = Math.min(part, limit - data.length, first - 1);
+    const events = await sessions.events(sessionId, { after: first - 1 - asked, limit: asked });
+    first -= asked;
+    data = [...events, ...data];
+    size += events.reduce((sum, event) => sum + JSON.stringify(event.data).length, 0);
+  }
+  return { data, next_after: null, next_before: first > 1 ? first : null };
 }
 
 /** A stream is for those who ask for one. Who would rather have JSON says so with a weight. */

@@ -12,6 +12,7 @@ import { runTextHandlers } from "./run-text.ts";
 import { runHandlers } from "./runs.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { sqlHandlers } from "./sql.ts";
+import { stepHandlers } from "./steps.ts";
 import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
 
@@ -27,6 +28,7 @@ export const handlers: Handlers = {
   ...awaitHandlers,
   ...fileHandlers,
   ...runHandlers,
+  ...stepHandlers,
   ...runTextHandlers,
   ...sqlHandlers,
   ...webhookHandlers,

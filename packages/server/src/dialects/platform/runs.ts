@@ -32,10 +32,13 @@ export const runHandlers = {
     const { cost, cost_micros, unpriced_calls, models } = await runIn(call, params);
     return { cost, cost_micros, unpriced_calls, models };
   },
-  async getRunStep({ params: { step, ...params } }, call) {
+  async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
-    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter((one) => one.step === step);
-    if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no step ${step}.`);
+    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter(
+      (one) => one.step === step && (attempt === undefined || one.attempt === attempt),
+    );
+    const named = attempt === undefined ? `step ${step}` : `attempt ${attempt} of step ${step}`;
+    if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no ${named}.`);
     return { data: sent };
   },
 } satisfies Partial<Handlers>;

@@ -30,6 +30,22 @@ export const sqlHandlers = {
       giveBack();
     }
   },
+  async getSqlSchema(_, { shared, principal, reply }) {
+    const { sql } = shared.deps;
+    if (!sql?.tables) throw new ApiError("sandbox_missing", "This server answers no SQL.");
+    const giveBack = shared.meter.statement();
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    try {
+      const tables = await sql.tables({ tenant: principal.tenant, timeMs: shared.limits.statementMs }, gone.signal);
+      return { data: tables.map((table) => ({ ...table, columns: [...table.columns] })) };
+    } finally {
+      giveBack();
+    }
+  },
+  async listSqlExamples(_, { shared }) {
+    return { data: [...(shared.deps.sql?.examples?.() ?? [])] };
+  },
 } satisfies Partial<Handlers>;
 
 /**

@@ -34,16 +34,16 @@ const changeOf = (frame: Frame | undefined): Change => frame?.data as unknown as
 const changes = (seen: readonly Frame[]): Change[] =>
   seen.filter(({ event }) => event === "session.changed").map(changeOf);
 
-/** Reads the stream until a change fits; answers the frames, once the stream is open after calling `then`. */
+/** Reads the stream until a change fits; answers the frames, once the stream is open after calling `onOpen`. */
 async function until(
   { url, key }: Pick<TestServer, "url" | "key">,
   isLast: (change: Change) => boolean,
-  { query = "", then = () => {} }: { query?: string; then?: () => unknown } = {},
+  { query = "", onOpen = () => {} }: { query?: string; onOpen?: () => unknown } = {},
 ): Promise<Frame[]> {
   return frames(`${url}/v1/events${query}`, {
     headers: { "x-api-key": key },
     isLast: (frame) => frame.event === "session.changed" && isLast(changeOf(frame)),
-    onFrame: (frame) => void (frame.event === "stream.opened" && then()),
+    onFrame: (frame) => void (frame.event === "stream.opened" && onOpen()),
   });
 }
 
@@ -60,7 +60,7 @@ async function run(server: TestServer, agent: Record<string, unknown> = {}) {
 test("a session that begins, runs and ends is told with its row and with where its log ends", async () => {
   const server = await testServer();
   let made: Promise<Awaited<ReturnType<typeof run>>> | undefined;
-  const seen = await until(server, finishedRun, { then: () => (made = run(server)) });
+  const seen = await until(server, finishedRun, { onOpen: () => (made = run(server)) });
   const { id, path } = (await made) ?? { id: "", path: "" };
   expect(seen[0]).toMatchObject({ event: "stream.opened", id: expect.any(String) });
   const told = changes(seen);
@@ -85,7 +85,7 @@ test("filters by agent; other tenants are not told; what is no query is 422", as
   const seen = await until(server, finishedRun, { query: `?after=${start}&agent_id=${second.agentId}` });
   expect(changes(seen).map(({ session }) => session.id)).toEqual([second.id]);
   const other = { ...server, key, call: caller(server.url, key) };
-  const theirs = await until(other, () => true, { query: `?after=${start}`, then: () => session(other.call) });
+  const theirs = await until(other, () => true, { query: `?after=${start}`, onOpen: () => session(other.call) });
   expect(changes(theirs).map(({ session }) => session.id)).not.toContain(first.id);
   for (const query of ["agent_id=x", "limit=3", "after="])
     expect([query, (await server.call("GET", `/v1/events?${query}`)).status]).toEqual([query, 422]);
@@ -109,7 +109,7 @@ describe.each(["sqlite", "postgres", "file"])("on a %s store", (kind) => {
     const data = folder();
     const first = await testServer({ store, data });
     const before = await run(first);
-    const seen = await until(first, () => true, { then: () => say(first.call, before.path, "More.") });
+    const seen = await until(first, () => true, { onOpen: () => say(first.call, before.path, "More.") });
     const cursor = seen.at(-1)?.id ?? "";
     await settled(first.call, before.path);
     const missed = [await run(first), await run(first), await run(first)].map(({ id }) => id);
@@ -137,7 +137,7 @@ test.each(["sqlite", "postgres"])("changes that another server makes on the same
   const data = folder();
   const here = await testServer({ store, data });
   const there = await testServer({ store, data });
-  const seen = await until(here, finishedRun, { then: () => run(there) });
+  const seen = await until(here, finishedRun, { onOpen: () => run(there) });
   expect(changes(seen).at(-1)?.session.status).toBe("completed");
 });
 
@@ -150,7 +150,7 @@ test("the client follows over servers that come and go, and no change is left ou
   let opened = 0;
   // The address changes with each server: the client asks for the same path wherever it is.
   const fetchNow: typeof fetch = (address, init) => {
-    const { pathname, search } = new URL(String(address));
+    const { pathname, search } = new URL(address as string);
     return fetch(`${server.url}${pathname}${search}`, init);
   };
   const client = createClient({ url: server.url, apiKey: server.key, fetch: fetchNow });
@@ -186,7 +186,7 @@ test("after kill -9 of the server in the middle of a run, the next one tells how
   const first = await serve();
   const { id, path } = await session(first.call);
   const seen = await until(first, ({ session: { activity } }) => activity === "running", {
-    then: () => say(first.call, path, scripted("Slowly.", [{ text: "word ".repeat(400) }])),
+    onOpen: () => say(first.call, path, scripted("Slowly.", [{ text: "word ".repeat(400) }])),
   });
   first.process.child.kill("SIGKILL");
   await first.process.ended;

@@ -2,7 +2,7 @@
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createKeys, createServer } from "@skein/server";
 import { expect, test } from "vitest";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import { caller, openFrames, session, testServer } from "../../world.ts";
 
 async function loggedIn(options: Parameters<typeof testServer>[0] = {}) {

@@ -27,7 +27,7 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   expect(await ids("top_level=true&activity=running")).toEqual([]);
   const counted = await list("count=true&limit=1&sort=last_run");
   expect([counted["total"], counted.data.length]).toEqual([3, 1]);
-  expect(await ids(`sort=last_run&limit=1&cursor=${counted["next_cursor"]}`)).toEqual([waiting.id]);
+  expect(await ids(`sort=last_run&limit=1&cursor=${String(counted["next_cursor"])}`)).toEqual([waiting.id]);
 
   const shown = (await list("include=last_message,open_awaits")).data;
   expect(shown[0]).toMatchObject({ open_awaits: { frontend_tool: 1, question: 0, approval: 0, subagent: 0 } });

@@ -29,10 +29,10 @@ test("all open awaits are listed oldest first, page by page, and an answered one
     session: { id: made[0]?.id, agent_id: made[0]?.agentId, agent_name: "One" },
   });
   const seen: unknown[] = [];
-  for (let cursor: unknown; cursor !== null;) {
+  for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await call("GET", `/v1/awaits?limit=1${cursor === undefined ? "" : `&cursor=${cursor}`}`);
     seen.push(...page.body.data.map(({ session_id }) => session_id));
-    cursor = page.body["next_cursor"];
+    cursor = page.body["next_cursor"] as string | null;
   }
   expect(seen).toEqual(made.map(({ id }) => id));
   const one = await call("GET", `/v1/awaits?agent_id=${made[1]?.agentId}`);
@@ -40,7 +40,7 @@ test("all open awaits are listed oldest first, page by page, and an answered one
   expect((await call("GET", "/v1/awaits?kind=question")).body.data).toEqual([]);
 
   const [first] = body.data;
-  const answered = await call("POST", `${made[0]?.path}/awaits/${first?.["tool_use_id"]}`, { content: "yes" });
+  const answered = await call("POST", `${made[0]?.path}/awaits/${String(first?.["tool_use_id"])}`, { content: "yes" });
   expect(answered.status).toBe(202);
   await settled(call, made[0]?.path ?? "");
   expect((await call("GET", "/v1/awaits")).body.data).toHaveLength(2);

@@ -1,0 +1,68 @@
+import {
+  type ChangedSession,
+  type SessionAwaits,
+  type SessionSummary,
+  type Store,
+  canWait,
+  countSessions,
+  listChanged,
+  listOpenAwaits,
+  listSessions,
+  summaryOfTables,
+} from "@skein/core";
+import type { Head, Heads } from "./heads.ts";
+
+type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries">;
+
+/** What is listed over the sessions of the store. Heads are in memory; what only a log has is read from it. */
+export function createTenantLists({
+  heads,
+  checkOpen,
+}: {
+  readonly heads: Heads;
+  readonly checkOpen: () => void;
+}): Lists {
+  /** The head of a session that can be read. */
+  function readable(sessionId: string): Head | undefined {
+    const head = heads.find(sessionId);
+    return head?.damage ? undefined : head;
+  }
+
+  function* changes(): Generator<ChangedSession> {
+    for (const { session, last, damage } of heads.all()) if (session && !damage) yield { session, lastSequence: last };
+  }
+
+  return {
+    async list(query) {
+      checkOpen();
+      return listSessions(heads.newest(), query);
+    },
+    async count(filter) {
+      checkOpen();
+      return countSessions(heads.newest(), filter);
+    },
+    async openAwaits(query) {
+      checkOpen();
+      const waiting: SessionAwaits[] = [];
+      for (const session of [...heads.newest()].filter((one) => canWait(one, query))) {
+        const head = readable(session.id);
+        const awaits = head ? (await heads.log(head)).tables.awaits : [];
+        if (awaits.length > 0) waiting.push({ session, awaits });
+      }
+      return listOpenAwaits(waiting, query);
+    },
+    async changed(query) {
+      checkOpen();
+      return listChanged(changes(), query);
+    },
+    async summaries(tenant, sessionIds) {
+      checkOpen();
+      const summaries: SessionSummary[] = [];
+      for (const id of sessionIds) {
+        const head = readable(id);
+        if (head?.session?.tenant === tenant) summaries.push(summaryOfTables((await heads.log(head)).tables));
+      }
+      return summaries;
+    },
+  };
+}

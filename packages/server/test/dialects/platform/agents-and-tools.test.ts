@@ -1,0 +1,42 @@
+/** Agents that come back, and tools that agents can name. */
+import { defineTool } from "skein";
+import { expect, test } from "vitest";
+import { session, testServer } from "../../world.ts";
+
+test("an archived agent is brought back and takes sessions again", async () => {
+  const { call } = await testServer();
+  const { agentId } = await session(call);
+  await call("DELETE", `/v1/agents/${agentId}`);
+  expect((await call("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(409);
+  const back = await call("POST", `/v1/agents/${agentId}/restore`);
+  expect([back.status, back.body["status"], back.body["version"]]).toEqual([200, "active", 3]);
+  expect((await call("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(201);
+  expect((await call("POST", `/v1/agents/${agentId}/restore`)).body["version"]).toBe(3);
+  expect((await call("POST", "/v1/agents/00000000-0000-7000-8000-000000000000/restore")).status).toBe(404);
+});
+
+test("tools that agents can name are listed by name", async () => {
+  const input = { type: "object", properties: { a: { type: "number" } } };
+  const tools = ["b_tool", "a_tool"].map((name) =>
+    defineTool({
+      name,
+      description: `Does ${name}.`,
+      input,
+      policy: name === "a_tool" ? "repeatable" : "once",
+      run: () => "",
+    }),
+  );
+  const { call } = await testServer({ config: { tools } });
+  const { status, body } = await call("GET", "/v1/tools");
+  expect([status, body.data]).toMatchObject([
+    200,
+    [
+      { name: "a_tool", description: "Does a_tool.", input_schema: { type: "object" }, policy: "repeatable" },
+      { name: "b_tool", policy: "once" },
+    ],
+  ]);
+  const made = await call("POST", "/v1/agents", { name: "A", tools: body.data.map(({ name }) => name) });
+  expect(made.status).toBe(201);
+  const without = await testServer();
+  expect((await without.call("GET", "/v1/tools")).body).toEqual({ data: [] });
+});
