@@ -85,10 +85,8 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     if (begins && head) throw logMoved(sessionId, 0, last);
     if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
 
-    const events = withPlaces(sessionId, copied(newEvents), {
-      first: last + 1,
-      createdAt: new Date(now()).toISOString(),
-    });
+    const createdAt = new Date(now()).toISOString();
+    const events = withPlaces(sessionId, copied(newEvents), { first: last + 1, createdAt });
     const changes = project(events);
     checkChanges(head?.tables, changes);
     const tables = applyChanges(head?.tables, changes);
