@@ -23,7 +23,7 @@ const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string
 
 describe("npm scripts that documents name exist, with their files", () => {
   const named = pages.flatMap((page) =>
-    [...text(page).matchAll(/npm (?:run ([a-z-]+)|(start|test)\b)/g)].map(([, run, own = ""]) => ({
+    [...text(page).matchAll(/npm (?:run ([a-z-]+)\b(?! -w)|(start|test)\b)/g)].map(([, run, own = ""]) => ({
       page,
       name: run ?? own,
     })),
@@ -62,8 +62,8 @@ describe("links between documents lead somewhere", () => {
 describe("every path that a document names exists", () => {
   const FROM_ROOT = /(?<![\w/.@-])(?:packages|apps|scripts|bench|docs|examples)\/[\w./*-]*[\w*]/g;
   const FILE_NAME = /`([\w./-]+\.(?:tsx?|js|md|wat))`/g;
-  /** Files of users, and of packages that we use. */
-  const FOREIGN = ["skein.config.ts", "diff/lib/diff/array.js"];
+  /** Files of users, of packages that we use, and what a command makes. */
+  const FOREIGN = ["skein.config.ts", "diff/lib/diff/array.js", "apps/console/dist", "apps/console/pictures"];
   const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,js,md,wat}", {
     cwd: root,
     exclude: ["**/node_modules/**", "**/dist/**"],
@@ -123,6 +123,23 @@ describe("code in documents is true", () => {
 
 test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` prints them", () => {
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
+});
+
+test("a decision has a number of its own, which its title has too", () => {
+  const decisions = inFolder("docs/decisions").map((page) => ({ page, number: /\/(\d{3})-/.exec(page)?.[1] ?? page }));
+  expect(decisions.filter(({ number }, index) => decisions.findIndex((one) => one.number === number) < index)).toEqual(
+    [],
+  );
+  expect(decisions.filter(({ page, number }) => !text(page).startsWith(`# ${number}: `))).toEqual([]);
+});
+
+test("the five parts have names: no file calls a specification a seed", () => {
+  const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,md}", {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**"],
+  });
+  expect(files.length).toBeGreaterThan(500);
+  expect(files.filter((file) => /\bseeds? 00\d/i.test(text(file)))).toEqual([]);
 });
 
 test("CONTEXT.md has every fact", () => {

@@ -3,7 +3,7 @@ import { csvOf } from "../src/ui/csv.ts";
 import { duration, money, short } from "../src/ui/amounts.ts";
 import { lineChanges } from "../src/text/line-changes.ts";
 import { markdownBlocks } from "../src/text/markdown-blocks.ts";
-import { visible } from "../src/text/safe-text.ts";
+import { shownLine, visible } from "../src/text/safe-text.ts";
 import { terminalPieces } from "../src/text/terminal-lines.ts";
 
 const shown = (output: string): string =>
@@ -86,4 +86,10 @@ test("an edit counts the lines that it adds and removes", () => {
 
 test("a cell that a spreadsheet would run begins with an apostrophe", () => {
   expect(csvOf(["a"], [["=1+1"], ['say "x"'], [-3]])).toBe('a\r\n\'=1+1\r\n"say ""x"""\r\n-3');
+});
+
+test("a line of megabytes is cut, and says how much is missing", () => {
+  const line = shownLine("x".repeat(20_000_000));
+  expect(line).toHaveLength(4000 + " … 19,996,000 more characters".length);
+  expect(line.endsWith(" … 19,996,000 more characters")).toBe(true);
 });

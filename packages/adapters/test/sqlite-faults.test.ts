@@ -95,7 +95,9 @@ describe("a file that cannot be used", () => {
     const runs = await before.runs(sessionId);
     await before.close();
     const db = new DatabaseSync(file);
-    db.exec("drop table session_metadata; drop index sessions_used; drop table run_models; pragma user_version = 1");
+    db.exec(
+      "drop table session_metadata; drop index sessions_used; drop index sessions_last_used; drop table run_models; pragma user_version = 1",
+    );
     const metadata = JSON.stringify({ user: "ada", level: 3, on: true, off: null, deep: { user: "bob" } });
     db.prepare("update sessions set metadata = ?").run(metadata);
     db.close();

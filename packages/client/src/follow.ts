@@ -1,15 +1,18 @@
-import type { Draft, Event } from "@skein/protocol";
+import type { ApiSession, Draft, Event } from "@skein/protocol";
 import { type ClientOptions, SkeinError, errorOf, keyHeader } from "./client.ts";
-import { sseFrames } from "./sse-frames.ts";
+import { type SseFrame, sseFrames } from "./sse-frames.ts";
 
-export interface FollowOptions {
-  /** The last event that is known; 0, the default, begins at the start. */
-  readonly after?: number;
+interface ConnectionOptions {
   readonly signal?: AbortSignal;
   /** Told before each new attempt, with how many have failed in a row. */
   readonly onReconnect?: (attempt: number) => void;
   /** A connection on which nothing arrives for longer is given up. The server speaks every 15 s. */
   readonly silenceMs?: number;
+}
+
+export interface FollowOptions extends ConnectionOptions {
+  /** The last event that is known; 0, the default, begins at the start. */
+  readonly after?: number;
 }
 
 /** What a follower is given: events in order without a gap, drafts in between, and a reset where the log is another one. */
@@ -18,8 +21,27 @@ export type Followed =
   | { readonly type: "draft"; readonly draft: Draft }
   | { readonly type: "reset" };
 
+export interface FollowChangesOptions extends ConnectionOptions {
+  /** A cursor from before; without one it begins with what changes from now on. */
+  readonly after?: string;
+  readonly agentId?: string;
+}
+
+/** What a follower of all sessions is given. */
+export type FollowedChange =
+  | { readonly type: "opened"; readonly cursor: string }
+  | {
+      readonly type: "change";
+      readonly cursor: string;
+      readonly session: ApiSession;
+      readonly last_sequence: number;
+    }
+  /** The cursor is none of this server: list again. */
+  | { readonly type: "reset" };
+
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
+const SILENCE_MS = 45_000;
 
 /**
  * Follows a session for as long as the caller wants, over as many connections as it takes.
@@ -29,9 +51,50 @@ const LONGEST_WAIT_MS = 10_000;
 export async function* followSession(
   client: ClientOptions,
   sessionId: string,
-  { after = 0, signal, onReconnect, silenceMs = 45_000 }: FollowOptions = {},
+  { after = 0, ...options }: FollowOptions = {},
 ): AsyncGenerator<Followed> {
   let last = after;
+  const path = (): string => `/v1/sessions/${encodeURIComponent(sessionId)}/events?after=${last}`;
+  for await (const frame of frames(client, path, options)) {
+    if (frame.event === "stream.closing") {
+      if ((JSON.parse(frame.data) as { reason: string }).reason === "deleted") return;
+    } else if (frame.event === "stream.reset") {
+      last = 0;
+      yield { type: "reset" };
+    } else if (frame.id === undefined) yield { type: "draft", draft: JSON.parse(frame.data) as Draft };
+    else if (Number(frame.id) > last) {
+      last = Number(frame.id);
+      yield { type: "event", event: JSON.parse(frame.data) as Event };
+    }
+  }
+}
+
+/** Follows which sessions change, over as many connections as it takes. A change may come twice, and none is left out. */
+export async function* followChanges(
+  client: ClientOptions,
+  { after, agentId, ...options }: FollowChangesOptions = {},
+): AsyncGenerator<FollowedChange> {
+  let last = after;
+  const path = (): string => {
+    const query = { ...(last !== undefined && { after: last }), ...(agentId !== undefined && { agent_id: agentId }) };
+    return `/v1/events?${new URLSearchParams(query).toString()}`;
+  };
+  for await (const { event, id, data } of frames(client, path, options)) {
+    if (event === "stream.reset") yield { type: "reset" };
+    if (id === undefined) continue;
+    last = id;
+    if (event === "stream.opened") yield { type: "opened", cursor: id };
+    if (event === "session.changed")
+      yield { type: "change", cursor: id, ...(JSON.parse(data) as { session: ApiSession; last_sequence: number }) };
+  }
+}
+
+/** Frames of a stream, over as many connections as it takes. The path is asked before each, and says where to go on. */
+async function* frames(
+  client: ClientOptions,
+  path: () => string,
+  { signal, onReconnect, silenceMs = SILENCE_MS }: ConnectionOptions,
+): AsyncGenerator<SseFrame> {
   let failures = 0;
   for (;;) {
     if (signal?.aborted) return;
@@ -39,20 +102,10 @@ export async function* followSession(
     const abort = (): void => stop.abort();
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      for await (const frame of connection(client, { sessionId, after: last, stop, silenceMs })) {
+      for await (const frame of connection(client, { path: path(), stop, silenceMs })) {
         failures = 0;
-        if (frame.event === "stream.closing") {
-          if ((JSON.parse(frame.data) as { reason: string }).reason === "deleted") return;
-          break;
-        }
-        if (frame.event === "stream.reset") {
-          last = 0;
-          yield { type: "reset" };
-        } else if (frame.id === undefined) yield { type: "draft", draft: JSON.parse(frame.data) as Draft };
-        else if (Number(frame.id) > last) {
-          last = Number(frame.id);
-          yield { type: "event", event: JSON.parse(frame.data) as Event };
-        }
+        yield frame;
+        if (frame.event === "stream.closing") break;
       }
     } catch (error) {
       if (signal?.aborted) return;
@@ -69,11 +122,9 @@ export async function* followSession(
 
 async function* connection(
   client: ClientOptions,
-  options: { sessionId: string; after: number; stop: AbortController; silenceMs: number },
-) {
-  const { sessionId, after, stop, silenceMs } = options;
-  const address = `${client.url.replace(/\/$/, "")}/v1/sessions/${encodeURIComponent(sessionId)}/events?after=${after}`;
-  const response = await (client.fetch ?? fetch)(address, {
+  { path, stop, silenceMs }: { path: string; stop: AbortController; silenceMs: number },
+): AsyncGenerator<SseFrame> {
+  const response = await (client.fetch ?? fetch)(`${client.url.replace(/\/$/, "")}${path}`, {
     headers: { ...keyHeader(client), accept: "text/event-stream" },
     signal: stop.signal,
   });

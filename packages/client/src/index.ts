@@ -1,16 +1,29 @@
 import { type Calls, type ClientOptions, createCalls } from "./client.ts";
-import { type FollowOptions, type Followed, followSession } from "./follow.ts";
+import {
+  type FollowChangesOptions,
+  type FollowOptions,
+  type Followed,
+  type FollowedChange,
+  followChanges,
+  followSession,
+} from "./follow.ts";
 
 export { type CallInput, type Calls, type ClientCall, type ClientOptions, SkeinError } from "./client.ts";
-export type { FollowOptions, Followed } from "./follow.ts";
+export type { FollowChangesOptions, FollowOptions, Followed, FollowedChange } from "./follow.ts";
 export { type SseFrame, sseFrames } from "./sse-frames.ts";
 
 /** A Skein server, from a browser or from Node. */
 export interface Client extends Calls {
   /** A session as it happens, over as many connections as it takes. */
   follow(sessionId: string, options?: FollowOptions): AsyncGenerator<Followed>;
+  /** Which sessions of the tenant change, over as many connections as it takes. */
+  followChanges(options?: FollowChangesOptions): AsyncGenerator<FollowedChange>;
 }
 
 export function createClient(options: ClientOptions): Client {
-  return { ...createCalls(options), follow: (sessionId, follow) => followSession(options, sessionId, follow) };
+  return {
+    ...createCalls(options),
+    follow: (sessionId, follow) => followSession(options, sessionId, follow),
+    followChanges: (follow) => followChanges(options, follow),
+  };
 }

@@ -11,13 +11,17 @@ export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports
 export type {
   Appended,
   AppendOptions,
+  ChangedQuery,
+  ChangedSession,
   Claim,
   ClaimOptions,
   Lease,
+  OpenAwaitsQuery,
   Page,
   PageOptions,
   SessionFilter,
   SessionQuery,
+  SessionSummary,
   Snapshot,
   Store,
   UsageQuery,
@@ -104,6 +108,9 @@ export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sess
 export { parseInput } from "./sessions/parse-input.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
+export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
+export { listChanged } from "./sessions/changed-sessions.ts";
+export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
 export { countSessions, listSessions, metadataPairs, sortKey } from "./sessions/session-list.ts";
 export { type Sessions, createSessions } from "./sessions/sessions.ts";
 export { createSubagents } from "./sessions/subagents.ts";
@@ -120,4 +127,5 @@ export {
   newRun,
   pageOfMessages,
   pageOfRuns,
+  summaryOfTables,
 } from "./memory-store/memory-tables.ts";

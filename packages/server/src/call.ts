@@ -10,9 +10,11 @@ import {
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
+import type { Logins } from "./logins.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
+import type { TenantChanges } from "./streams/tenant-changes.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
@@ -21,8 +23,10 @@ export interface Shared {
   readonly deps: ServerDeps;
   readonly limits: Limits;
   readonly keys: Keys;
+  readonly logins: Logins;
   readonly meter: Meter;
   readonly streams: OpenStreams;
+  readonly changes: TenantChanges;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;

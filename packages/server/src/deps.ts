@@ -3,11 +3,14 @@ import type { ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
+import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
 /** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
 interface SqlPort {
+  /** Why statements are not answered here; undefined if they are. */
+  problem?(): string | undefined | Promise<string | undefined>;
   ask(
     question: {
       readonly tenant: string;
@@ -42,6 +45,8 @@ export interface ServerDeps {
   readonly files?: FileStore | undefined;
   /** Who answers SQL; without one nobody does. */
   readonly sql?: SqlPort | undefined;
+  /** The built console; without it the first page says what runs here. */
+  readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Runtimes that this process can drive. */
@@ -53,7 +58,13 @@ export interface ServerDeps {
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
   /** What answers, said on the first page and by `/health`. */
-  readonly description: { readonly version: string; readonly store: string; readonly model: string };
+  readonly description: {
+    readonly version: string;
+    readonly store: string;
+    readonly model: string;
+    /** Whether the model is the simulator, which is not Claude. */
+    readonly simulated?: boolean;
+  };
   /** Names that a Host header may have besides this machine's own. */
   readonly allowedHosts?: readonly string[];
   /** Origins of pages that may call from a browser, besides the server's own. */

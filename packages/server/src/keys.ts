@@ -25,6 +25,8 @@ export interface Principal {
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly KeyScope[];
+  /** The login of a browser that sent a cookie instead of the key. */
+  readonly login?: { readonly id: string; readonly expiresAt: string };
 }
 
 /** A key as it is listed: the key itself is shown once, when it is made. */
@@ -40,6 +42,8 @@ export interface Keys {
   revoke(idOrName: string): Promise<KeyInfo>;
   /** Whose key this is; nobody's if it is unknown or revoked. At once for a key that was recognised a moment ago. */
   recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
+  /** The key with this id; nobody's if it was revoked. */
+  byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a key that was recognised before still is one. */
   isValid(keyId: string): Promise<boolean>;
 }
@@ -125,6 +129,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
       return { id, ...value };
     },
     recognise: (key, connection) => find(idOf(key, connection)),
+    byId: find,
     isValid: async (keyId) => (await find(keyId)) !== undefined,
   };
 }

@@ -15,16 +15,20 @@ import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
 import { type Shared, createViews } from "./call.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
+import { consoleFile, registerConsole } from "./http/console.ts";
 import { checkOrigin, checkForm, keyIn } from "./http/check-origin.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { readJson } from "./http/json-body.ts";
 import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
 import { type Principal, createKeys } from "./keys.ts";
+import { createLogins } from "./logins.ts";
+import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
 import { createMetrics } from "./observe/metrics.ts";
-import { checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
+import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
+import { createTenantChanges } from "./streams/tenant-changes.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
 import { registerSocket, socketOptions } from "./streams/socket.ts";
 import { createTracing } from "./observe/tracing.ts";
@@ -69,7 +73,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const limits = { ...DEFAULT_LIMITS, ...deps.limits };
   const keys = createKeys({ records: deps.store.records, now });
   const report = (error: unknown): void => log({ level: "error", message: withoutSecrets(String(error)) });
-  const streams = createOpenStreams(keys, report);
+  const logins = createLogins({ records: deps.store.records, keys, now });
+  const streams = createOpenStreams({ keys, logins, report });
+  const changes = createTenantChanges({ store: deps.store, now, report });
   const ids = createIds({ now });
   const stopping = new AbortController();
   const webhooks = createWebhooks({
@@ -85,8 +91,10 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     deps,
     limits,
     keys,
+    logins,
     meter: createMeter(limits, now),
     streams,
+    changes,
     metrics: createMetrics(),
     webhooks,
     tracing,
@@ -119,6 +127,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   addGuards(app, shared);
   const idempotency = createIdempotency({ records: deps.store.records, now });
   registerRoutes(app, { handlers, shared, idempotency });
+  if (deps.console) registerConsole(app, deps.console);
   // In a room of their own: what sockets need would otherwise run for every request.
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(limits) });
@@ -127,7 +136,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   });
   await app.ready();
   const sweep = (): void =>
-    void Promise.all([idempotency.sweep(), webhooks.sweep()]).catch(
+    void Promise.all([idempotency.sweep(), webhooks.sweep(), logins.sweep()]).catch(
       (error: unknown) => stopping.signal.aborted || report(error),
     );
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
@@ -146,6 +155,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       stopping.abort();
       clearInterval(sweeping);
       streams.stop();
+      changes.stop();
       webhooks.stop();
       tracing.stop();
       streams.closeAll();
@@ -214,12 +224,12 @@ function addErrors(
 
 /** Before routing and parsing: who calls, from where, and whether it may. */
 function addGuards(app: FastifyInstance, shared: Shared): void {
-  const { deps, keys, meter, metrics, now } = shared;
+  const { deps, keys, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);
-  const admit = (request: FastifyRequest, principal: Principal | undefined, sentKey: boolean): void => {
+  const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
     request.principal = principal;
-    checkScope(request.routeOptions.config.route, principal, sentKey);
+    if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sent);
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);
   };
@@ -233,13 +243,19 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
       if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
       const key = keyIn(request.headers, request.raw.rawHeaders);
       const sentKey = key !== undefined && key !== "";
-      const principal = sentKey ? keys.recognise(key, request.raw.socket) : undefined;
+      const login = sentKey ? undefined : loginIn(request.headers, request.method);
+      const sent = sentKey ? "key" : login === undefined ? "nothing" : "login";
+      const principal = sentKey
+        ? keys.recognise(key, request.raw.socket)
+        : login === undefined
+          ? undefined
+          : logins.recognise(login);
       // A promise is waited for instead of `done`.
       if (principal instanceof Promise)
         return principal
           .catch((error: unknown) => nobodyIfOpen(request, error))
-          .then((found) => admit(request, found, sentKey));
-      admit(request, principal, sentKey);
+          .then((found) => admit(request, found, sent));
+      admit(request, principal, sent);
     } catch (error) {
       return done(error as Error);
     }
@@ -252,6 +268,11 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
     if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
     done();
   });
+}
+
+/** The files of the console are for everybody: what they show is asked for with a key. */
+function isConsole(request: FastifyRequest): boolean {
+  return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
 }
 
 /** A store that is away says nothing about keys: what is for everybody, such as how the server does, is still answered. */

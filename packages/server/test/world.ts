@@ -76,6 +76,7 @@ export async function testServer(
     webhookRetryMs?: number[];
     traceEndpoint?: string;
     sqlHistory?: string[];
+    console?: string;
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -91,6 +92,7 @@ export async function testServer(
     webhookRetryMs: options.webhookRetryMs ?? [20, 20],
     traceEndpoint: options.traceEndpoint,
     sqlHistory: options.sqlHistory ?? [],
+    consoleFolder: options.console ?? null,
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),

@@ -57,11 +57,19 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     removeSession: (id: string) => client.deleteSession(inSession(id)),
     exportSession: (id: string) => client.exportSession(inSession(id)),
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
+    /** Transcripts of Claude Code, under the paths that they have there. */
+    adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
+    /** Files back to where they were at a checkpoint; a dry run only says what would change. */
+    rewind: (id: string, checkpointId: string, isDry: boolean) =>
+      client.rewindSession({ params: { session_id: id }, body: { checkpoint_id: checkpointId, dry_run: isDry } }),
     fork: (id: string, messageId?: string) =>
       client.forkSession({ ...inSession(id), body: messageId === undefined ? {} : { message_id: messageId } }),
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
+    /** A page of the log, for what is over. */
+    events: (id: string, after: number, signal: AbortSignal) =>
+      client.listEvents({ ...inSession(id), query: { after, limit: 1000 }, signal }),
     follow: (id: string, options: Parameters<Client["follow"]>[1]): AsyncGenerator<Followed> =>
       client.follow(id, options),
     say: (

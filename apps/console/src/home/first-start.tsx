@@ -2,6 +2,7 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Agent, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
+import { messageKey } from "../ui/message-key.ts";
 
 /** What a newcomer sees: one prompt, one button, and a run that can be watched within seconds. */
 export function FirstStart({ agents }: { agents: readonly Agent[] }) {
@@ -25,7 +26,7 @@ export function FirstStart({ agents }: { agents: readonly Agent[] }) {
           generate_title: true,
         }));
       const session = await api.newSession(agent.id);
-      await api.say(session.id, { content: { text }, mode: "queue", idempotencyKey: crypto.randomUUID() });
+      await api.say(session.id, { content: { text }, mode: "queue", idempotencyKey: messageKey() });
       changed();
       go(`/sessions/${session.id}`);
     } catch (error) {

@@ -1,17 +1,23 @@
-import { lazy, Suspense, useState } from "react";
+import { useOverlay } from "../shell/overlay.ts";
 import { Icon } from "../ui/icon.tsx";
 
-const NewSession = lazy(async () => ({ default: (await import("../shell/new-session.tsx")).NewSession }));
-
+/** Search for phones, which have no side and no keys, and the form for a new session. */
 export function NewSessionButton() {
-  const [isOpen, setOpen] = useState(false);
+  const open = useOverlay();
   return (
     <>
-      <button type="button" className="btn solid" onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className="btn quiet icon phone-only"
+        aria-label="Search or jump to"
+        onClick={() => open("palette")}
+      >
+        <Icon name="search" />
+      </button>
+      <button type="button" className="btn solid" onClick={() => open("new")}>
         <Icon name="plus" small />
         New session <kbd>N</kbd>
       </button>
-      <Suspense fallback={null}>{isOpen && <NewSession onClose={() => setOpen(false)} />}</Suspense>
     </>
   );
 }

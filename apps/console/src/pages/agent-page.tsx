@@ -12,6 +12,7 @@ import { grouped, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { fullTime } from "../ui/times.ts";
+import { messageKey } from "../ui/message-key.ts";
 
 /** One agent: what it is made of, its versions, its sessions; and a place to try it. */
 export function AgentPage({ id }: { id: string }) {
@@ -55,7 +56,7 @@ function Loaded({ agent }: { agent: Agent }) {
   const tryIt = (): Promise<void> =>
     attempt(async () => {
       const session = await api.newSession(agent.id);
-      await api.say(session.id, { content: { text: text.trim() }, mode: "queue", idempotencyKey: crypto.randomUUID() });
+      await api.say(session.id, { content: { text: text.trim() }, mode: "queue", idempotencyKey: messageKey() });
       changed();
       go(`/sessions/${session.id}`);
     });

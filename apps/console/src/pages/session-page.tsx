@@ -17,6 +17,7 @@ import { waitingCards } from "../session/waiting-cards.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { copyText } from "../ui/clipboard.ts";
 
 /** One session: read it, watch it, answer it, go on with it. */
 export function SessionPage({ id }: { id: string }) {
@@ -109,7 +110,7 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
     i: () => setDrawer((open) => !open),
     w: () => go(`/sessions/${id}/context`),
     p: () => document.getElementById("prompt")?.focus(),
-    y: () => void navigator.clipboard.writeText(location.href),
+    y: () => void copyText(location.href),
     End: () => transcript.current?.follow(),
     "shift+f": () => forkAt(),
   });

@@ -6,6 +6,7 @@ import { useAgents, useApi } from "../api/context.tsx";
 import { SHORTEST_SEARCH } from "../api/search-text.ts";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { Filters } from "../sessions/filters.tsx";
+import { OpenFileButton } from "../sessions/open-file-button.tsx";
 import { SessionList, type SessionListHandle } from "../sessions/session-list.tsx";
 import { type Sort, fits, hasWords, sorted } from "../sessions/session-order.ts";
 import { useAllSessions } from "../sessions/use-all-sessions.ts";
@@ -30,6 +31,7 @@ export function SessionsPage() {
   const [subagents] = useQueryValue("subagents");
   const [typed, setTyped] = useState(search ?? "");
   const wanted = useDeferredValue(typed);
+  const [problem, setProblem] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<SessionListHandle>(null);
   useEffect(() => {
@@ -79,8 +81,17 @@ export function SessionsPage() {
         <h1>Sessions</h1>
         <span className="faint num">{isLoading ? "" : `${grouped(all.length)}${isReading ? "…" : ""}`}</span>
         <span className="grow" />
+        <OpenFileButton onProblem={setProblem} />
         <NewSessionButton />
       </header>
+      {problem !== undefined && (
+        <div className="net failed-bar" role="alert">
+          <span className="grow">{problem}</span>
+          <button type="button" className="btn" onClick={() => setProblem(undefined)}>
+            Close
+          </button>
+        </div>
+      )}
       <div className="bar">
         <label className="field search">
           <Icon name="search" small />

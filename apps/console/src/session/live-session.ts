@@ -1,4 +1,5 @@
 import type { Followed } from "@skein/client";
+import type { Event } from "@skein/protocol";
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import type { Api } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
@@ -36,7 +37,7 @@ const SETTLED_MS = 60;
  * Follows a session and folds its events. The view changes as often as events arrive, and whoever shows it is told at most once
  * per frame. Reconnecting, and going on after the last event, is the client's part.
  */
-function createLiveSession({ api, id }: { api: Api; id: string }): LiveSession {
+function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
   let snapshot: LiveSnapshot = { view, version: 0, phase: "loading", error: null };
   let draftVersion = 0;
@@ -65,23 +66,49 @@ function createLiveSession({ api, id }: { api: Api; id: string }): LiveSession {
     if (snapshot.phase === "live") paintFacts.schedule();
   }
 
-  async function run(signal: AbortSignal): Promise<void> {
+  /** Reads a log that will not grow, without holding a connection. */
+  async function readOnce(signal: AbortSignal): Promise<void> {
+    for (let after: number | null = 0; after !== null;) {
+      const page: Awaited<ReturnType<Api["events"]>> = await api.events(id, after, signal);
+      for (const event of page.data) fold(view, event as Event);
+      after = page.next_after;
+    }
+    tell("live");
+  }
+
+  /** Follows until the session is deleted or the signal aborts, with a pause while nobody looks at the page. */
+  async function follow(signal: AbortSignal): Promise<void> {
     const settle = (): void => tell("live");
     // An empty session is loaded as well.
     let settled = setTimeout(settle, 1500);
     try {
-      for await (const followed of api.follow(id, { signal, onReconnect: (attempt) => attempt > 1 && tell("away") })) {
-        take(followed);
-        if (snapshot.phase === "away") tell("live");
-        if (snapshot.phase !== "loading") continue;
-        clearTimeout(settled);
-        settled = setTimeout(settle, SETTLED_MS);
+      while (!signal.aborted) {
+        const looked = whileLookedAt(signal);
+        const options = {
+          after: view.sequence,
+          signal: looked.signal,
+          onReconnect: (attempt: number) => attempt > 1 && tell("away"),
+        };
+        for await (const followed of api.follow(id, options)) {
+          take(followed);
+          if (snapshot.phase === "away") tell("live");
+          if (snapshot.phase !== "loading") continue;
+          clearTimeout(settled);
+          settled = setTimeout(settle, SETTLED_MS);
+        }
+        if (!looked.signal.aborted) return tell("deleted");
+        await looked.again;
       }
-      if (!signal.aborted) tell("deleted");
-    } catch (error) {
-      if (!signal.aborted) tell("failed", error);
     } finally {
       clearTimeout(settled);
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    try {
+      await (isOver ? readOnce(signal) : follow(signal));
+    } catch (error) {
+      if (!signal.aborted) tell("failed", error);
     }
   }
 
@@ -101,6 +128,30 @@ function createLiveSession({ api, id }: { api: Api; id: string }): LiveSession {
       };
     },
   };
+}
+
+/** A browser has six connections to a server: a page that nobody looks at gives its own back after this long. */
+const HIDDEN_MS = 20_000;
+
+/** A signal that aborts when the page was hidden for a while, and a promise for the moment at which it is looked at again. */
+function whileLookedAt(outer: AbortSignal): { readonly signal: AbortSignal; readonly again: Promise<void> } {
+  const inner = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const again = new Promise<void>((resolve) => {
+    const looked = (): void => {
+      clearTimeout(timer);
+      if (document.hidden && !outer.aborted) timer = setTimeout(() => inner.abort(), HIDDEN_MS);
+      else if (inner.signal.aborted || outer.aborted) {
+        document.removeEventListener("visibilitychange", looked);
+        inner.abort();
+        resolve();
+      }
+    };
+    document.addEventListener("visibilitychange", looked);
+    outer.addEventListener("abort", looked, { once: true });
+    looked();
+  });
+  return { signal: inner.signal, again };
 }
 
 function createSignal(): { readonly subscribe: Subscribe; readonly tell: () => void } {
@@ -136,9 +187,10 @@ function oncePerFrame(work: () => unknown): { readonly schedule: () => void; rea
   };
 }
 
-export function useLiveSession(id: string): LiveSnapshot & { readonly drafts: Drafts } {
+/** `isOver`: the log will not grow, and is read without following it. */
+export function useLiveSession(id: string, isOver = false): LiveSnapshot & { readonly drafts: Drafts } {
   const api = useApi();
-  const [live] = useState(() => createLiveSession({ api, id }));
+  const [live] = useState(() => createLiveSession({ api, id, isOver }));
   useEffect(() => live.start(), [live]);
   return { ...useSyncExternalStore(live.subscribe, live.snapshot), drafts: live.drafts };
 }

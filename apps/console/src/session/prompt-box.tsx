@@ -8,6 +8,7 @@ import { bytes, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { type Attachment, attachmentOf } from "./attachment.ts";
 import type { Queued } from "./view.ts";
+import { messageKey } from "../ui/message-key.ts";
 
 const MODES: readonly (readonly [mode: MessageMode, word: string, about: string])[] = [
   ["queue", "Queue", "Sent when this run is over"],
@@ -37,7 +38,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   // The same key for the same message, so that a second try after a lost answer says it once.
-  const sendKey = useRef(crypto.randomUUID());
+  const sendKey = useRef(messageKey());
 
   async function attach(files: Iterable<File>): Promise<void> {
     for (const file of files) {
@@ -63,7 +64,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
         idempotencyKey: sendKey.current,
         ...(modelId !== "" && { modelId }),
       });
-      sendKey.current = crypto.randomUUID();
+      sendKey.current = messageKey();
       setText("");
       setAttachments([]);
       if (area.current) area.current.style.height = "";

@@ -1,20 +1,23 @@
-import { memo } from "react";
+import { memo, useState } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { clock, fullTime } from "../ui/times.ts";
 import { ContentView } from "./content-view.tsx";
+import { RewindDialog } from "./rewind-dialog.tsx";
 import type { Prompt } from "./view.ts";
 
 interface PromptViewProps {
   readonly prompt: Prompt;
   readonly version: number;
+  readonly sessionId: string;
   readonly onFork: ((messageId: string) => void) | undefined;
 }
 
 const MODES = { queue: null, steer: "steered", interrupt: "interrupted" } as const;
 
 /** What a person said. */
-export const PromptView = memo(function PromptView({ prompt, onFork }: PromptViewProps) {
+export const PromptView = memo(function PromptView({ prompt, sessionId, onFork }: PromptViewProps) {
+  const [isRewinding, setRewinding] = useState(false);
   const mode = MODES[prompt.mode];
   const link = `${location.origin}${location.pathname}?at=${prompt.sequence}`;
   return (
@@ -31,10 +34,19 @@ export const PromptView = memo(function PromptView({ prompt, onFork }: PromptVie
               Fork here
             </button>
           )}
+          {prompt.checkpointId !== null && (
+            <button type="button" className="btn quiet" onClick={() => setRewinding(true)}>
+              <Icon name="clock" small />
+              Rewind to here…
+            </button>
+          )}
           <CopyButton text={link} label="Copy a link to this message" />
         </span>
       </div>
       <ContentView content={prompt.content} />
+      {isRewinding && prompt.checkpointId !== null && (
+        <RewindDialog sessionId={sessionId} checkpointId={prompt.checkpointId} onClose={() => setRewinding(false)} />
+      )}
     </div>
   );
 });

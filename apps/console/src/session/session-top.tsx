@@ -11,6 +11,7 @@ import { StateWord, type State } from "../ui/status.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { Forks } from "./forks.tsx";
 import type { SessionView } from "./view.ts";
+import { copyText } from "../ui/clipboard.ts";
 
 interface SessionTopProps {
   readonly id: string;
@@ -115,10 +116,7 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
           >
             Export
           </MenuItem>
-          <MenuItem
-            className="menu-item"
-            onClick={() => void navigator.clipboard.writeText(`${location.origin}/sessions/${id}`)}
-          >
+          <MenuItem className="menu-item" onClick={() => void copyText(`${location.origin}/sessions/${id}`)}>
             Copy the link
           </MenuItem>
           <MenuSeparator className="menu-sep" />

@@ -27,13 +27,15 @@ export function Subagent({ call, isOpen, onToggle }: { call: Call; isOpen: boole
           <StateMark state={stateOfCall(call.state)} />
         </span>
       </button>
-      {isOpen && call.childSession !== null && <ChildSteps sessionId={call.childSession} />}
+      {isOpen && call.childSession !== null && (
+        <ChildSteps key={String(isRunning)} sessionId={call.childSession} isOver={!isRunning} />
+      )}
     </div>
   );
 }
 
-function ChildSteps({ sessionId }: { sessionId: string }) {
-  const { view, phase } = useLiveSession(sessionId);
+function ChildSteps({ sessionId, isOver }: { sessionId: string; isOver: boolean }) {
+  const { view, phase } = useLiveSession(sessionId, isOver);
   if (phase === "failed" || phase === "deleted") return <p className="note">The session of this subagent is gone.</p>;
   return (
     <ol>

@@ -170,7 +170,7 @@ interface RowProps extends Pick<TranscriptProps, "sessionId" | "allOpen" | "onFo
 function Row({ item, sessionId, allOpen, markedCall, onFork, onRaw }: RowProps) {
   switch (item.kind) {
     case "prompt":
-      return <PromptView prompt={item} version={item.version} onFork={onFork} />;
+      return <PromptView prompt={item} version={item.version} sessionId={sessionId} onFork={onFork} />;
     case "step":
       return (
         <StepView step={item} version={item.version} sessionId={sessionId} allOpen={allOpen} markedCall={markedCall} />

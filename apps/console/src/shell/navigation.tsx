@@ -4,7 +4,7 @@ import type { Health, Session } from "../api/api.ts";
 import { stateOf, titleOf } from "../ui/session-state.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
-import type { Overlay } from "./shell.tsx";
+import type { Overlay } from "./overlay.ts";
 
 const PLACES: readonly (readonly [href: string, name: string, icon: IconName])[] = [
   ["/", "Home", "home"],

@@ -3,6 +3,7 @@ import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
+import { messageKey } from "../ui/message-key.ts";
 
 /** Chooses an agent, says the first thing to it, and opens the session that comes of it. */
 export function NewSession({ onClose }: { onClose: () => void }) {
@@ -28,7 +29,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
         await api.say(session.id, {
           content: { text: text.trim() },
           mode: "queue",
-          idempotencyKey: crypto.randomUUID(),
+          idempotencyKey: messageKey(),
         });
       changed();
       onClose();

@@ -16,7 +16,7 @@ import { Marked } from "../ui/marked.tsx";
 import { stateOf, titleOf } from "../ui/session-state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { when } from "../ui/times.ts";
-import type { Overlay } from "./shell.tsx";
+import type { Overlay } from "./overlay.ts";
 import { applyTheme } from "./theme.ts";
 
 interface Command {

@@ -5,13 +5,11 @@ import { useKeys } from "../ui/use-keys.ts";
 import { ConnectionBar } from "./connection-bar.tsx";
 import { Navigation, TabBar } from "./navigation.tsx";
 import { useWaitNotices } from "./notices.ts";
+import { type Overlay, OverlayProvider } from "./overlay.ts";
 
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
 const NewSession = lazy(async () => ({ default: (await import("./new-session.tsx")).NewSession }));
-
-/** Opened from anywhere, with a click or a key. */
-export type Overlay = "palette" | "keys" | "new" | null;
 
 /** What stands around every page: navigation, the state of the connection, and what opens over all of it. */
 export function Shell({ onLogOut, children }: { onLogOut: () => void; children: ReactNode }) {
@@ -44,7 +42,7 @@ export function Shell({ onLogOut, children }: { onLogOut: () => void; children: 
       <Navigation waiting={waiting} active={active.data ?? []} health={health} onOverlay={setOverlay} />
       <main className="main" id="main" tabIndex={-1}>
         <ConnectionBar health={health} />
-        {children}
+        <OverlayProvider value={setOverlay}>{children}</OverlayProvider>
       </main>
       {!isInside && <TabBar waiting={waiting} />}
       <div className="sr" role="status" aria-live="polite">

@@ -16,7 +16,7 @@ type Show = "table" | "both" | "chart";
 export function SqlResult({ answer }: { answer: SqlAnswer }) {
   const { columns, rows, truncated, ms } = answer;
   const numbers = columns.filter(({ type }) => /INT|DOUBLE|DECIMAL|FLOAT/.test(type));
-  const canChart = numbers.length > 0 && columns.length > 1 && rows.length > 1;
+  const canChart = numbers.length > 0 && columns.length > 1 && rows.length > 0;
   const [chosen, setShow] = useState<Show>("both");
   const show = canChart ? chosen : "table";
   const names = columns.map(({ name }) => name);

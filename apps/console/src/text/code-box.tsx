@@ -1,11 +1,17 @@
 import { useMemo } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { highlighted } from "./highlight.tsx";
-import { visible } from "./safe-text.ts";
+import { shownLines, visible } from "./safe-text.ts";
+
+/** Of longer code the beginning is shown; what is copied is all of it. */
+const MOST = 400_000;
 
 /** A box of code that scrolls inside itself. */
 export function CodeBox({ code, language, title }: { code: string; language?: string | undefined; title?: string }) {
-  const shown = useMemo(() => highlighted(visible(code), language), [code, language]);
+  const shown = useMemo(
+    () => highlighted(visible(shownLines(code.slice(0, MOST)).join("\n")), language),
+    [code, language],
+  );
   return (
     <div className="code">
       {title !== undefined && <div className="code-h">{title}</div>}

@@ -2,7 +2,7 @@ import { diffLines, diffWordsWithSpace } from "diff";
 import { useMemo, useState } from "react";
 import { plural } from "../ui/amounts.ts";
 import { highlighted, languageOf } from "./highlight.tsx";
-import { visible } from "./safe-text.ts";
+import { shownLine, shownLines, visible } from "./safe-text.ts";
 
 interface Line {
   readonly sign: " " | "+" | "-";
@@ -74,7 +74,7 @@ function linesOf(before: string, after: string): readonly Line[] {
   for (const part of diffLines(visible(before), visible(after))) {
     const sign = part.added ? "+" : part.removed ? "-" : " ";
     for (const text of part.value.replace(/\n$/, "").split("\n")) {
-      lines.push({ sign, text, number: sign === "-" ? oldAt : newAt });
+      lines.push({ sign, text: shownLine(text), number: sign === "-" ? oldAt : newAt });
       if (sign !== "+") oldAt += 1;
       if (sign !== "-") newAt += 1;
     }
@@ -83,9 +83,7 @@ function linesOf(before: string, after: string): readonly Line[] {
 }
 
 function whole(text: string, sign: "+" | "-"): readonly Line[] {
-  return visible(text)
-    .split("\n")
-    .map((line, at) => ({ sign, text: line, number: at + 1 }));
+  return shownLines(text).map((line, at) => ({ sign, text: visible(line), number: at + 1 }));
 }
 
 /** A removed line and the added one in its place: as many of each, one after the other. */

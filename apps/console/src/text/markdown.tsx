@@ -5,7 +5,7 @@ import { CodeBox } from "./code-box.tsx";
 import { markdownBlocks } from "./markdown-blocks.ts";
 import { visible } from "./safe-text.ts";
 
-/** Longer texts are shown as they are. */
+/** Longer texts are shown as they are, and only their beginning. */
 const MOST = 400_000;
 
 /**
@@ -13,9 +13,9 @@ const MOST = 400_000;
  * they say. Each block is parsed once: while a text grows, only its last block is parsed again.
  */
 export function Markdown({ text }: { text: string }) {
-  const shown = useMemo(() => visible(text), [text]);
-  const blocks = useMemo(() => (shown.length > MOST ? [] : markdownBlocks(shown)), [shown]);
-  if (shown.length > MOST) return <pre className="plain">{shown}</pre>;
+  const isLong = text.length > MOST;
+  const blocks = useMemo(() => (isLong ? [] : markdownBlocks(visible(text))), [text, isLong]);
+  if (isLong) return <pre className="plain">{visible(cut(text))}</pre>;
   return (
     <div className="md">
       {blocks.map((block, at) => (
@@ -32,6 +32,10 @@ const Block = memo(function Block({ text }: { text: string }) {
     </ReactMarkdown>
   );
 });
+
+function cut(text: string): string {
+  return `${text.slice(0, MOST)}\n\n… ${(text.length - MOST).toLocaleString("en-US")} more characters. The export of the session has all of them.`;
+}
 
 const PLUGINS = [remarkGfm];
 

@@ -33,3 +33,16 @@ function isBetweenPictures(text: string, at: number): boolean {
 export function textValue(value: unknown, otherwise = ""): string {
   return typeof value === "string" ? value : otherwise;
 }
+
+/** How much of one line is shown: a browser is slow with lines of megabytes, and nobody reads them. */
+const LONGEST_LINE = 4000;
+
+/** The lines of a text, each cut to what can be shown. */
+export function shownLines(text: string): readonly string[] {
+  return text.split("\n").map(shownLine);
+}
+
+export function shownLine(line: string): string {
+  if (line.length <= LONGEST_LINE) return line;
+  return `${line.slice(0, LONGEST_LINE)} … ${(line.length - LONGEST_LINE).toLocaleString("en-US")} more characters`;
+}

@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import { plural } from "../ui/amounts.ts";
+import { shownLines } from "./safe-text.ts";
 import { terminalPieces } from "./terminal-lines.ts";
 
 /** How many lines of an output are shown before it is opened, and how much of a single line. */
@@ -9,7 +10,7 @@ const MOST = 200_000;
 /** The output of a command with its colours. Long ones show their end, which says how it went. */
 export function TerminalBox({ output }: { output: string }) {
   const [isWhole, setWhole] = useState(false);
-  const lines = useMemo(() => output.replace(/\n+$/, "").split("\n"), [output]);
+  const lines = useMemo(() => shownLines(output.replace(/\n+$/, "")), [output]);
   const isLong = lines.length > LINES + 4 || output.length > MOST;
   const text = isLong && !isWhole ? lines.slice(-LINES).join("\n").slice(-MOST) : lines.join("\n").slice(0, MOST * 20);
   const pieces = useMemo(() => terminalPieces(text), [text]);

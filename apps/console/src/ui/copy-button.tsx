@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
+import { canCopy, copyText } from "./clipboard.ts";
 
 /** Puts a text on the clipboard, and says so for a moment. */
 export function CopyButton({
@@ -13,10 +14,11 @@ export function CopyButton({
 }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
+  if (!canCopy()) return null;
   return (
     <button
       type="button"

@@ -35,7 +35,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a message steers, one interrupts, and a run is cancelled", async () => {
+    test("a message interrupts a run and takes its place, and a run is cancelled", async () => {
       const { world } = shared;
       const slow = [{ text: words, chunk: 4, chunkDelayMs: 40 }];
       const id = await world.begin("Helper", "Begin slowly", slow);

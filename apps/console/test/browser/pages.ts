@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import axeCore from "axe-core";
 import { describe, expect, test } from "vitest";
 import type { Page } from "playwright-core";
@@ -84,6 +86,38 @@ export function describePages(shared: { readonly world: World }): void {
       await page.keyboard.press("g");
       await page.keyboard.press("q");
       await page.waitForURL(/\/sql/);
+      await page.close();
+    });
+
+    test.skipIf(!existsSync("/usr/bin/bwrap"))("a question in SQL is asked, shown, and is a link", async () => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
+      await expect
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 10_000 })
+        .toBe("completed");
+      const page = await world.open("/sql");
+      await page.getByRole("button", { name: "How do sessions end?" }).click();
+      await page.locator(".res tbody tr").first().waitFor({ timeout: 25_000 });
+      await expect.poll(() => page.url()).toContain("q=");
+      await page.getByRole("button", { name: "Chart" }).click();
+      await page.locator(".resfig rect").first().waitFor();
+      await page.getByRole("button", { name: /platform\.sessions/ }).click();
+      await page.getByRole("button", { name: /finished_at/ }).waitFor();
+      await page.close();
+    });
+
+    test("the first page loads at most 250 kB of script, gzipped", async () => {
+      const { world } = shared;
+      const page = await world.context.newPage();
+      const scripts: string[] = [];
+      page.on("response", (response) => {
+        if (response.url().endsWith(".js")) scripts.push(response.url());
+      });
+      await page.goto(`${world.server.url}/#key=${world.platform.key}`);
+      await page.locator("h1", { hasText: "Home" }).waitFor();
+      await page.waitForTimeout(500);
+      const sizes = await Promise.all(scripts.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
       await page.close();
     });
 

@@ -85,6 +85,23 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.locator(".you", { hasText: /Prompt number 0$/ }).waitFor();
       await page.close();
     });
+
+    test("a transcript of Claude Code is adopted from its file and reads like any other session", async () => {
+      const { world } = shared;
+      const page = await world.open("/sessions");
+      await page.getByRole("button", { name: "Open a file…" }).waitFor();
+      const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+      await page.getByLabel("A session as a file").setInputFiles({
+        name: `${id}.jsonl`,
+        mimeType: "application/jsonl",
+        buffer: Buffer.from(claudeTranscript(id)),
+      });
+      await page.waitForURL(new RegExp(id));
+      await page.getByText("List the files, please").first().waitFor();
+      await page.getByText("There are two files.").waitFor();
+      await page.locator(".call", { hasText: "ls -la" }).locator(".term", { hasText: "b.txt" }).waitFor();
+      await page.close();
+    });
   });
 }
 
@@ -116,4 +133,47 @@ async function importLong(world: World, events: number): Promise<string> {
 function shifted(id: string, turn: number): string {
   const time = (Number.parseInt(id.slice(0, 8), 16) + turn) >>> 0;
   return time.toString(16).padStart(8, "0") + id.slice(8);
+}
+
+/** Three turns of a transcript as Claude Code writes it. */
+function claudeTranscript(sessionId: string): string {
+  const at = (second: number): string => new Date(Date.UTC(2026, 10, 1, 9, 0, second)).toISOString();
+  const uuid = (number: number): string => `00000000-0000-4000-8000-00000000000${number}`;
+  const line = (number: number, type: "user" | "assistant", message: object): object => ({
+    parentUuid: number === 1 ? null : uuid(number - 1),
+    uuid: uuid(number),
+    sessionId,
+    type,
+    cwd: "/work/project",
+    version: "2.0.0",
+    gitBranch: "main",
+    userType: "external",
+    isSidechain: false,
+    timestamp: at(number),
+    message,
+  });
+  const answer = (id: string, content: object[]): object => ({
+    id,
+    type: "message",
+    role: "assistant",
+    model: "claude-sonnet-5-5",
+    content,
+    stop_reason: "end_turn",
+    stop_sequence: null,
+    usage: { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  });
+  const lines = [
+    line(1, "user", { role: "user", content: "List the files, please" }),
+    line(
+      2,
+      "assistant",
+      answer("msg_1", [{ type: "tool_use", id: "toolu_1", name: "Bash", input: { command: "ls -la" } }]),
+    ),
+    line(3, "user", {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "a.txt\nb.txt" }],
+    }),
+    line(4, "assistant", answer("msg_2", [{ type: "text", text: "There are two files." }])),
+  ];
+  return lines.map((one) => `${JSON.stringify(one)}\n`).join("");
 }

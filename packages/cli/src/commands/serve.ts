@@ -62,7 +62,7 @@ function stopSignal(): Promise<void> {
   });
 }
 
-function greeting({ url, key, model }: RunningServer, settings: ServeSettings): string {
+function greeting({ url, key, model, hasConsole }: RunningServer, settings: ServeSettings): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
   const login = key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
   return `Skein listens on ${url}
@@ -70,7 +70,7 @@ function greeting({ url, key, model }: RunningServer, settings: ServeSettings): 
   Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
-  Reference ${url}/
+  ${hasConsole ? "Console " : "Reference"} ${url}/
 
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'

@@ -2,8 +2,17 @@ import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { checkAppend, keyReused, leaseLost, logMoved, withPlaces, sessionNotFound } from "../log/append-rules.ts";
 import { type Followers, createFollowers } from "../log/followers.ts";
 import { createMemoryRecords } from "./memory-records.ts";
-import { type SessionTables, applyChanges, checkChanges, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
+import {
+  type SessionTables,
+  applyChanges,
+  checkChanges,
+  pageOfMessages,
+  pageOfRuns,
+  summaryOfTables,
+} from "./memory-tables.ts";
 import { project } from "../log/projection.ts";
+import { listOpenAwaits } from "../sessions/await-list.ts";
+import { listChanged } from "../sessions/changed-sessions.ts";
 import { countSessions, listSessions, sortKey } from "../sessions/session-list.ts";
 import { addedUsage } from "../sessions/usage.ts";
 import type { AppendOptions, Appended, Claim, ClaimOptions, Lease, Snapshot, Store } from "../ports/store.ts";
@@ -199,6 +208,20 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     runs: async (sessionId, options = {}) => pageOfRuns(headOf(sessionId, options.tenant).tables, options),
     async awaits(sessionId, { tenant } = {}) {
       return headOf(sessionId, tenant).tables.awaits.filter(({ closed_at }) => closed_at === null);
+    },
+    openAwaits: async (query) =>
+      listOpenAwaits(
+        [...heads.values()].map(({ tables }) => tables),
+        query,
+      ),
+    changed: async (query) =>
+      listChanged(
+        [...heads.values()].map(({ tables, log }) => ({ session: tables.session, lastSequence: log.length })),
+        query,
+      ),
+    async summaries(tenant, sessionIds) {
+      const found = sessionIds.map((id) => heads.get(id)).filter((head) => head?.tables.session.tenant === tenant);
+      return found.flatMap((head) => (head ? [summaryOfTables(head.tables)] : []));
     },
     checkpoints: async (sessionId, { tenant } = {}) => headOf(sessionId, tenant).tables.checkpoints,
 

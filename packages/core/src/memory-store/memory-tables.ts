@@ -12,7 +12,8 @@ import { duplicateCheckpoint } from "../log/append-rules.ts";
 import { COUNTERS, type Counters, type RunCounters, noRunCounters } from "../log/counters.ts";
 import { messageRow } from "../log/projection.ts";
 import type { Changes, FileRow, MessageInsert, RunUpdate } from "../log/row-changes.ts";
-import type { Page, PageOptions } from "../ports/store.ts";
+import type { Page, PageOptions, SessionSummary } from "../ports/store.ts";
+import { summaryOf } from "../sessions/session-summary.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -117,6 +118,14 @@ export function pageOfMessages(
     .sort((a, b) => a.number - b.number);
   const items = rows.slice(0, limit).map((row) => messageRow(row, tables.session.id));
   return { items, cursor: items.length < rows.length ? String(items.at(-1)?.sequence) : null };
+}
+
+export function summaryOfTables({ session, messages, awaits }: SessionTables): SessionSummary {
+  const shown = messages
+    .filter((row): row is MessageInsert & { number: number } => row.number !== null)
+    .sort((a, b) => a.number - b.number)
+    .map((row) => messageRow(row, session.id));
+  return summaryOf({ session, messages: shown, awaits });
 }
 
 export function pageOfRuns(tables: SessionTables, { cursor, limit = DEFAULT_LIMIT }: PageOptions): Page<Run> {

@@ -1,4 +1,14 @@
-import type { Await, Checkpoint, Event, MessageRow, NewEvent, Run, Session, UsageRow } from "@skein/protocol";
+import type {
+  Await,
+  Checkpoint,
+  Event,
+  MessageRow,
+  NewEvent,
+  Run,
+  Session,
+  SessionStatus,
+  UsageRow,
+} from "@skein/protocol";
 import type { FollowOptions, NewsListener } from "../log/followers.ts";
 import type { PlatformStatus } from "../sessions/platform-status.ts";
 import type { Records } from "./records.ts";
@@ -88,6 +98,10 @@ export interface SessionFilter {
   readonly agentId?: string;
   /** The status in the platform API. With several, a session must have one of them. */
   readonly status?: PlatformStatus | readonly PlatformStatus[];
+  /** What the session does now. */
+  readonly activity?: SessionStatus;
+  /** Only sessions that do not work for another one. */
+  readonly topLevel?: boolean;
   /** A session must have all of these tags. */
   readonly tags?: readonly string[];
   /** Keys and values of the metadata, as `metadataPairs` makes them. A session must have all of them. */
@@ -111,6 +125,47 @@ export interface SessionQuery extends SessionFilter {
   readonly cursor?: string;
   /** How many sessions to skip. */
   readonly offset?: number;
+}
+
+/** What sessions of a tenant wait for. */
+export interface OpenAwaitsQuery {
+  readonly tenant: string;
+  readonly agentId?: string;
+  /** Only awaits of these kinds. */
+  readonly kinds?: readonly Await["kind"][];
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** Which sessions changed: those that fit everything that is given. */
+export interface ChangedQuery {
+  readonly tenant: string;
+  readonly agentId?: string;
+  /** Only sessions whose last event was written at this time or later, as ISO 8601 in UTC. */
+  readonly since?: string;
+  /** Only these sessions, as far as they are there. At most 1000. */
+  readonly sessionIds?: readonly string[];
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** A session, and the sequence of the last event of its log. */
+export interface ChangedSession {
+  readonly session: Session;
+  readonly lastSequence: number;
+}
+
+/** What a list shows of a session beside its row. */
+export interface SessionSummary {
+  readonly sessionId: string;
+  /** The last message of a person or the model in the transcript, with the first 200 characters of its text. */
+  readonly lastMessage: {
+    readonly role: "user" | "assistant";
+    readonly text: string;
+    readonly created_at: string;
+  } | null;
+  /** The kinds of its open awaits, once for each. Nothing for a session that is idle. */
+  readonly openAwaits: readonly Await["kind"][];
 }
 
 /** A page of a list, newest first unless said otherwise. */
@@ -191,6 +246,15 @@ export interface Store {
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;
   /** Open awaits, oldest first. */
   awaits(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Await[]>;
+  /** Open awaits of all sessions of a tenant that run, oldest first. */
+  openAwaits(query: OpenAwaitsQuery): Promise<Page<Await>>;
+  /**
+   * Sessions of a tenant in the order of their last event, the oldest first. A session that changes while pages are read
+   * moves towards the end, so it may come twice and is never left out.
+   */
+  changed(query: ChangedQuery): Promise<Page<ChangedSession>>;
+  /** What a list shows of these sessions of a tenant, at most 200, beside their rows. In no order; what is not there is left out. */
+  summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
   /** The checkpoints of a session, oldest first. */
   checkpoints(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Checkpoint[]>;
 

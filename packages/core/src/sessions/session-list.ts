@@ -67,13 +67,15 @@ function* matching(all: Iterable<Session>, filter: SessionFilter): Generator<Ses
 /** What is asked of each of very many sessions is made ready once. */
 function fitting(filter: SessionFilter): (session: Session) => boolean {
   const { tenant, agentId, tags = [], metadata = [], createdAfter = "", createdBefore, workingDirectory } = filter;
-  const { parentSessionId, subagentOfSessionId } = filter;
+  const { parentSessionId, subagentOfSessionId, activity, topLevel = false } = filter;
   const statuses = filter.status === undefined ? undefined : new Set([filter.status].flat());
   const title = filter.title?.toLowerCase();
   return (session) =>
     session.tenant === tenant &&
     (agentId === undefined || session.agent_id === agentId) &&
     (statuses === undefined || statuses.has(platformStatus(session))) &&
+    (activity === undefined || session.status === activity) &&
+    (!topLevel || session.subagent_of_session_id === null) &&
     session.created_at > createdAfter &&
     (createdBefore === undefined || session.created_at < createdBefore) &&
     (parentSessionId === undefined || session.parent_session_id === parentSessionId) &&

@@ -9,6 +9,7 @@ import { describeLists } from "./list-contract.ts";
 import { describeProjections } from "./projection-contract.ts";
 import { describeRecords } from "./records-contract.ts";
 import { createScript } from "./script.ts";
+import { describeTenantLists } from "./tenant-list-contract.ts";
 
 /** Every rule that a store keeps. A new driver is finished when this passes. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: Exceptions = {}): void {
@@ -58,6 +59,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
     describeFollowing(() => bench, cannot);
     describeProjections(() => bench);
     describeLists(() => bench);
+    describeTenantLists(() => bench, cannot);
     describeRecords(name, () => bench.store.records);
   });
 }

@@ -17,4 +17,6 @@ export const PLACES = {
   number: /^\d{1,15}$/,
   session: /^\d{4}-\d\d-\d\dT[\d:.]+Z [0-9a-f-]{36}$/,
   record: /^[0-9a-f-]{36}$/,
+  /** Places that only the store can read. */
+  opaque: /^[0-9TZ.: a-f-]{1,100}$/,
 };

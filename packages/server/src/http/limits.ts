@@ -10,6 +10,8 @@ export interface Limits {
   readonly streams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
+  /** Logins with a wrong key that an address may try per minute. A right key is never refused for those. */
+  readonly refusedLoginsPerMinute: number;
   /** Bytes of a body; messages and imports have limits of their own. */
   readonly bodyBytes: number;
   readonly messageBytes: number;
@@ -36,6 +38,7 @@ export const DEFAULT_LIMITS: Limits = {
   requestBurst: 500,
   streams: 100,
   sessionsPerMinute: 600,
+  refusedLoginsPerMinute: 30,
   bodyBytes: 1024 * 1024,
   messageBytes: 32 * 1024 * 1024,
   importBytes: 64 * 1024 * 1024,
@@ -55,6 +58,8 @@ export interface Meter {
   /** Takes one request of a key, or refuses with when to come again. */
   request(keyId: string): void;
   session(keyId: string): void;
+  /** Takes one login with a wrong key from an address. */
+  refusedKey(address: string): void;
   /** Takes one stream; answers how to give it back. */
   stream(keyId: string): () => void;
   /** Takes a place for a statement of SQL; answers how to give it back. */
@@ -73,6 +78,7 @@ const BUCKETS = 10_000;
 export function createMeter(limits: Limits, now: () => number): Meter {
   const requests = new Map<string, Bucket>();
   const sessions = new Map<string, Bucket>();
+  const refusals = new Map<string, Bucket>();
   const streams = new Map<string, number>();
   let statements = 0;
 
@@ -91,6 +97,8 @@ export function createMeter(limits: Limits, now: () => number): Meter {
   return {
     request: (keyId) => take(requests, keyId, { rate: limits.requestsPerSecond, size: limits.requestBurst }),
     session: (keyId) => take(sessions, keyId, { rate: limits.sessionsPerMinute / 60, size: limits.sessionsPerMinute }),
+    refusedKey: (address) =>
+      take(refusals, address, { rate: limits.refusedLoginsPerMinute / 60, size: limits.refusedLoginsPerMinute }),
     stream(keyId) {
       const open = streams.get(keyId) ?? 0;
       if (open >= limits.streams) throw tooMany(5);

@@ -51,7 +51,14 @@ export function registerRoutes(
   }
 }
 
-const UNKNOWN_KEY = "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.";
+/** What a caller showed to say who it is. */
+export type Credential = "nothing" | "key" | "login";
+
+const UNKNOWN: Readonly<Record<Credential, string>> = {
+  nothing: "Expected an API key, as X-API-Key or as a Bearer token.",
+  key: "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.",
+  login: "This login is over. Log in again with a key.",
+};
 
 /** Whether a route is for everybody, whoever they are. */
 export function isOpen(name: RouteName | undefined): boolean {
@@ -59,17 +66,10 @@ export function isOpen(name: RouteName | undefined): boolean {
 }
 
 /** Refuses callers without the scope of a route. Runs before the body is read. */
-export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sentKey: boolean): void {
+export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sent: Credential): void {
   const scope = name === undefined ? "read" : ROUTES[name].scope;
   if (scope === "open") return;
-  if (!principal)
-    throw new ApiError(
-      "unauthorized",
-      sentKey ? UNKNOWN_KEY : "Expected an API key, as X-API-Key or as a Bearer token.",
-      {
-        headers: { "www-authenticate": "Bearer" },
-      },
-    );
+  if (!principal) throw new ApiError("unauthorized", UNKNOWN[sent], { headers: { "www-authenticate": "Bearer" } });
   if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
 }
 

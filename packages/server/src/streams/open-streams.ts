@@ -1,8 +1,9 @@
-import type { Keys } from "../keys.ts";
+import type { Keys, Principal } from "../keys.ts";
+import type { Logins } from "../logins.ts";
 
 /** A connection that stays open: an SSE stream or a WebSocket. */
 interface OpenStream {
-  readonly keyId: string;
+  readonly principal: Principal;
   /** Says why, and ends. */
   close(reason: StreamEnd): void;
 }
@@ -21,14 +22,25 @@ export interface OpenStreams {
 /** How often keys of open streams are looked at. With the time that a key is remembered it stays under 5 s. */
 const CHECK_MS = 1500;
 
-export function createOpenStreams(keys: Keys, report: (error: unknown) => void): OpenStreams {
+export interface OpenStreamsDeps {
+  readonly keys: Keys;
+  readonly logins: Logins;
+  readonly report: (error: unknown) => void;
+}
+
+export function createOpenStreams({ keys, logins, report }: OpenStreamsDeps): OpenStreams {
   const open = new Set<OpenStream>();
 
   async function closeRevoked(): Promise<void> {
-    for (const keyId of new Set([...open].map((stream) => stream.keyId))) {
-      if (await keys.isValid(keyId)) continue;
-      for (const stream of open) if (stream.keyId === keyId) stream.close("revoked");
-    }
+    for (const keyId of new Set([...open].map(({ principal }) => principal.keyId)))
+      if (!(await keys.isValid(keyId))) closeWhere((principal) => principal.keyId === keyId);
+    for (const loginId of new Set([...open].map(({ principal }) => principal.login?.id)))
+      if (loginId !== undefined && !(await logins.isValid(loginId)))
+        closeWhere((principal) => principal.login?.id === loginId);
+  }
+
+  function closeWhere(isOver: (principal: Principal) => boolean): void {
+    for (const stream of open) if (isOver(stream.principal)) stream.close("revoked");
   }
 
   const timer = setInterval(() => void closeRevoked().catch(report), CHECK_MS).unref();

@@ -39,7 +39,7 @@ export function acceptSockets(
     }
     const caller: Caller = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: undefined };
     const remove = shared.streams.add({
-      keyId: principal.keyId,
+      principal,
       close(reason) {
         say(socket, { type: "closing", reason });
         socket.close(reason === "revoked" ? REVOKED : AWAY, reason);

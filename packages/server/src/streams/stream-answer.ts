@@ -28,7 +28,7 @@ export async function answerWithStream(
       Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]),
     );
     const sse = openSse({ response: reply.raw, headers, limits: shared.limits, onCut: shared.metrics.cut });
-    const remove = shared.streams.add({ keyId: principal.keyId, close: (reason) => sse.end(closing(reason)) });
+    const remove = shared.streams.add({ principal, close: (reason) => sse.end(closing(reason)) });
     await send(sse)
       .then((last) => sse.end(last))
       // The reader comes back by itself and goes on where it was; what is wrong will be said to its next request.

@@ -101,7 +101,7 @@ async function openSql(store: Store, options: StartOptions): Promise<SqlPort & {
     });
   } catch (error) {
     const refuse = refusal(error);
-    return { ask: refuse, close: async () => {} };
+    return { ask: refuse, problem: () => (error as Error).message, close: async () => {} };
   }
 }
 

@@ -4,6 +4,7 @@ import type { ServerDeps } from "@skein/server";
 import { openStore } from "../open-store.ts";
 import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
+import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
@@ -27,14 +28,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.stop();
       await parts.close();
     };
-    const server = await createServer(serverDeps(options, { store, parts }));
+    const deps = serverDeps(options, { store, parts });
+    const server = await createServer(deps);
     close = async () => {
       await Promise.all([server.close(), parts.stop()]);
       await parts.close();
     };
     const url = await server.listen(options);
     const { description, simulated } = parts.model;
-    return { url, key, model: { description, simulated }, close };
+    return { url, key, model: { description, simulated }, hasConsole: deps.console !== undefined, close };
   } catch (error) {
     await close();
     throw error;
@@ -53,6 +55,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     claude: claude?.gate,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
+    console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
       const tool = options.code.tools.get(name);
       return tool && { name, description: tool.description, input_schema: tool.inputSchema };
@@ -62,6 +65,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
       version: version(),
       store: options.storeUrl.split(":")[0] ?? "",
       model: model.description,
+      simulated: model.simulated,
     },
     webhookSender: createWebhookSender({ allowedAddresses: options.allowedWebhookAddresses }),
     ...(options.webhookRetryMs && { webhookRetryMs: options.webhookRetryMs }),

@@ -8,6 +8,8 @@ export interface RunningServer {
   readonly url: string;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
+  /** Whether the console is served at `/`. */
+  readonly hasConsole: boolean;
   /** Takes no more work, tells the streams, and gives back what it was doing. */
   close(): Promise<void>;
 }
@@ -26,5 +28,7 @@ export interface StartOptions extends Omit<
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
+  /** Where the built console is, unless in its package; null for none. */
+  readonly consoleFolder?: string | null;
   readonly webhookRetryMs?: readonly number[];
 }

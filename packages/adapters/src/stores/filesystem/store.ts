@@ -3,16 +3,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AppendOptions,
   type Appended,
+  type ChangedSession,
+  type SessionAwaits,
+  type SessionSummary,
   type Store,
+  canWait,
   checkAppend,
   createFollowers,
   addedUsage,
   countSessions,
+  listChanged,
+  listOpenAwaits,
   listSessions,
   pageOfMessages,
   pageOfRuns,
+  summaryOfTables,
 } from "@skein/core";
-import { KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
+import { type Await, KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
 import { type AppendRequest, createCommit } from "./commit.ts";
 import { createDocumentFolders } from "./document-folders.ts";
 import { createAppender, createFolderSync, makeFolder, removeEntry, withKnownErrors } from "./durable-files.ts";
@@ -132,6 +139,17 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     }
   }
 
+  /** What a session waits for; nothing if it is gone or damaged by now. */
+  async function openAwaitsOf(sessionId: string): Promise<readonly Await[]> {
+    const head = heads.find(sessionId);
+    if (!head || head.damage) return [];
+    return (await heads.log(head)).tables.awaits;
+  }
+
+  function* changes(): Generator<ChangedSession> {
+    for (const { session, last, damage } of heads.all()) if (session && !damage) yield { session, lastSequence: last };
+  }
+
   async function forget(sessionId: string): Promise<void> {
     index.forget(sessionId);
     followers.end(sessionId);
@@ -203,6 +221,29 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     async awaits(sessionId, { tenant } = {}) {
       const { tables } = await heads.log(openHead(sessionId, tenant));
       return tables.awaits.filter(({ closed_at }) => closed_at === null);
+    },
+    async openAwaits(query) {
+      checkOpen();
+      const waiting: SessionAwaits[] = [];
+      for (const session of [...heads.newest()].filter((one) => canWait(one, query))) {
+        const awaits = await openAwaitsOf(session.id);
+        if (awaits.length > 0) waiting.push({ session, awaits });
+      }
+      return listOpenAwaits(waiting, query);
+    },
+    async changed(query) {
+      checkOpen();
+      return listChanged(changes(), query);
+    },
+    async summaries(tenant, sessionIds) {
+      checkOpen();
+      const summaries: SessionSummary[] = [];
+      for (const id of sessionIds) {
+        const head = heads.find(id);
+        if (head?.session?.tenant !== tenant || head.damage) continue;
+        summaries.push(summaryOfTables((await heads.log(head)).tables));
+      }
+      return summaries;
     },
     checkpoints: async (sessionId, { tenant } = {}) =>
       (await heads.log(openHead(sessionId, tenant))).tables.checkpoints,

@@ -125,6 +125,13 @@ function selection(filter: SessionFilter): Selection {
   add("agent", filter.agentId, (value) => `${agents}.agent_id = ${value}::uuid`, to);
   if (typeof filter.status === "string") add("status", filter.status, (value) => `s.platform_status = ${value}`);
   else add("statuses", filter.status, (value) => `s.platform_status = any(${value}::text[])`);
+  // Sessions that do something are few, and an index has them.
+  const few = filter.activity === "idle" ? "" : " and s.platform_status = 'running'";
+  add(`activity-${few === "" ? "idle" : "busy"}`, filter.activity, (value) => `s.status = ${value}${few}`);
+  if (filter.topLevel) {
+    used.push("top");
+    whereSession.push("s.subagent_of_session_id is null");
+  }
   add("after", filter.createdAfter, (value) => `${lead}.created_at > ${value}::timestamptz`, where);
   add("before", filter.createdBefore, (value) => `${lead}.created_at < ${value}::timestamptz`, where);
   add("parent", filter.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);

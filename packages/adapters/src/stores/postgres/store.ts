@@ -17,6 +17,7 @@ import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
 import { createNotifications } from "./notifications.ts";
+import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
 import {
   AWAIT_COLUMNS,
@@ -236,6 +237,9 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
       await mustExist(sessionId, tenant);
       return (await query(AWAITS, [sessionId])).map(awaitOf);
     },
+    openAwaits: (query) => listOpenAwaits(connections, query),
+    changed: (query) => listChanged(connections, query),
+    summaries: (tenant, sessionIds) => summariesOf(connections, tenant, sessionIds),
     async checkpoints(sessionId, { tenant } = {}) {
       await mustExist(sessionId, tenant);
       return (await query(CHECKPOINTS, [sessionId])).map(checkpointOf);

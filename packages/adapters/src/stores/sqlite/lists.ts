@@ -92,6 +92,9 @@ function selection(filter: SessionFilter): Selection {
   add("s.tenant = ?", filter.tenant);
   const statuses = filter.status === undefined ? [] : [filter.status].flat();
   if (filter.status !== undefined) add(`s.platform_status in (${statuses.map(() => "?").join(", ")})`, ...statuses);
+  // Sessions that do something are few, and an index has them.
+  add(`s.status = ?${filter.activity === "idle" ? "" : " and s.platform_status = 'running'"}`, filter.activity);
+  if (filter.topLevel) where.push("s.subagent_of_session_id is null");
   add("s.agent_id = ?", filter.agentId);
   add("s.parent_session_id = ?", filter.parentSessionId);
   add("s.subagent_of_session_id = ?", filter.subagentOfSessionId);

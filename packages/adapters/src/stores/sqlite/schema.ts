@@ -272,4 +272,8 @@ from (
 where json_type(body, '$.usage') = 'object' and body ->> '$.run_id' is not null
 group by 1, 2, 3;
 `,
+  `
+-- The session of a tenant that ran last; one that never ran counts by when it began.
+create index sessions_last_used on sessions (tenant, coalesce(last_run_at, created_at), id);
+`,
 ];

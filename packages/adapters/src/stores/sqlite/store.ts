@@ -15,6 +15,7 @@ import { SESSION, countSessions, listSessions, usageOf } from "./lists.ts";
 import { createSqliteRecords } from "./records.ts";
 import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
 import { createSessionCache } from "./session-cache.ts";
+import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
 export interface SqliteStoreOptions {
@@ -175,6 +176,9 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
         .all("select * from awaits where session_id = ? and closed_at is null order by place", sessionId)
         .map(toAwait);
     },
+    openAwaits: async (query) => listOpenAwaits(db, query),
+    changed: async (query) => listChanged(db, query),
+    summaries: async (tenant, sessionIds) => summariesOf(db, tenant, sessionIds),
     async checkpoints(sessionId, { tenant } = {}) {
       log.head(sessionId, tenant);
       return db

@@ -94,6 +94,9 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
     messages: (sessionId, options) => call("messages", () => store.messages(sessionId, options)),
     runs: (sessionId, options) => call("runs", () => store.runs(sessionId, options)),
     awaits: (sessionId, options) => call("awaits", () => store.awaits(sessionId, options)),
+    openAwaits: (query) => call("open awaits", () => store.openAwaits(query)),
+    changed: (query) => call("changed", () => store.changed(query)),
+    summaries: (tenant, sessionIds) => call("summaries", () => store.summaries(tenant, sessionIds)),
     checkpoints: (sessionId, options) => call("checkpoints", () => store.checkpoints(sessionId, options)),
     readSnapshot: (sessionId) => call("read snapshot", () => store.readSnapshot(sessionId)),
     writeSnapshot: (sessionId, snapshot) =>

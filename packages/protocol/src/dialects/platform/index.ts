@@ -10,3 +10,4 @@ export * from "./message-shapes.ts";
 export * from "./run-shapes.ts";
 export * from "./webhook-shapes.ts";
 export * from "./health-shapes.ts";
+export * from "./login-shapes.ts";

@@ -20,7 +20,7 @@ export interface Route {
   readonly response?: z.ZodType;
   /** Other content that the route can answer with, as it is. */
   readonly produces?: readonly string[];
-  /** A POST that changes nothing: sent again, it is answered again, with an Idempotency-Key or without. */
+  /** A POST that changes nothing that is kept, such as SQL or a login: sent again, it is answered again, with an Idempotency-Key or without. */
   readonly readOnly?: true;
   /** One event of the stream that the route answers with. Such an answer is not kept for a request that is sent again. */
   readonly stream?: z.ZodType;

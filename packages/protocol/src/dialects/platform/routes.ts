@@ -2,15 +2,17 @@ import type { z } from "zod";
 import { adoptRoutes } from "../claude/adopt-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { loginRoutes } from "./login-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
-/** Every route of the server: the platform API, and the Claude Agent API. OpenAPI describes them and the client calls them from here. */
+/** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
   ...systemRoutes,
+  ...loginRoutes,
   ...agentRoutes,
   ...sessionRoutes,
   ...runRoutes,

@@ -62,6 +62,18 @@ export const SessionQueryInput = z.strictObject({
   ...PageQuery.shape,
   agent_id: Uuid.optional(),
   status: ApiSession.shape.status.optional(),
+  activity: SessionStatus.optional(),
+  /** `true` leaves out sessions that work for another one. */
+  top_level: z.enum(["true", "false"]).optional(),
+  /** `last_run`: the session that last began a run first; one without a run counts by when it was created. */
+  sort: z.enum(["created", "last_run"]).optional(),
+  /** `true` adds how many sessions fit in all. */
+  count: z.enum(["true", "false"]).optional(),
+  /** What each session has beside its row: `last_message`, `open_awaits`, or both with a comma. */
+  include: z
+    .string()
+    .regex(/^(last_message|open_awaits)(,(last_message|open_awaits))?$/, "Expected last_message or open_awaits.")
+    .optional(),
   tag: z.string().min(1).max(100).optional(),
   /** Forks of this session. */
   parent_session_id: Uuid.optional(),
@@ -78,6 +90,43 @@ export const ApiAwait = z.object({
   input: AnyValue,
   opened_at: Instant,
   expires_at: Instant.nullable(),
+});
+
+/** How many awaits of each kind are open. */
+const OpenAwaits = z.object({ frontend_tool: Count, question: Count, approval: Count, subagent: Count });
+
+/** A session in a list, with what was asked for beside its row. */
+const ListedSession = ApiSession.extend({
+  last_message: z
+    .object({ role: z.enum(["user", "assistant"]), text: z.string(), created_at: Instant })
+    .nullable()
+    .optional(),
+  open_awaits: OpenAwaits.optional(),
+});
+
+export const SessionPage = z.object({
+  data: z.array(ListedSession),
+  next_cursor: z.string().nullable(),
+  total: Count.optional(),
+});
+export type SessionPage = z.infer<typeof SessionPage>;
+
+/** An await in the list over all sessions, with what people know its session by. */
+export const TenantAwait = ApiAwait.extend({
+  session: z.object({
+    id: Uuid,
+    title: z.string().nullable(),
+    agent_id: Uuid,
+    /** Null if the agent is gone. */
+    agent_name: z.string().nullable(),
+  }),
+});
+
+export const AwaitQueryInput = z.strictObject({
+  ...PageQuery.shape,
+  /** Without a kind, all awaits that somebody outside can answer: all but `subagent`. */
+  kind: ApiAwait.shape.kind.optional(),
+  agent_id: Uuid.optional(),
 });
 
 export const AnswerInput = z.strictObject({

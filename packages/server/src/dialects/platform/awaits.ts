@@ -1,6 +1,7 @@
-import { type AnswerInput, type ApiAnswered, type Effect, type Event, KnownError } from "@skein/protocol";
+import { type AnswerInput, type ApiAnswered, type Effect, type Event, KnownError, isKnownError } from "@skein/protocol";
 import type { z } from "zod";
 import { type Caller, type Handlers, sessionIn } from "../../call.ts";
+import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkRights } from "../claude/rights.ts";
 
 /** What a session waits for, and what its tool calls did. */
@@ -10,12 +11,51 @@ export const awaitHandlers = {
     const open = await call.shared.deps.store.awaits(id, { tenant });
     return { data: open.map((one) => ({ ...one, input: one.input ?? null })) };
   },
+  async listTenantAwaits({ query: { kind, agent_id, limit, cursor } }, call) {
+    const { tenant } = call.principal;
+    const { store } = call.shared.deps;
+    const page = await store.openAwaits({
+      tenant,
+      kinds: kind === undefined ? ANSWERABLE : [kind],
+      ...(agent_id !== undefined && { agentId: agent_id }),
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.opaque) }),
+    });
+    const ids = [...new Set(page.items.map(({ session_id }) => session_id))];
+    const { items } = await store.changed({ tenant, sessionIds: ids, limit: Math.max(1, ids.length) });
+    const sessions = new Map(items.map(({ session }) => [session.id, session]));
+    const names = await namesOfAgents(call, [...new Set(items.map(({ session }) => session.agent_id))]);
+    const data = page.items.flatMap((open) => {
+      const session = sessions.get(open.session_id);
+      // A session that was deleted since has nothing to answer.
+      if (!session) return [];
+      const { id, title, agent_id } = session;
+      const shown = { id, title, agent_id, agent_name: names.get(agent_id) ?? null };
+      return [{ ...open, input: open.input ?? null, session: shown }];
+    });
+    return { data, next_cursor: cursorOf(page.cursor) };
+  },
   answerAwait: ({ params, body }, call) => acceptAnswer(call, params, body),
   async listEffects({ params }, call) {
     const { id } = await sessionIn(call, params);
     return { data: effectsOf(await call.sessions.events(id)) };
   },
 } satisfies Partial<Handlers>;
+
+/** What somebody outside can answer: a subagent answers by itself. */
+const ANSWERABLE = ["frontend_tool", "question", "approval"] as const;
+
+async function namesOfAgents({ agents }: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.all(
+    ids.map((id) =>
+      agents.get(id).catch((error: unknown) => {
+        if (!isKnownError(error, "not_found")) throw error;
+        return undefined;
+      }),
+    ),
+  );
+  return new Map(found.flatMap((agent) => (agent ? [[agent.id, agent.name] as const] : [])));
+}
 
 /** Keeps an answer that the session waits for. */
 export async function acceptAnswer(

@@ -3,8 +3,10 @@ import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
+import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
+import { loginHandlers } from "./logins.ts";
 import { messageHandlers } from "./messages.ts";
 import { runTextHandlers } from "./run-text.ts";
 import { runHandlers } from "./runs.ts";
@@ -16,10 +18,12 @@ import { webhookHandlers } from "./webhooks.ts";
 /** Who answers each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
   ...systemHandlers,
+  ...loginHandlers,
   ...agentHandlers,
   ...sessionHandlers,
   ...messageHandlers,
   ...eventHandlers,
+  ...changeHandlers,
   ...awaitHandlers,
   ...fileHandlers,
   ...runHandlers,

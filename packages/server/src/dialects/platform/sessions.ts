@@ -1,6 +1,6 @@
-import { type Page, type SessionAgent, platformStatus } from "@skein/core";
-import { ApiSession, KnownError, type Session, isKnownError } from "@skein/protocol";
-import { type Call, type Caller, type Handlers, sessionIn } from "../../call.ts";
+import { type Page, type SessionAgent, type SessionFilter, platformStatus } from "@skein/core";
+import { ApiSession, KnownError, type Session, type SessionPage, isKnownError } from "@skein/protocol";
+import { type Call, type Caller, type Checked, type Handlers, sessionIn } from "../../call.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
@@ -23,7 +23,7 @@ export const sessionHandlers = {
     return listed(call, query, params.agent_id);
   },
   async getSession({ params }, call) {
-    return { checked: textOf(await sessionIn(call, params)) };
+    return { checked: sessionText(await sessionIn(call, params)) };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
     const session = await sessionIn(call, params);
@@ -83,7 +83,7 @@ export async function requestCancel(
 /** Sessions as text. A store answers with the same object while nothing changed, and it is checked and written once. */
 const texts = new WeakMap<Session, string>();
 
-function textOf(session: Session): string {
+export function sessionText(session: Session): string {
   const known = texts.get(session);
   if (known !== undefined) return known;
   const text = JSON.stringify(ApiSession.parse(wire(session)));
@@ -98,7 +98,7 @@ function pageText(page: Page<Session>): string {
   const known = pageTexts.get(page);
   if (known !== undefined) return known;
   const next = JSON.stringify(cursorOf(page.cursor));
-  const text = `{"data":[${page.items.map(textOf).join(",")}],"next_cursor":${next}}`;
+  const text = `{"data":[${page.items.map(sessionText).join(",")}],"next_cursor":${next}}`;
   pageTexts.set(page, text);
   return text;
 }
@@ -121,27 +121,73 @@ async function createFor(
   return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));
 }
 
-async function listed(
-  { sessions }: Call,
-  query: {
-    limit?: number | undefined;
-    cursor?: string | undefined;
-    status?: ApiSession["status"] | undefined;
-    tag?: string | undefined;
-    parent_session_id?: string | undefined;
-    subagent_of_session_id?: string | undefined;
-  },
-  agentId: string | undefined,
-) {
-  const { limit, cursor, status, tag, parent_session_id, subagent_of_session_id } = query;
-  const page = await sessions.list({
+interface ListQuery {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly status?: ApiSession["status"] | undefined;
+  readonly activity?: ApiSession["activity"] | undefined;
+  readonly top_level?: "true" | "false" | undefined;
+  readonly sort?: "created" | "last_run" | undefined;
+  readonly count?: "true" | "false" | undefined;
+  readonly include?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly parent_session_id?: string | undefined;
+  readonly subagent_of_session_id?: string | undefined;
+}
+
+async function listed(call: Call, query: ListQuery, agentId: string | undefined): Promise<SessionPage | Checked> {
+  const { limit, cursor, sort, count, include } = query;
+  const filter = filterOf(query, agentId);
+  const page = await call.sessions.list({
+    ...filter,
     ...(limit !== undefined && { limit }),
     ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    ...(sort === "last_run" && { order: "used" }),
+  });
+  if (count !== "true" && include === undefined) return { checked: pageText(page) };
+  return {
+    data: await withSummaries(call, page.items, include?.split(",") ?? []),
+    next_cursor: cursorOf(page.cursor),
+    ...(count === "true" && { total: await call.sessions.count(filter) }),
+  };
+}
+
+function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFilter, "tenant"> {
+  const { status, activity, top_level, tag, parent_session_id, subagent_of_session_id } = query;
+  return {
     ...(status && { status }),
+    ...(activity && { activity }),
+    ...(top_level === "true" && { topLevel: true }),
     ...(tag !== undefined && { tags: [tag] }),
     ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
     ...(subagent_of_session_id !== undefined && { subagentOfSessionId: subagent_of_session_id }),
     ...(agentId !== undefined && { agentId }),
+  };
+}
+
+/** Sessions with what a list shows beside their rows, where that was asked for. */
+async function withSummaries(
+  { shared, principal }: Call,
+  sessions: readonly Session[],
+  include: readonly string[],
+): Promise<SessionPage["data"]> {
+  const ids = sessions.map(({ id }) => id);
+  const found = include.length === 0 ? [] : await shared.deps.store.summaries(principal.tenant, ids);
+  const summaries = new Map(found.map((summary) => [summary.sessionId, summary]));
+  return sessions.map((session) => {
+    const { lastMessage = null, openAwaits = [] } = summaries.get(session.id) ?? {};
+    const count = (kind: (typeof openAwaits)[number]): number => openAwaits.filter((one) => one === kind).length;
+    return {
+      ...wire(session),
+      ...(include.includes("last_message") && { last_message: lastMessage }),
+      ...(include.includes("open_awaits") && {
+        open_awaits: {
+          frontend_tool: count("frontend_tool"),
+          question: count("question"),
+          approval: count("approval"),
+          subagent: count("subagent"),
+        },
+      }),
+    };
   });
-  return { checked: pageText(page) };
 }

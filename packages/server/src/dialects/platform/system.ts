@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Handlers, Raw } from "../../call.ts";
+import { type Call, type Handlers, type Raw, TAKEN_OVER } from "../../call.ts";
+import { sendFile } from "../../http/console.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
@@ -15,7 +16,9 @@ export const systemHandlers = {
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping.");
     return { status: "ready" as const };
   },
-  async home(_, { shared }) {
+  async home(_, { shared, request, reply }) {
+    const { console: files } = shared.deps;
+    if (files && (await sendFile(files, "index.html", { request, reply }))) return TAKEN_OVER;
     return html(homePage(shared.deps.description));
   },
   async homeScript() {

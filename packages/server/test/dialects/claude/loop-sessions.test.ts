@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type TestServer, scripted, session, testServer } from "../../world.ts";
 import { all, names, only, open, talk } from "./world.ts";
 
-/** The Claude Agent API shows every session, also those of the loop: streams, resumes, forks and lists are the same for both. */
+/** The Claude API shows every session, also those of the loop: streams, resumes, forks and lists are the same for both. */
 
 const ask = { name: "ask", description: "Asks.", input_schema: { type: "object" } };
 

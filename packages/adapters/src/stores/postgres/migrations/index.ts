@@ -1,6 +1,7 @@
 import { tables } from "./0001-tables.ts";
 import { sessionLists } from "./0004-session-lists.ts";
 import { runModels } from "./0005-run-models.ts";
+import { lastUsed } from "./0006-last-used.ts";
 
 export interface Migration {
   readonly number: number;
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: "tables", sql: tables },
   { number: 4, name: "session lists", sql: sessionLists },
   { number: 5, name: "run models", sql: runModels },
+  { number: 6, name: "last used", sql: lastUsed },
 ];

@@ -1,0 +1,29 @@
+import type { Api, Session } from "../api/api.ts";
+
+/** How a chosen file becomes a session; the sentence says why it cannot be one. */
+export async function sessionFromFile(api: Api, file: File): Promise<Pick<Session, "id">> {
+  const text = await file.text();
+  if (file.name.endsWith(".jsonl")) return api.adopt([claudeFile(file.name, text)]);
+  const parsed = jsonOf(text);
+  if (parsed?.["format"] !== "skein.session")
+    throw new Error(`${file.name} is neither an export of a session (.json) nor a transcript of Claude Code (.jsonl).`);
+  return api.importSession(parsed as unknown as Parameters<Api["importSession"]>[0]);
+}
+
+/** A transcript with the path that it has below Claude Code's data directory: its project is named after its folder. */
+function claudeFile(name: string, content: string): { path: string; content: string } {
+  const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.exec(name)?.[0];
+  if (id === undefined)
+    throw new Error(`${name} does not have the id of a session as its name, as Claude Code's transcripts have.`);
+  const folder = /"cwd":"((?:[^"\\]|\\.)*)"/.exec(content)?.[1] ?? "adopted";
+  return { path: `projects/${folder.replaceAll(/[^A-Za-z0-9]/g, "-").slice(0, 200)}/${id}.jsonl`, content };
+}
+
+function jsonOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page, SessionSummary } from "@skein/core";
+import { type Await, KnownError, Uuid } from "@skein/protocol";
+import { CONTENT_BEGINNING, summaryOfRow } from "../sql/session-summary.ts";
+import type { Connections } from "./connections.ts";
+import type { Statement } from "./query.ts";
+import { AWAIT_COLUMNS, SESSION_COLUMNS, awaitOf, sessionOf } from "./rows.ts";
+
+const DEFAULT_LIMIT = 50;
+
+/** Places count the awaits of all sessions, so their order is the one in which awaits were opened. */
+const OPEN_AWAITS: Statement = {
+  name: "skein-open-awaits",
+  text: `select ${AWAIT_COLUMNS}, a.place from skein.sessions s join skein.awaits a on a.session_id = s.id
+    where s.tenant = $1 and s.platform_status = 'running' and a.closed_at is null
+      and ($2::uuid is null or s.agent_id = $2) and ($3::text[] is null or a.kind = any($3)) and a.place > $4
+    order by a.place limit $5`,
+};
+
+/** What sessions of a tenant wait for, oldest first. */
+export async function listOpenAwaits(connections: Connections, query: OpenAwaitsQuery): Promise<Page<Await>> {
+  const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor = "0" } = query;
+  if (!/^\d{1,15}$/.test(cursor)) throw badCursor(cursor);
+  const rows = await connections.query(OPEN_AWAITS, [tenant, agentId ?? null, kinds ?? null, cursor, limit + 1]);
+  return {
+    items: rows.slice(0, limit).map(awaitOf),
+    cursor: rows.length > limit ? (rows[limit - 1]?.[1] ?? null) : null,
+  };
+}
+
+/** The microseconds of a head's time, which its order has and a session does not show. */
+const CHANGED_AT = "(extract(epoch from h.updated_at) * 1000000)::bigint";
+
+const changedStatement = (kind: string, where: string): Statement => ({
+  name: `skein-changed-${kind}`,
+  text: `select ${SESSION_COLUMNS}, h.last_sequence, ${CHANGED_AT}
+    from (select * from skein.heads h where h.tenant = $1 and ${where} offset 0) h
+    join skein.sessions s on s.id = h.session_id
+    where ($3::uuid is null or s.agent_id = $3) and (${CHANGED_AT}, h.session_id) > ($4::bigint, $5::uuid)
+    order by ${CHANGED_AT}, h.session_id limit $6`,
+});
+const CHANGED_SINCE = changedStatement("since", "h.updated_at >= $2::timestamptz");
+const CHANGED_NAMED = changedStatement("named", "h.session_id = any($2::uuid[])");
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/** Sessions in the order in which they last changed. Their heads have no index of that, which every append would write. */
+export async function listChanged(connections: Connections, query: ChangedQuery): Promise<Page<ChangedSession>> {
+  const { tenant, since = "1970-01-01T00:00:00.000Z", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
+  const [lastTime = "", lastId = ""] = cursor?.split(" ") ?? ["0", FIRST_ID];
+  if (!/^\d{1,17}$/.test(lastTime) || !Uuid.safeParse(lastId).success) throw badCursor(cursor ?? "");
+  const named = sessionIds?.filter((id) => Uuid.safeParse(id).success);
+  const rows = await connections.query(named ? CHANGED_NAMED : CHANGED_SINCE, [
+    tenant,
+    named ?? since,
+    agentId ?? null,
+    lastTime,
+    lastId,
+    limit + 1,
+  ]);
+  const changes = rows.slice(0, limit).map((row) => ({
+    change: { session: sessionOf(row), lastSequence: Number(row.at(-2)) },
+    at: row.at(-1),
+  }));
+  const last = changes.at(-1);
+  const next = last && rows.length > limit ? `${last.at} ${last.change.session.id}` : null;
+  // A session that is named is asked for by its name, and a time is compared here.
+  const items = changes.map(({ change }) => change).filter(({ session }) => !named || session.updated_at >= since);
+  return { items, cursor: next };
+}
+
+const SUMMARIES: Statement = {
+  name: "skein-summaries",
+  text: `select s.id,
+      (select m.role || ' ' || skein.milliseconds(m.created_at) || ' ' || left(m.content::text, ${CONTENT_BEGINNING})
+        from skein.messages m
+        where m.session_id = s.id and m.number is not null and m.role in ('user', 'assistant')
+        order by m.number desc limit 1),
+      case when s.status <> 'idle' then
+        (select string_agg(a.kind, ' ' order by a.place) from skein.awaits a
+          where a.session_id = s.id and a.closed_at is null) end
+    from skein.sessions s where s.id = any($1::uuid[]) and s.tenant = $2`,
+};
+
+export async function summariesOf(
+  connections: Connections,
+  tenant: string,
+  sessionIds: readonly string[],
+): Promise<readonly SessionSummary[]> {
+  const known = sessionIds.filter((id) => Uuid.safeParse(id).success);
+  const rows = await connections.query(SUMMARIES, [known, tenant]);
+  return rows.map(([id, last, kinds]) => summaryOfRow({ id: id ?? "", last: last ?? null, kinds: kinds ?? null }));
+}
+
+function badCursor(cursor: string): KnownError {
+  return new KnownError("invalid", `"${cursor}" is not a cursor of this list.`);
+}

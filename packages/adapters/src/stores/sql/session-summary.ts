@@ -1,0 +1,35 @@
+import { SUMMARY_TEXT, type SessionSummary } from "@skein/core";
+import type { Await } from "@skein/protocol";
+
+/** How much of the content of a message is read for the beginning of its text: enough even if each character is an escape. */
+export const CONTENT_BEGINNING = 2000;
+
+/** A summary as the SQL stores read it. */
+export interface SummaryRow {
+  readonly id: string;
+  /** Role, time and the beginning of the content of the last message, with spaces between them. */
+  readonly last: string | null;
+  /** The kinds of open awaits, with spaces between them. */
+  readonly kinds: string | null;
+}
+
+export function summaryOfRow({ id, last, kinds }: SummaryRow): SessionSummary {
+  const [, role, time = "", content = ""] = /^(user|assistant) (\S+) (.*)$/s.exec(last ?? "") ?? [];
+  return {
+    sessionId: id,
+    lastMessage:
+      role === "user" || role === "assistant" ? { role, text: leadingText(content), created_at: instant(time) } : null,
+    openAwaits: (kinds === null ? [] : kinds.split(" ")) as Await["kind"][],
+  };
+}
+
+/** ISO 8601 as it is, or from milliseconds. */
+function instant(time: string): string {
+  return /^\d+$/.test(time) ? new Date(Number(time)).toISOString() : time;
+}
+
+/** The beginning of the text in `{"text":"…"}`, of which only the beginning was read. */
+function leadingText(beginning: string): string {
+  const [, text = ""] = /^\{"text":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(beginning) ?? [];
+  return (JSON.parse(`"${text}"`) as string).slice(0, SUMMARY_TEXT);
+}

@@ -1,0 +1,75 @@
+import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page, SessionSummary } from "@skein/core";
+import type { Await } from "@skein/protocol";
+import { CONTENT_BEGINNING, type SummaryRow, summaryOfRow } from "../sql/session-summary.ts";
+import type { Database } from "./database.ts";
+import { toAwait, toSession } from "./rows.ts";
+
+const DEFAULT_LIMIT = 50;
+
+/** What sessions of a tenant wait for. Sessions that run are found by their index, and their awaits by the session. */
+export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await> {
+  const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
+  const rows = db.all(
+    `select a.* from sessions s cross join awaits a on a.session_id = s.id
+      where s.tenant = ? and s.platform_status = 'running' and a.closed_at is null
+        and (? is null or s.agent_id = ?) and (? is null or a.kind in (select value from json_each(?)))
+        and (? is null or a.opened_at || ' ' || a.session_id || ' ' || printf('%09d', a.place) > ?)
+      order by a.opened_at, a.session_id, a.place limit ?`,
+    tenant,
+    ...twice(agentId),
+    ...twice(kinds && JSON.stringify(kinds)),
+    ...twice(cursor),
+    limit + 1,
+  );
+  const last = rows[limit - 1];
+  const place = last && `${last["opened_at"]} ${last["session_id"]} ${String(last["place"]).padStart(9, "0")}`;
+  return {
+    items: rows.slice(0, limit).map(toAwait),
+    cursor: place !== undefined && rows.length > limit ? place : null,
+  };
+}
+
+/** Sessions in the order in which they last changed. Their heads have no index of that, which every append would write. */
+export function listChanged(db: Database, query: ChangedQuery): Page<ChangedSession> {
+  const { tenant, since = "", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
+  const [lastTime = "", lastId = ""] = cursor?.split(" ") ?? [];
+  const named = sessionIds && JSON.stringify(sessionIds);
+  const rows = db.all(
+    `select s.*, h.updated_at, h.run_count as total_runs, h.last_sequence
+      from ${named === undefined ? "" : "json_each(?) n cross join"} heads h
+      cross join sessions s on s.id = h.session_id
+      where ${named === undefined ? "" : "h.session_id = n.value and"} h.tenant = ? and h.updated_at >= ?
+        and (h.updated_at, h.session_id) > (?, ?) and (? is null or s.agent_id = ?)
+      order by h.updated_at, h.session_id limit ?`,
+    ...(named === undefined ? [] : [named]),
+    tenant,
+    since,
+    lastTime,
+    lastId,
+    ...twice(agentId),
+    limit + 1,
+  );
+  const items = rows.slice(0, limit).map(({ last_sequence, ...row }) => ({
+    session: toSession(row),
+    lastSequence: last_sequence as number,
+  }));
+  const last = items.at(-1)?.session;
+  return { items, cursor: last && rows.length > limit ? `${last.updated_at} ${last.id}` : null };
+}
+
+const SUMMARIES = `select s.id,
+    (select m.role || ' ' || m.created_at || ' ' || substr(m.content, 1, ${CONTENT_BEGINNING}) from messages m
+      where m.session_id = s.id and m.number is not null and m.role in ('user', 'assistant')
+      order by m.number desc limit 1) as last,
+    case when s.status <> 'idle' then
+      (select group_concat(a.kind, ' ') from awaits a where a.session_id = s.id and a.closed_at is null) end as kinds
+  from json_each(?) n cross join sessions s on s.id = n.value where s.tenant = ?`;
+
+export function summariesOf(db: Database, tenant: string, sessionIds: readonly string[]): readonly SessionSummary[] {
+  return db.all(SUMMARIES, JSON.stringify(sessionIds), tenant).map((row) => summaryOfRow(row as unknown as SummaryRow));
+}
+
+/** A value that a condition names twice: to see whether it was given, and to compare with it. */
+function twice(value: string | undefined): readonly (string | null)[] {
+  return [value ?? null, value ?? null];
+}

@@ -1,0 +1,33 @@
+import type { Await, Session } from "@skein/protocol";
+import type { OpenAwaitsQuery, Page } from "../ports/store.ts";
+
+const DEFAULT_LIMIT = 50;
+
+/** What one session waits for, with whatever it waited for before, in the order in which it was opened. */
+export interface SessionAwaits {
+  readonly session: Session;
+  readonly awaits: readonly Await[];
+}
+
+/** Open awaits, for stores that hold sessions in memory: oldest first. */
+export function listOpenAwaits(all: Iterable<SessionAwaits>, query: OpenAwaitsQuery): Page<Await> {
+  const { kinds, limit = DEFAULT_LIMIT, cursor } = query;
+  const found: { readonly key: string; readonly open: Await }[] = [];
+  for (const { session, awaits } of all) {
+    if (!canWait(session, query)) continue;
+    for (const [place, open] of awaits.entries()) {
+      if (open.closed_at !== null || (kinds && !kinds.includes(open.kind))) continue;
+      const key = `${open.opened_at} ${session.id} ${String(place).padStart(9, "0")}`;
+      if (cursor === undefined || key > cursor) found.push({ key, open });
+    }
+  }
+  found.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  return { items: shown.map(({ open }) => open), cursor: last && found.length > limit ? last.key : null };
+}
+
+/** Whether awaits of this session are asked for: an idle session waits for nothing, whatever its last run left open. */
+export function canWait({ tenant, status, agent_id }: Session, query: OpenAwaitsQuery): boolean {
+  return tenant === query.tenant && status !== "idle" && (query.agentId === undefined || agent_id === query.agentId);
+}

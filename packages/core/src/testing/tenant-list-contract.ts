@@ -1,0 +1,196 @@
+import type { Await } from "@skein/protocol";
+import { expect, test } from "vitest";
+import type { Page } from "../ports/store.ts";
+import { createSessions } from "../sessions/sessions.ts";
+import { type Bench, type Exceptions, withReason } from "./bench.ts";
+import { pages } from "./projection-contract.ts";
+import { type Script, createScript, scriptedAgent } from "./script.ts";
+
+const agent = {
+  id: "01890000-0000-7000-8000-000000000001",
+  version: 1,
+  status: "active" as const,
+  config: scriptedAgent,
+};
+
+/** What is listed over all sessions of a tenant: open awaits, and sessions that changed. */
+export function describeTenantLists(bench: () => Bench, cannot: Exceptions): void {
+  test("lists open awaits of all sessions of a tenant that run, oldest first, by kind and agent", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const asking = async (agentId: string, awaits: readonly (readonly [string, Await["kind"]])[]) => {
+      const { id } = await sessions.create({ ...agent, id: agentId });
+      const script = createScript({ store, ids, sessionId: id });
+      return { ...script, lease: await open(script, ids(), awaits) };
+    };
+    const other = ids();
+    const first = await asking(agent.id, [
+      ["t1", "question"],
+      ["t2", "approval"],
+    ]);
+    const second = await asking(other, [["t1", "subagent"]]);
+    const third = await asking(agent.id, [["t3\0", "frontend_tool"]]);
+    const foreign = await bench().created({ tenant: "other" });
+    await open(foreign, ids(), [["t1", "question"]]);
+    await bench().created();
+
+    const names = (page: Page<Await>): string[] => page.items.map((one) => `${one.session_id} ${one.tool_use_id}`);
+    const [one, two, three] = [first.sessionId, second.sessionId, third.sessionId];
+    const tenant = "default";
+    const all = [`${one} t1`, `${one} t2`, `${two} t1`, `${three} t3\0`];
+    expect(names(await store.openAwaits({ tenant }))).toEqual(all);
+    expect(names(await store.openAwaits({ tenant, kinds: ["question", "frontend_tool"] }))).toEqual([all[0], all[3]]);
+    expect(names(await store.openAwaits({ tenant, kinds: [] }))).toEqual([]);
+    expect(names(await store.openAwaits({ tenant, agentId: other }))).toEqual([all[2]]);
+    expect(names(await store.openAwaits({ tenant: "nobody" }))).toEqual([]);
+    const paged = await pages((options) => store.openAwaits({ tenant, ...options }));
+    expect(paged.map((open) => `${open.session_id} ${open.tool_use_id}`)).toEqual(all);
+    expect(await store.openAwaits({ tenant, limit: 2 })).toMatchObject({ items: await store.awaits(one) });
+
+    const { lease } = first;
+    const resolved = { run_id: ids(), step: 1, tool_use_id: "t1", resolution: "answered" as const, waited_ms: 5 };
+    await first.append([{ event_type: "await.resolved", data: resolved }], { lease });
+    expect(names(await store.openAwaits({ tenant }))).toEqual(all.slice(1));
+    await store.delete(two);
+    expect(names(await store.openAwaits({ tenant }))).toEqual([all[1], all[3]]);
+  });
+
+  test("a session that is idle waits for nothing, whatever its last run left open", async () => {
+    const { store, ids } = bench();
+    const script = await bench().created();
+    const run_id = ids();
+    const lease = await open(script, run_id, [["t1", "question"]]);
+    const usage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+    const failed = {
+      run_id,
+      step: 1,
+      outcome: "failed" as const,
+      stop_reason: "error" as const,
+      error: { code: "x", message: "x" },
+      usage,
+      cost_micros: 0,
+      unpriced_calls: 0,
+      files_generated: 0,
+      duration_ms: 1,
+    };
+    await script.append([{ event_type: "session.failed", data: failed }], { lease });
+    expect((await store.openAwaits({ tenant: "default" })).items).toEqual([]);
+  });
+
+  test("lists sessions in the order of their last event, with where their log ends", async () => {
+    const { store } = bench();
+    const made = [await bench().created(), await bench().created(), await bench().created()] as const;
+    const foreign = await bench().created({ tenant: "other" });
+    const [a, b, c] = made.map(({ sessionId }) => sessionId) as [string, string, string];
+    await later();
+    await made[0].toolTurn("hi");
+    await later();
+    const tenant = "default";
+    const first = await store.changed({ tenant });
+    const ends = await Promise.all([b, c, a].map(async (id) => (await store.read(id)).length));
+    expect(first.items.map(({ session }) => session.id).sort()).toEqual([a, b, c].sort());
+    expect(first.items.at(-1)).toEqual({ session: await store.get(a), lastSequence: ends[2] });
+    expect(first.items.find(({ session }) => session.id === b)?.lastSequence).toBe(ends[0]);
+    const paged = await pages((options) => store.changed({ tenant, ...options }));
+    expect(paged).toEqual(first.items);
+
+    const since = (await store.get(a))?.updated_at ?? "";
+    const ids = async (query: Parameters<typeof store.changed>[0]): Promise<string[]> =>
+      (await store.changed(query)).items.map(({ session }) => session.id);
+    expect(await ids({ tenant, since })).toEqual([a]);
+    expect(await ids({ tenant, since: "2999-01-01T00:00:00.000Z" })).toEqual([]);
+    await later();
+    await made[1].prompt("hi");
+    expect(await ids({ tenant, since })).toEqual([a, b]);
+    expect(await ids({ tenant, sessionIds: [b, c, foreign.sessionId, "none"] })).toEqual([c, b]);
+    expect(await ids({ tenant, sessionIds: [c, b], since })).toEqual([b]);
+    expect(await ids({ tenant, sessionIds: [] })).toEqual([]);
+    expect(await ids({ tenant, agentId: agent.id })).toHaveLength(3);
+    expect(await ids({ tenant, agentId: a })).toEqual([]);
+    await store.delete(b);
+    expect(await ids({ tenant, since })).toEqual([a]);
+  });
+
+  test("summaries have the last message and the kinds of open awaits", async () => {
+    const { store, ids } = bench();
+    const empty = await bench().created();
+    const said = await bench().created();
+    await said.toolTurn("hi");
+    const long = await bench().created();
+    const text = `\u0001"\\\ud800${"ä".repeat(300)}`;
+    const copied = { message_id: ids(), role: "assistant" as const, content: [{ type: "text", text }] };
+    await long.append([{ event_type: "message.copied", data: copied }]);
+    const waiting = await bench().created();
+    await open(waiting, ids(), [
+      ["t1", "question"],
+      ["t2", "question"],
+      ["t3", "approval"],
+    ]);
+    const foreign = await bench().created({ tenant: "other" });
+    const asked = [empty, said, long, waiting, foreign].map(({ sessionId }) => sessionId);
+    const found = await store.summaries("default", [...asked, "none", ids()]);
+    const of = (script: Script) => found.find(({ sessionId }) => sessionId === script.sessionId);
+    expect(found).toHaveLength(4);
+    expect(of(empty)).toEqual({ sessionId: empty.sessionId, lastMessage: null, openAwaits: [] });
+    expect(of(waiting)?.openAwaits.toSorted()).toEqual(["approval", "question", "question"]);
+    const rows = (await store.messages(said.sessionId, { limit: 100 })).items;
+    const last = rows.findLast(({ role }) => role === "assistant" || role === "user");
+    const shown = { role: last?.role, text: last?.content["text"], created_at: last?.created_at };
+    expect(of(said)?.lastMessage).toEqual(shown);
+    expect(of(long)?.lastMessage?.text).toBe(text.slice(0, 200));
+    expect(await store.summaries("default", [])).toEqual([]);
+  });
+
+  test("lists sessions by what they do and without those that work for others, also by what ran last", async () => {
+    const { store, ids } = bench();
+    const sessions = createSessions({ store, ids });
+    const first = await bench().created();
+    const idle = await sessions.create(agent);
+    const child = await sessions.create(agent, { subagentOf: { session_id: idle.id, tool_use_id: "t" } });
+    const waiting = await bench().created();
+    await open(waiting, ids(), [["t1", "question"]]);
+    await later();
+    await first.toolTurn("hi");
+    const listed = async (query: Parameters<typeof sessions.list>[0]) =>
+      (await sessions.list(query)).items.map(({ id }) => id);
+    expect(await listed({ activity: "awaiting" })).toEqual([waiting.sessionId]);
+    expect(await listed({ activity: "running" })).toEqual([]);
+    expect(await listed({ activity: "idle" })).toEqual([child.id, idle.id, first.sessionId]);
+    expect(await listed({ activity: "idle", topLevel: true })).toEqual([idle.id, first.sessionId]);
+    expect(await sessions.count({ topLevel: true })).toBe(3);
+    const used = [first.sessionId, waiting.sessionId, child.id, idle.id];
+    expect(await listed({ order: "used" })).toEqual(used);
+    const paged = await pages((options) => sessions.list({ order: "used", ...options }));
+    expect(paged.map(({ id }) => id)).toEqual(used);
+  });
+
+  test.skipIf(cannot.another)(withReason("sees what another process changed", cannot.another), async () => {
+    const { store, ids } = bench();
+    const script = await bench().created();
+    const other = await bench().another();
+    const [{ lastSequence } = { lastSequence: 0 }] = (await store.changed({ tenant: "default" })).items;
+    await open(createScript({ store: other, ids, sessionId: script.sessionId }), ids(), [["t1", "question"]]);
+    expect((await store.changed({ tenant: "default" })).items[0]?.lastSequence).toBe(lastSequence + 1);
+    expect((await store.openAwaits({ tenant: "default" })).items).toHaveLength(1);
+  });
+}
+
+/** Opens awaits in a session; answers its lease. */
+async function open(script: Script, run_id: string, awaits: readonly (readonly [string, Await["kind"]])[]) {
+  const lease = await script.claim();
+  const opened = awaits.map(([tool_use_id, kind]) => ({
+    tool_use_id,
+    kind,
+    name: "Ask",
+    input: { text: "a\0b" },
+    expires_at: null,
+    session_id: null,
+  }));
+  await script.append([{ event_type: "await.opened", data: { run_id, step: 1, awaits: opened } }], { lease });
+  return lease;
+}
+
+/** Until the clock shows another millisecond. */
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5));
+}

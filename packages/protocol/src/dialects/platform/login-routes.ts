@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { Me } from "./login-shapes.ts";
+import type { Route } from "./route.ts";
+
+/** Who calls, and how a browser stays logged in. */
+export const loginRoutes = {
+  login: {
+    method: "POST",
+    path: "/v1/login",
+    scope: "open",
+    summary: "Log a browser in with a key: answers with a cookie that stands for the key for 12 hours",
+    body: z.strictObject({ key: z.string().min(1).max(500) }),
+    status: 204,
+    readOnly: true,
+  },
+  logout: {
+    method: "POST",
+    path: "/v1/logout",
+    scope: "open",
+    summary: "End the login of the cookie, and remove the cookie",
+    status: 204,
+    readOnly: true,
+  },
+  getMe: {
+    method: "GET",
+    path: "/v1/me",
+    scope: "read",
+    summary: "Whose key this is, what it may do, and what runs here",
+    status: 200,
+    response: Me,
+  },
+} as const satisfies Record<string, Route>;

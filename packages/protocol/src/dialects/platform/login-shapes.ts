@@ -1,0 +1,23 @@
+import { z } from "zod";
+
+/** Who calls, and which server answers. */
+export const Me = z.object({
+  key: z.object({
+    /** The first 12 characters of the key's hash, as `skein keys list` shows it. */
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(z.enum(["read", "run", "sql", "admin"])),
+  }),
+  tenant: z.string(),
+  /** When the login of the cookie ends; null where the key itself was sent. */
+  expires_at: z.iso.datetime().nullable(),
+  server: z.object({
+    version: z.string(),
+    store: z.string(),
+    model: z.object({ name: z.string(), simulated: z.boolean() }),
+    /** Whether statements of SQL are answered here, and why not. */
+    sql: z.object({ available: z.boolean(), reason: z.string().nullable() }),
+    claude_code: z.boolean(),
+    console: z.boolean(),
+  }),
+});

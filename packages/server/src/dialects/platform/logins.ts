@@ -1,0 +1,41 @@
+import type { Handlers } from "../../call.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
+
+/** Logins of browsers, and who calls. */
+export const loginHandlers = {
+  async login({ body }, { shared, request, reply }) {
+    const { keys, logins, meter } = shared;
+    const principal = await keys.recognise(body.key);
+    if (!principal) {
+      meter.refusedKey(request.ip);
+      throw new ApiError("unauthorized", "This API key is not known here, or it was revoked.");
+    }
+    reply.header("set-cookie", loginCookie(request.headers, await logins.begin(principal)));
+    return undefined;
+  },
+  async logout(_, { shared, request, reply }) {
+    const value = cookieIn(request.headers);
+    if (value !== undefined) await shared.logins.end(value);
+    reply.header("set-cookie", loginCookie(request.headers, ""));
+    return undefined;
+  },
+  async getMe(_, { shared, principal }) {
+    const { description, sql, claude, console: files } = shared.deps;
+    const { version, store, model, simulated = false } = description;
+    const reason = sql ? ((await sql.problem?.()) ?? null) : "This server was started without SQL.";
+    return {
+      key: { id: principal.keyId.slice(0, 12), name: principal.name, scopes: [...principal.scopes] },
+      tenant: principal.tenant,
+      expires_at: principal.login?.expiresAt ?? null,
+      server: {
+        version,
+        store,
+        model: { name: model, simulated },
+        sql: { available: reason === null, reason },
+        claude_code: claude !== undefined,
+        console: files !== undefined,
+      },
+    };
+  },
+} satisfies Partial<Handlers>;

@@ -1,0 +1,107 @@
+import { hash } from "node:crypto";
+import { ROUTES } from "@skein/protocol";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The route answers with files of the console. */
+    console?: true;
+  }
+}
+
+/** The built files of the console, by their name in the build: `index.html`, `assets/index-1a2b3c.js`. */
+export interface ConsoleFiles {
+  /** The content of a file; undefined if the build has no such file. */
+  read(name: string): Promise<Uint8Array | undefined>;
+}
+
+/** What pages of the console may load and do: their own scripts, styles and calls, and pictures as data. No text becomes markup. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const HEADERS = {
+  "content-security-policy": POLICY,
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), microphone=(), geolocation=()",
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  json: "application/json; charset=utf-8",
+  webmanifest: "application/manifest+json; charset=utf-8",
+  png: "image/png",
+  ico: "image/x-icon",
+  woff2: "font/woff2",
+};
+
+/** A file of the build: in its folder or in `assets`, without any other folder, so that no path leads out of the build. */
+const FILE = /^\/((?:assets\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*\.([a-z0-9]+))$/;
+/** Paths under these prefixes are never pages of the console. */
+const NOT_PAGES = /^\/(?:v1|api|assets)(?:\/|$)/;
+const ROUTE_PATHS: ReadonlySet<string> = new Set(Object.values(ROUTES).map(({ path }) => path));
+const PAGE = "index.html";
+
+/** Which file of the console a request asks for; undefined if it asks for something else. */
+export function consoleFile({ method, url, headers }: Pick<FastifyRequest, "method" | "url" | "headers">) {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  const path = url.split("?", 1)[0] ?? "";
+  if (path !== "/" && ROUTE_PATHS.has(path)) return undefined;
+  const [, name, ending = ""] = FILE.exec(path) ?? [];
+  if (name !== undefined && TYPES[ending] !== undefined) return name;
+  const isPage = !NOT_PAGES.test(path) && (headers.accept ?? "").includes("text/html");
+  return path === "/" || isPage ? PAGE : undefined;
+}
+
+/** Answers with the files of the console; what is no file and no page of the console is answered as without a console. */
+export function registerConsole(app: FastifyInstance, files: ConsoleFiles): void {
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/*",
+    config: { console: true },
+    async handler(request, reply) {
+      const name = consoleFile(request);
+      if (name === undefined) return reply.callNotFound();
+      return (await sendFile(files, name, { request, reply })) ? reply : reply.callNotFound();
+    },
+  });
+}
+
+/** Sends a file of the console; false if there is none of this name. */
+export async function sendFile(
+  files: ConsoleFiles,
+  name: string,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<boolean> {
+  const content = await files.read(name);
+  if (!content) return false;
+  const tag = `"${hash("sha256", content, "base64url").slice(0, 22)}"`;
+  reply.headers({
+    ...HEADERS,
+    etag: tag,
+    // Names of assets have a hash of their content; the page names them, and is asked for again each time.
+    "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
+  });
+  if (request.headers["if-none-match"] === tag) void reply.code(304).send();
+  else
+    void reply
+      .code(200)
+      .type(TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream")
+      .send(Buffer.from(content));
+  return true;
+}

@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { LOGIN_SECONDS } from "../logins.ts";
+import { ApiError } from "./api-error.ts";
+
+const VALUE = /^[\w-]{43}$/;
+
+/**
+ * The login of a request, if its cookie may be used. Browsers send cookies by themselves, also where a page of another
+ * origin made the request: such a page reads nothing, because for a GET its cookie does not count, and changes nothing.
+ */
+export function loginIn(headers: IncomingHttpHeaders, method: string): string | undefined {
+  const value = cookieIn(headers);
+  if (value === undefined) return undefined;
+  const site = headers["sec-fetch-site"];
+  const isReading = (method === "GET" || method === "HEAD") && headers.upgrade === undefined;
+  if (isReading) return site === undefined || site === "same-origin" || site === "none" ? value : undefined;
+  if (headers.upgrade === undefined && site === "same-origin") return value;
+  if (isOwnOrigin(headers)) return value;
+  throw new ApiError(
+    "forbidden",
+    "A request with the login cookie must come from a page of this server. Send an API key instead.",
+  );
+}
+
+/** The value of the login cookie, whoever made the request. */
+export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
+  const prefix = `${nameOf(headers)}=`;
+  const pair = headers.cookie?.split(";").find((one) => one.trimStart().startsWith(prefix));
+  const value = pair?.trim().slice(prefix.length);
+  return value !== undefined && VALUE.test(value) ? value : undefined;
+}
+
+/** The header that gives a browser its login, or with an empty value takes it away. */
+export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
+  const age = value === "" ? 0 : LOGIN_SECONDS;
+  // The server itself has no TLS. What stands before it has, if the page says so.
+  const secure = headers.origin?.startsWith("https://") ? "; Secure" : "";
+  return `${nameOf(headers)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure}`;
+}
+
+/** With the port, because browsers send a cookie to every port of a host: two servers on one machine have a login each. */
+function nameOf({ host = "" }: IncomingHttpHeaders): string {
+  const port = /:(\d+)$/.exec(host)?.[1];
+  return port === undefined ? "skein" : `skein-${port}`;
+}
+
+function isOwnOrigin({ origin, host }: IncomingHttpHeaders): boolean {
+  return origin !== undefined && (origin === `http://${host}` || origin === `https://${host}`);
+}

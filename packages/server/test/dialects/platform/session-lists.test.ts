@@ -1,0 +1,44 @@
+/** Lists of sessions: what they do, what they wait for, what was said last. */
+import { expect, test } from "vitest";
+import { say, scripted, session, settled, testServer } from "../../world.ts";
+
+const ASK = { name: "ask_person", description: "Asks a person.", input_schema: { type: "object", properties: {} } };
+
+test("lists have what sessions do, wait for and said last, how many there are, and the last run first", async () => {
+  const { call } = await testServer();
+  const idle = await session(call);
+  const done = await session(call, { frontend_tools: [ASK] });
+  const waiting = await session(call, { frontend_tools: [ASK] });
+  await say(
+    call,
+    waiting.path,
+    scripted("Ask.", [{ tools: [{ name: "ask_person", input: {} }] }, { text: "Thanks." }]),
+  );
+  await settled(call, waiting.path, "activity", ["awaiting"]);
+  await say(call, done.path, scripted("Long.", [{ text: "x".repeat(500) }]));
+  await settled(call, done.path);
+  const list = async (query: string) => (await call("GET", `/v1/sessions?${query}`)).body;
+  const ids = async (query: string) => (await list(query)).data.map(({ id }) => id);
+
+  expect(await ids("")).toEqual([waiting.id, done.id, idle.id]);
+  expect(await ids("sort=last_run")).toEqual([done.id, waiting.id, idle.id]);
+  expect(await ids("activity=awaiting")).toEqual([waiting.id]);
+  expect(await ids("activity=idle")).toEqual([done.id, idle.id]);
+  expect(await ids("top_level=true&activity=running")).toEqual([]);
+  const counted = await list("count=true&limit=1&sort=last_run");
+  expect([counted["total"], counted.data.length]).toEqual([3, 1]);
+  expect(await ids(`sort=last_run&limit=1&cursor=${counted["next_cursor"]}`)).toEqual([waiting.id]);
+
+  const shown = (await list("include=last_message,open_awaits")).data;
+  expect(shown[0]).toMatchObject({ open_awaits: { frontend_tool: 1, question: 0, approval: 0, subagent: 0 } });
+  expect(shown[1]).toMatchObject({
+    last_message: { role: "assistant", text: "x".repeat(200), created_at: expect.any(String) },
+    open_awaits: { frontend_tool: 0 },
+  });
+  expect(shown[2]).toMatchObject({ last_message: null });
+  expect((await list("include=last_message")).data[0]).not.toHaveProperty("open_awaits");
+  const ofAgent = (await call("GET", `/v1/agents/${done.agentId}/sessions?count=true&include=last_message`)).body;
+  expect([ofAgent["total"], ofAgent.data[0]?.["id"]]).toEqual([1, done.id]);
+  for (const query of ["activity=busy", "top_level=yes", "sort=cost", "count=1", "include=all", "include="])
+    expect([query, (await call("GET", `/v1/sessions?${query}`)).status]).toEqual([query, 422]);
+});
