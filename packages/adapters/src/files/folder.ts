@@ -19,12 +19,12 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       const inside = await confined(root, place);
       const target = join(inside, storedName(fileId, filename));
       // Written beside its place and renamed: nobody sees half a file, and a link of that name is replaced, not followed.
-      const draft = join(inside, `.${randomUUID()}.part`);
+      const partial = join(inside, `.${randomUUID()}.part`);
       try {
-        await writeAll(draft, bytes);
-        await rename(draft, target);
+        await writeAll(partial, bytes);
+        await rename(partial, target);
       } catch (error) {
-        await rm(draft, { force: true });
+        await rm(partial, { force: true });
         throw error;
       }
       await syncFolder(inside);

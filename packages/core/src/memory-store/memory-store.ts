@@ -85,10 +85,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     if (begins && head) throw logMoved(sessionId, 0, last);
     if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
 
-    const events = withPlaces(sessionId, copied(newEvents), {
-      first: last + 1,
-      createdAt: new Date(now()).toISOString(),
-    });
+    const events = withPlaces(sessionId, copied(newEvents), { first: last + 1, createdAt: isoTime(now()) });
     const changes = project(events);
     checkChanges(head?.tables, changes);
     const tables = applyChanges(head?.tables, changes);
@@ -228,4 +225,8 @@ function newHead(tables: SessionTables): Head {
 /** What is kept is what JSON keeps, as in every other store; and nobody can change it from outside. */
 function copied(events: readonly NewEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }));
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
 }

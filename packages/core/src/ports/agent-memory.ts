@@ -1,17 +1,18 @@
 import type { SessionState } from "../log/state.ts";
 
-/** What an agent remembers across sessions. */
+/** What an agent remembers across sessions. Any method may fail: the failure becomes a fact, and the run goes on without the memory. */
 export interface AgentMemory {
   /** The registry name: none, placeholder, full_text. */
   readonly type: string;
-  /** What may matter for this prompt: how much was found, and what of it is put before the model. */
+  /** Memories that may matter for this prompt: how many were found, and the texts that the model is shown. */
   retrieve(request: {
     state: SessionState;
     query: string;
   }): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
-  /** After a run: keeps what is worth keeping; answers how many. */
+  /** Called once after each run. Keeps what is worth keeping, and returns how many memories were kept. */
   update(request: { state: SessionState; answer: string }): Promise<number>;
-  /** Hooks around a compaction: the last moment to save what it drops, and the first to bring something back. */
+  /** Called before a compaction, to save what the compaction drops. The result is recorded in the fact `memory.saved`. */
   beforeCompaction(state: SessionState): Promise<Record<string, unknown>>;
+  /** Called after a compaction, to bring something back. The result is recorded in the fact `memory.restored`. */
   afterCompaction(state: SessionState): Promise<Record<string, unknown>>;
 }

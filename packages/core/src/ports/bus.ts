@@ -1,24 +1,26 @@
 /**
- * What carries words between the machines that share a store.
+ * Carries messages between the machines that share a store.
  *
- * Nothing on it is a fact. What is said may be lost, late or doubled, and whoever hears it decides nothing by it: the log
- * and its leases do. A bus that is gone makes answers later, never different. So no verb waits, and none throws.
+ * No message is a fact. A message may be lost, late or delivered twice, so a listener decides nothing by it: only the log
+ * and its leases decide. Without a bus, readers on other machines see events later, never different ones. `say`, `listen`
+ * and `show` do not wait and do not throw.
  */
 export interface Bus {
-  /** Which machine this is among the others. */
+  /** The name of this machine. No other machine on the bus has it. */
   readonly instance: string;
-  /** Says something to whoever listens to a channel on another machine. It is carried as JSON. */
+  /** Sends a message, as JSON, to every listener of a channel on other machines. */
   say(channel: string, words: unknown): void;
-  /** Hears what other machines say there. What they say must be checked like anything from outside. */
+  /** Calls back for each message of another machine on a channel, and returns how to stop. A message is input from outside: check it. */
   listen(channel: string, listener: (words: unknown) => void): () => void;
-  /** Shows something to people who look at the bus. Never read back. */
+  /** Writes something for people who look at the bus. Skein never reads it back. */
   show(shown: Shown): void;
-  /** Whether it works now. Rejects with the reason if it does not. */
+  /** Resolves if the bus works now, and rejects with the reason if it does not. */
   check(): Promise<void>;
+  /** Closes the connections. Messages after that are dropped. */
   close(): Promise<void>;
 }
 
-/** What is shown of a session: three structures of the Claude API. */
+/** What people see of a session on the bus, in the structures of the Claude API. */
 export type Shown =
   | { readonly kind: "session"; readonly session: ShownSession }
   /** Somebody follows the session on this machine, or nobody does any more. */

@@ -4,12 +4,16 @@ import type { Store } from "./store.ts";
 
 /** Who drives the sessions that are due: this process, or a distributed engine. */
 export interface Engine {
+  /** Begins to claim sessions that are due. */
   start(): void;
-  /** Sets a place aside for a session that is about to begin here, if one is free: then it begins with its lease. */
+  /**
+   * Reserves one of the places of this process for a session that is about to be created, so that its first append also
+   * gets its lease. Undefined if no place is free.
+   */
   reserve(sessionId: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store is the truth. */
   wake(sessionId: string): void;
-  /** Takes no more sessions, lets the running ones finish their step or give it back, and ends. */
+  /** Claims no more sessions, and resolves when each running one has ended its step or given its lease back. */
   stop(): Promise<void>;
 }
 
@@ -20,18 +24,21 @@ interface EngineParts {
   readonly runtime: Runtime;
   /** How many sessions are driven at once. */
   readonly concurrency?: number | undefined;
+  /** How long a lease is valid without a renewal. */
   readonly leaseMs?: number | undefined;
   /** Told about what should never happen. */
   readonly report: (error: unknown) => void;
 }
 
+/** Makes the engine of a process. The engine does nothing before `start`. */
 export type EngineFactory = (parts: EngineParts) => Engine;
 
 /** A place for a session that is about to begin. */
 interface Reserved {
+  /** Goes into the first append of the session as its `claim`. */
   readonly claim: { readonly owner: string; readonly leaseMs: number };
-  /** What follows at once from the first events of its log, to be stored with them. */
+  /** The events that the driver adds to the first events of the log, for the same append. */
   opening(events: readonly NewEvent[]): readonly NewEvent[];
-  /** How far the log is that began with this claim, or null if it did not begin. */
+  /** Ends the reservation: with the last sequence of the log that was created, or null if no log was created. */
   settle(lastSequence: number | null): void;
 }

@@ -1,10 +1,12 @@
 /** Where generated files are kept, as `{file_id}_{filename}`. */
 export interface FileStore {
+  /** Stores a file durably and returns the path for `get`. Putting a file again replaces it under the same path. */
   put(file: {
     sessionId: string;
     fileId: string;
     filename: string;
     bytes: Uint8Array;
   }): Promise<{ readonly storagePath: string }>;
+  /** The bytes of a file. Rejects if there is none at this path. */
   get(storagePath: string): Promise<Uint8Array>;
 }

@@ -4,10 +4,11 @@ import type { ContentBlock, Failure, JsonObject, ModelStreamEvent, Usage } from 
 export interface ModelRequest {
   readonly body: JsonObject;
   readonly betas: readonly string[];
-  /** The body with `stream: true` as the bytes of its JSON, where that can be had for less than writing it out. */
+  /** The body with `stream: true` as the bytes of its JSON, where the caller can make them faster than `JSON.stringify`. */
   readonly encoded?: () => Uint8Array;
 }
 
+/** A whole answer of a model. */
 export interface ModelReply {
   readonly content: readonly ContentBlock[];
   readonly stopReason: string | null;
@@ -20,11 +21,13 @@ export interface ModelReply {
  * A model behind an API. Rules:
  *
  * - `call` makes exactly one request and never repeats it: retries are facts of the loop.
- * - What the API refuses or breaks off is a `ModelFailure`; the signal ends the request at once.
+ * - A request that the API rejects, or an answer that breaks off, throws a `ModelFailure`.
+ * - The signal ends the request at once.
  */
 export interface Model {
+  /** Makes one request. `onEvent` gets each event of the stream, in order, before the promise resolves. */
   call(request: ModelRequest, onEvent: (event: ModelStreamEvent) => void, signal: AbortSignal): Promise<ModelReply>;
-  /** A file that code execution made. */
+  /** Downloads a file that code execution made. */
   download(fileId: string, signal: AbortSignal): Promise<DownloadedFile>;
 }
 
@@ -34,13 +37,14 @@ interface DownloadedFile {
   readonly bytes: Uint8Array;
 }
 
-/** What a model's API said instead of an answer. */
+/** The error of a call to a model that did not bring a whole answer. */
 export class ModelFailure extends Error {
   readonly failure: Failure;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
+  /** How long the API asked to wait before a retry. */
   readonly retryAfterMs: number | undefined;
-  /** What was counted of an answer that had begun; without `whole` more of it may have been on its way. */
+  /** The usage of an answer that had begun. If `whole` is false, the API may bill more than that. */
   readonly begun: { readonly usage: Usage; readonly whole: boolean } | undefined;
 
   constructor(

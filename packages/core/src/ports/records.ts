@@ -6,22 +6,24 @@ export interface StoredRecord {
   /** Raised by every put, from 1. */
   readonly version: number;
   readonly value: unknown;
-  /** What it can be listed by. */
+  /** The values by which `list` can filter. */
   readonly fields: Readonly<Record<string, string | readonly string[]>>;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
+/** One record to create or replace. */
 export interface RecordPut {
   readonly tenant: string;
   readonly kind: string;
   readonly id: string;
   readonly value: unknown;
   readonly fields?: Readonly<Record<string, string | readonly string[]>>;
-  /** The version that the caller knows; 0 = it must not be there yet. Left out, the last put wins. */
+  /** The version that the caller knows; 0 if the record must not exist yet. Without it the last put wins. */
   readonly expect?: number;
 }
 
+/** Which records of one tenant and kind, and which page of them. */
 export interface RecordQuery {
   readonly tenant: string;
   readonly kind: string;
@@ -39,11 +41,14 @@ export interface RecordQuery {
  * - `list` is in the order of ids, greatest first, which for UUID v7 is newest first.
  */
 export interface Records {
+  /** The record, or undefined if the tenant has none with this id. */
   get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined>;
+  /** Stores the records and returns them with their new versions. */
   put(puts: readonly RecordPut[]): Promise<readonly StoredRecord[]>;
+  /** One page; `cursor` is for the next one, and null at the end. */
   list(query: RecordQuery): Promise<{ readonly items: readonly StoredRecord[]; readonly cursor: string | null }>;
   /** Every record of every tenant, in no order: for whoever moves or checks a whole store. */
   scan(): AsyncIterable<StoredRecord>;
-  /** Whether there was something to delete. */
+  /** Deletes a record. Returns whether there was one. */
   delete(tenant: string, kind: string, id: string): Promise<boolean>;
 }

@@ -2,26 +2,26 @@ import type { NewEvent } from "@skein/protocol";
 import type { SessionState } from "../log/state.ts";
 import type { Lease } from "./store.ts";
 
-/** Until when a lease is known to be held, on this process's own clock. Nothing with an effect begins after that. */
+/** Until when a lease is known to be valid (ms since 1970), on the clock of this process. No effect may begin after that time. */
 export interface LeaseClock {
   validUntil: number;
 }
 
-/** A session to drive: the right to, and how far its log is. */
+/** A session that this worker has claimed: the lease, and the last sequence of the log. */
 export interface Claimed {
   readonly lease: Lease;
   readonly lastSequence: number;
   readonly clock: LeaseClock;
-  /** Whether the log began with this lease: then a run in it was begun here, and not taken up from somebody. */
+  /** Whether the log was created with this lease. Then a run in it was begun by this worker, and is not taken up from another. */
   readonly begins: boolean;
   /**
-   * Holds the session longer at a time, for a runtime whose effects cannot be fenced: from the next renewal on, or the next
-   * append with the lease that this answers.
+   * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or
+   * from the next append with the lease that is returned.
    */
   prolong(leaseMs: number): Lease;
 }
 
-/** Why a drive is aborted whose lease another worker has: it must end at once, where others may finish what is going on. */
+/** The reason of an abort when another worker has the lease: the drive must end at once. With any other reason it may finish what is running. */
 export const LEASE_LOST = "lease lost";
 
 /**
@@ -31,7 +31,8 @@ export const LEASE_LOST = "lease lost";
  * killed and called again at any point. The signal asks it to stop soon: it finishes or drops what it is doing.
  */
 export interface Runtime {
+  /** Drives a claimed session. Resolves when the lease was given back or lost. */
   drive(claimed: Claimed, signal: AbortSignal): Promise<void>;
-  /** What it writes down first for a session that begins with its lease: stored in the same append, which saves one. */
+  /** The driver's first events of a session that is created with its lease. They go into the append that creates the session. */
   opening?(state: SessionState, lease: Lease): readonly NewEvent[];
 }

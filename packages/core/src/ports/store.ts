@@ -13,7 +13,7 @@ import type { FollowOptions, NewsListener } from "../log/followers.ts";
 import type { PlatformStatus } from "../sessions/platform-status.ts";
 import type { Records } from "./records.ts";
 
-/** The right to drive one session for a while. Nobody else writes driver's facts to it meanwhile. */
+/** The right to drive one session for a while. Nobody else can append facts of the driver to it meanwhile. */
 export interface Lease {
   readonly sessionId: string;
   /** Only grows: a claim and a release each raise it, so a writer with an old one is recognised and refused. */
@@ -32,6 +32,7 @@ export interface UsageQuery {
   readonly to?: string;
 }
 
+/** Conditions of an append, and what it changes besides the log. */
 export interface AppendOptions {
   /** The session belongs to this tenant; for any other it does not exist. */
   readonly tenant?: string;
@@ -41,36 +42,39 @@ export interface AppendOptions {
   readonly lease?: Lease;
   /**
    * Idempotency: the first append with this key is kept, the next ones are answered with what it stored.
-   * Another fingerprint under the same key is refused with `key_reused`. The row points into the log, it holds no answer.
+   * Another fingerprint under the same key is refused with `key_reused`. The stored row points into the log and holds no answer.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
-  /** Begin the session with its first lease, fence 1, so that whoever begins it can drive it without a second transaction. */
+  /** Create the session with its first lease, fence 1, so that its creator can drive it without a second transaction. */
   readonly claim?: { readonly owner: string; readonly leaseMs: number };
-  /** When the session should be driven (ms since 1970). Without a lease the earlier of this and what is set wins. */
+  /** When the session should be driven (ms since 1970). Without a lease the earlier of this time and the stored one wins. */
   readonly dueAt?: number;
   /**
    * Give the lease back in the same transaction and set when the session is due next (null = asleep).
-   * Needs `lease` and `expect`: whoever puts a session to sleep must say what it has seen, so that no wake-up is lost.
+   * Needs `lease` and `expect`: a worker that puts a session to sleep must name the last event it has seen, so that no
+   * wake-up is lost.
    */
   readonly release?: { readonly dueAt: number | null };
 }
 
+/** The stored events of an append. */
 export interface Appended {
   readonly events: readonly Event[];
-  /** True when these events were there already: the same ids or the same key came before. */
+  /** True if the events were stored before, by an append with the same ids or the same key. */
   readonly repeated: boolean;
 }
 
-/** What `claim` answers: a lease, or when it is worth asking again. */
+/** The result of `claim`: a lease; or until when another worker has the session; or when the next session is due. */
 export type Claim =
   | { readonly kind: "leased"; readonly lease: Lease; readonly lastSequence: number }
   | { readonly kind: "busy"; readonly until: number }
   | { readonly kind: "none"; readonly nextAt: number | null };
 
+/** Who claims, for how long, and which session. */
 export interface ClaimOptions {
   readonly owner: string;
   readonly leaseMs: number;
-  /** This session, due or not, instead of the one that has been due the longest. */
+  /** Claim this session, due or not. Without it, the session that has been due the longest is claimed. */
   readonly sessionId?: string;
 }
 
@@ -81,30 +85,30 @@ interface ReadOptions {
   readonly limit?: number;
 }
 
-/** A folded state kept so that a long log need not be folded again. Never trusted if the fold's version differs. */
+/** A folded state, stored so that a long log need not be folded again. It is ignored if it has another version than the fold. */
 export interface Snapshot {
   readonly sequence: number;
   readonly version: number;
   readonly state: string;
 }
 
-/** Which sessions: those that fit everything that is given. */
+/** Selects the sessions that match every given field. */
 export interface SessionFilter {
   readonly tenant: string;
   readonly agentId?: string;
-  /** In the platform API's words; one of them, where several are given. */
+  /** The status in the platform API. With several, a session must have one of them. */
   readonly status?: PlatformStatus | readonly PlatformStatus[];
   /** What the session does now. */
   readonly activity?: SessionStatus;
   /** Only sessions that do not work for another one. */
   readonly topLevel?: boolean;
-  /** All of them. */
+  /** A session must have all of these tags. */
   readonly tags?: readonly string[];
-  /** Keys of the metadata and what they have there, as `metadataPairs` gives it. All of them. */
+  /** Keys and values of the metadata, as `metadataPairs` makes them. A session must have all of them. */
   readonly metadata?: readonly (readonly [key: string, value: string])[];
-  /** In the title, in large or small letters. */
+  /** Text in the title. Upper and lower case are the same. */
   readonly title?: string;
-  /** Null: those that were given none. */
+  /** Null selects sessions without a working directory. */
   readonly workingDirectory?: string | null;
   readonly createdAfter?: string;
   readonly createdBefore?: string;
@@ -112,13 +116,14 @@ export interface SessionFilter {
   readonly subagentOfSessionId?: string;
 }
 
+/** A page of the list of sessions. */
 export interface SessionQuery extends SessionFilter {
-  /** What is newest: the session that began last, or the one that ran last. Unless told, the one that began. */
+  /** The order, newest first: by creation (`begun`, the default), or by the last run (`used`). */
   readonly order?: "begun" | "used";
   readonly limit?: number;
-  /** From the page before. */
+  /** The cursor of the previous page. */
   readonly cursor?: string;
-  /** How many to leave out first. */
+  /** How many sessions to skip. */
   readonly offset?: number;
 }
 
@@ -166,10 +171,11 @@ export interface SessionSummary {
 /** A page of a list, newest first unless said otherwise. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Ask with this for the next page; null at the end. */
+  /** The cursor for the next page; null at the end. */
   readonly cursor: string | null;
 }
 
+/** Which page of a list of one session. */
 export interface PageOptions {
   readonly tenant?: string;
   readonly limit?: number;
@@ -179,7 +185,7 @@ export interface PageOptions {
 /**
  * Where logs live, and who may drive a session.
  *
- * One verb changes a session: `append`. (Deleting one is the honest exception.) The rules, each of which is a test in
+ * Only `append` changes a session, and `delete` removes it. The rules, each of which is a test in
  * `testing/store-contract.ts` that every driver runs:
  *
  * 1. An append is all or nothing and durable before it is answered. Sequences are 1..n without gap or repeat, however
@@ -188,49 +194,55 @@ export interface PageOptions {
  *    lost can be repeated.
  * 3. Facts of the driver need the current lease; a writer that lost or released its lease is refused, and nothing of
  *    its append is kept. The append that begins a session needs none, because nobody can drive what is not there yet.
- * 4. `due_at` is flag, timer and outbox in one: null = asleep, past = ready, future = timer. A session that is due is
+ * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A session that is due is
  *    claimed by exactly one worker at a time; a wake-up that arrives while it is being put to sleep is not lost.
  * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no
  *    repeat, also when other processes write.
  * 6. The text of a body comes back exactly as `JSON.stringify` made it, NUL, lone surrogates and key order included.
  * 7. Projections (sessions, runs, messages, awaits, checkpoints) change in the same transaction as the log.
  * 8. Another tenant's session does not exist.
- * 9. Bad things have a known error (see ErrorCode), lose nothing, and leave the store usable.
+ * 9. A failure has a known error (see ErrorCode), loses nothing that was acknowledged, and leaves the store usable.
  */
 export interface Store {
+  /** Adds events to a log, and changes the projections with them. Rules 1 to 4 and 7. */
   append(sessionId: string, events: readonly NewEvent[], options?: AppendOptions): Promise<Appended>;
   /** Events in order. Refuses with `not_found` if there is no such session. */
   read(sessionId: string, options?: ReadOptions): Promise<readonly Event[]>;
-  /** Like `read`, then live, until the signal aborts or the session is deleted. */
+  /** Like `read`, and then each new event, until the signal aborts or the session is deleted. */
   follow(
     sessionId: string,
     options: { readonly tenant?: string } & Partial<FollowOptions>,
     signal: AbortSignal,
   ): AsyncIterable<Event>;
-  /** Every event of every session, session by session, each in order. Resumes after the given place. */
+  /** Every event of every session, session by session, each in order. Begins after the given place. */
   scan(after?: { readonly sessionId: string; readonly sequence: number }): AsyncIterable<Event>;
 
+  /** Claims a session for a worker. Rule 4. */
   claim(options: ClaimOptions): Promise<Claim>;
-  /** Prolongs leases, in one round trip. Answers the ones that are lost. */
+  /** Renews leases in one round trip. Returns the leases that are lost. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
-  /** Gives a lease back without writing. `seen` is the last sequence the worker knows: if there is more, the session stays due. */
+  /** Gives a lease back without writing. `seen` is the last sequence that the worker knows: if the log has more, the session stays due. */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
-  /** Owners that hold a lease now, for an engine that looks for the dead ones of its own host. */
+  /** Owners that hold a lease now. An engine looks among them for dead processes of its own host. */
   owners(): Promise<readonly string[]>;
   /** Frees every lease of an owner that is known to be dead, so that its sessions can be claimed at once. */
   free(owner: string): Promise<void>;
-  /** Calls back for sessions that have news, from this process or another. A hint: the log is the truth. */
+  /** Calls back for sessions that got events, from this process or another, and returns how to stop. A hint: only the log is the truth. */
   onNews(listener: NewsListener): () => void;
-  /** Somebody heard that another process wrote to this session: whoever follows it looks. Wrong or doubled, it costs a look. */
+  /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */
   poke(sessionId: string): void;
 
+  /** The row of a session, or undefined if the tenant has no such session. */
   get(sessionId: string, options?: { readonly tenant?: string }): Promise<Session | undefined>;
+  /** One page of the sessions of a tenant. */
   list(query: SessionQuery): Promise<Page<Session>>;
+  /** How many sessions match. */
   count(filter: SessionFilter): Promise<number>;
-  /** What runs used, added up by day, model, agent or session. In no order. */
+  /** The usage of runs, added up by day, model, agent or session. The rows have no order. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
-  /** The platform API's rows, oldest first. */
+  /** The messages of the transcript as rows of the platform API, oldest first. */
   messages(sessionId: string, options?: PageOptions): Promise<Page<MessageRow>>;
+  /** The runs of a session, newest first. */
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;
   /** Open awaits, oldest first. */
   awaits(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Await[]>;
@@ -243,15 +255,19 @@ export interface Store {
   changed(query: ChangedQuery): Promise<Page<ChangedSession>>;
   /** What a list shows of these sessions of a tenant, at most 200, beside their rows. In no order; what is not there is left out. */
   summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
-  /** Oldest first. */
+  /** The checkpoints of a session, oldest first. */
   checkpoints(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Checkpoint[]>;
 
+  /** The last snapshot, or undefined. A snapshot may be lost: the log is enough. */
   readSnapshot(sessionId: string): Promise<Snapshot | undefined>;
+  /** Replaces the snapshot. */
   writeSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>;
 
   /** Removes the session from the log and every projection. Its forks stay whole. Refuses with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
+  /** What is kept beside the log: agents, models, keys, webhooks. */
   readonly records: Records;
+  /** Waits for what is being written, and closes the store. Calls after that are rejected with `closed`. */
   close(): Promise<void>;
 }

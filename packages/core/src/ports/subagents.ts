@@ -1,9 +1,12 @@
 import type { Content } from "@skein/protocol";
 import type { SessionState } from "../log/state.ts";
 
-/** How sessions call each other. */
+/** How the session of an agent starts, stops and answers the sessions of its subagents. */
 export interface Subagents {
-  /** Begins the session that works on a call; its id is derived from the call, so a second start finds the first. */
+  /**
+   * Creates the session that works on a call. Its id is derived from the call, so a second start finds the first session.
+   * Returns a problem, a sentence for the model, if the subagent cannot be started.
+   */
   start(request: {
     state: SessionState;
     toolUseId: string;
@@ -12,9 +15,9 @@ export interface Subagents {
     /** What it may spend; null for as much as its own agent allows. */
     maxCostMicros: number | null;
   }): Promise<{ readonly sessionId: string } | { readonly problem: string }>;
-  /** Asks the session that works on a call to stop. Saying it twice changes nothing. */
+  /** Asks the session that works on a call to stop. A second call changes nothing. */
   cancel(request: { state: SessionState; toolUseId: string }): Promise<void>;
-  /** Answers the call in the parent's log. Saying it twice changes nothing. */
+  /** Answers the call in the parent's log. A second call changes nothing. */
   inform(
     parent: { readonly session_id: string; readonly tool_use_id: string },
     answer: { content: Content; isError: boolean; costMicros: number },

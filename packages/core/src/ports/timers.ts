@@ -1,8 +1,8 @@
-/** Time as an argument. */
+/** Waiting, as an argument, so that tests and simulations can control time. */
 export interface Timers {
-  /** Resolves after so many milliseconds, or as soon as the signal aborts. */
+  /** Resolves after this many milliseconds, or as soon as the signal aborts. It never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Almost 25 days: timers of this platform take a longer time for none at all. */
+/** The longest sleep in milliseconds, almost 25 days. Node treats a longer timeout as 1 ms. */
 export const LONGEST_SLEEP = 2 ** 31 - 1;

@@ -2,12 +2,12 @@ import { type Content, type ContentBlock, type JsonObject, KnownError } from "@s
 import { z } from "zod";
 import { imageProblem, isBlank, isResultBlock } from "../sessions/content-problem.ts";
 
-/** What a tool is told about the call it serves. */
+/** The call that a tool runs for. */
 export interface ToolContext {
   readonly sessionId: string;
   readonly runId: string;
   readonly toolUseId: string;
-  /** The same for every attempt of this call: hand it to whatever should act only once. */
+  /** The same for every attempt of this call. Pass it to services that must act only once. */
   readonly idempotencyKey: string;
   readonly workingDirectory: string | null;
   readonly signal: AbortSignal;
@@ -18,26 +18,28 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** Who does it: this process, the client, a person, or another agent. */
+  /** Who brings the result: this process, the client, a person, or another agent. */
   readonly executor: "backend" | "frontend" | "question" | "subagent";
-  /** May it run again after a crash in the middle? `once` is the safe answer, and the default. */
+  /** Whether the call may run again after a crash in the middle. `once`, the default, never runs a call twice. */
   readonly policy: "once" | "repeatable";
-  /** For a backend tool: when it is given up. For one that waits for somebody: when the wait ends. */
+  /** The time limit of a call, or of the wait for its answer. Null for none. */
   readonly timeoutMs: number | null;
-  /** Whether a person must allow this call first. */
+  /** Whether a person must allow this call before it runs. */
   readonly needsApproval: (input: unknown) => boolean;
-  /** Checks the input; throws a sentence for the model. */
+  /** Returns the checked input, or throws an error whose message is a sentence for the model. */
   readonly parse: (input: unknown) => unknown;
+  /** Runs a backend tool with checked input. The model sees the result, or the message of the error that it throws. */
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
   /** The agent behind a subagent tool. */
   readonly subagent?: string;
-  /** What was noticed about where it comes from (a server that died, tools that were left out); grows while it is used. */
+  /** Problems of the server behind the tool (it died, some tools were left out). The list grows while the tool is in use. */
   readonly notices?: readonly string[];
 }
 
 /** What a tool is given: as its zod schema says, or any object for a JSON Schema. */
 type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
 
+/** The options of `defineTool`; the fields of `Tool` explain them. */
 export interface ToolOptions<Schema extends z.core.$ZodType | JsonObject> {
   readonly name: string;
   readonly description: string;
@@ -65,7 +67,7 @@ const OPTIONS: readonly string[] = [
   "subagent",
 ] satisfies (keyof ToolOptions<JsonObject>)[];
 
-/** Makes a tool from a function and the schema of its input. */
+/** Makes a tool from a function and the schema of its input. Throws `invalid` for a wrong name, option or schema. */
 export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
   const { name, description, executor = "backend", policy = "once", timeoutMs = null, needsApproval = false } = options;
   if (!NAME.test(name))
@@ -110,7 +112,7 @@ function inputOf(name: string, input: z.core.$ZodType | JsonObject): Pick<Tool, 
         "invalid",
         `The input of the tool "${name}" must be one object. Put anything else into a field: z.object({ value: … }).`,
       );
-    return { inputSchema, parse: (value) => parseInput(input, value) };
+    return { inputSchema, parse: (value) => parseToolInput(input, value) };
   }
   if (typeof input === "object" && Object.hasOwn(input ?? {}, "_def"))
     throw new KnownError(
@@ -120,7 +122,7 @@ function inputOf(name: string, input: z.core.$ZodType | JsonObject): Pick<Tool, 
   if (typeof input !== "object" || input?.["type"] !== "object")
     throw new KnownError("invalid", `The input schema of the tool "${name}" is no JSON Schema of an object.`);
   const schema = fromJsonSchema(name, input);
-  return { inputSchema: input, parse: (value) => parseInput(schema, value) };
+  return { inputSchema: input, parse: (value) => parseToolInput(schema, value) };
 }
 
 function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
@@ -137,7 +139,7 @@ function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
   }
 }
 
-function parseInput(schema: z.core.$ZodType, value: unknown): unknown {
+function parseToolInput(schema: z.core.$ZodType, value: unknown): unknown {
   const result = z.safeParse(schema, value);
   if (result.success) return result.data;
   const problems = result.error.issues.map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
@@ -147,7 +149,10 @@ function parseInput(schema: z.core.$ZodType, value: unknown): unknown {
 /** The most characters of a result that the model is shown. */
 const RESULT_LIMIT = 100_000;
 
-/** What a tool returned, as the content of a tool_result: text and blocks as they are, bytes and giants as a note. */
+/**
+ * The output of a tool as the content of a tool_result. Text and content blocks stay as they are, other values become JSON, bytes
+ * become a note, and text over 100,000 characters is shortened. It never throws.
+ */
 export function resultContent(output: unknown): Content {
   if (typeof output === "string") return shortened(output);
   if (output === undefined || output === null) return "";

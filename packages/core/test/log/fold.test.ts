@@ -524,11 +524,7 @@ describe("what follows from several facts", () => {
 
   test.each<[string, Fact, number]>([
     ["the result of a tool", toolCompleted, 0],
-    [
-      "a result that nobody knows",
-      { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } } as Fact,
-      2,
-    ],
+    ["a result that nobody knows", { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } }, 2],
     ["a wait that is cancelled", resolvedAs("cancelled"), 2],
     ["a wait that is answered", resolvedAs("answered"), 0],
   ])("%s sets the count of fruitless resumes from 2 to the number of this row", (_, fact, count) => {

@@ -36,7 +36,7 @@ export interface CommitDeps {
 }
 
 /** A session while a batch of appends is decided on: what it will be if the write succeeds. */
-interface Draft {
+interface PendingCommit {
   readonly head: Head | undefined;
   readonly log: LoadedLog | undefined;
   last: number;
@@ -87,11 +87,11 @@ export function createCommit(deps: CommitDeps) {
     head: Head | undefined,
     batch: readonly AppendRequest[],
   ): Promise<void> {
-    const draft = draftOf(head, head && (await heads.log(head)));
+    const pending = draftOf(head, head && (await heads.log(head)));
     const answers: (() => Promise<void> | void)[] = [];
     for (const request of batch) {
       try {
-        const decision = decide(sessionId, request, draft);
+        const decision = decide(sessionId, request, pending);
         if (decision.kind === "stored") answers.push(() => answerStored(request, decision));
         if (decision.kind === "together")
           answers.push(() => request.resolve({ events: decision.events, repeated: true }));
@@ -99,11 +99,11 @@ export function createCommit(deps: CommitDeps) {
         request.reject(error);
       }
     }
-    if (draft.accepted.length > 0) await write(sessionId, draft);
+    if (pending.accepted.length > 0) await write(sessionId, pending);
     for (const answer of answers) await answer();
   }
 
-  function decide(sessionId: string, request: AppendRequest, draft: Draft): Decision {
+  function decide(sessionId: string, request: AppendRequest, pending: PendingCommit): Decision {
     const { events, options } = request;
     const { key, expect, lease } = options;
     const keyed = key && heads.keyed(keyText({ tenant: keyOwner(request), id: key.id }));
@@ -111,22 +111,22 @@ export function createCommit(deps: CommitDeps) {
       if (keyed.kept.fingerprint !== key?.fingerprint) throw keyReused(key?.id ?? "");
       return { kind: "stored", head: keyed.head, first: keyed.kept.first, last: keyed.kept.last };
     }
-    const { head } = draft;
+    const { head } = pending;
     const foreign = options.tenant !== undefined && head?.session?.tenant !== options.tenant;
-    const repeated = foreign ? undefined : earlier(draft, events);
+    const repeated = foreign ? undefined : earlier(pending, events);
     if (repeated) return repeated;
 
     const begins = events[0]?.event_type === "session.created";
     if (!begins && (!head || foreign)) throw sessionNotFound(sessionId);
     if (lease && !head) throw sessionNotFound(sessionId);
-    if (lease && (draft.fence !== lease.fence || draft.owner === null)) throw leaseLost(lease);
-    if (begins && head) throw logMoved(sessionId, 0, draft.last);
-    if (expect !== undefined && expect !== draft.last) throw logMoved(sessionId, expect, draft.last);
-    accept(sessionId, request, draft);
+    if (lease && (pending.fence !== lease.fence || pending.owner === null)) throw leaseLost(lease);
+    if (begins && head) throw logMoved(sessionId, 0, pending.last);
+    if (expect !== undefined && expect !== pending.last) throw logMoved(sessionId, expect, pending.last);
+    accept(sessionId, request, pending);
     return { kind: "accepted" };
   }
 
-  function accept(sessionId: string, request: AppendRequest, draft: Draft): void {
+  function accept(sessionId: string, request: AppendRequest, pending: PendingCommit): void {
     const { lease, key, dueAt, release, claim } = request.options;
     const written = request.events.map(({ id, event_type, data }) => ({
       id,
@@ -135,39 +135,39 @@ export function createCommit(deps: CommitDeps) {
     }));
     // What is kept is what JSON keeps, and nobody can change it from outside.
     const copies = written.map(({ id, event_type, body }) => ({ id, event_type, data: JSON.parse(body) }) as NewEvent);
-    const [first, at] = [draft.last + 1, deps.now()];
+    const [first, at] = [pending.last + 1, deps.now()];
     const created_at = new Date(at).toISOString();
     const events = withPlaces(sessionId, copies, { first, createdAt: created_at });
     const changes = project(events);
-    checkChanges(draft.log?.tables, changes);
+    checkChanges(pending.log?.tables, changes);
     for (const { user_message_uuid } of changes.checkpointInserts)
-      if (draft.checkpoints.has(user_message_uuid)) throw duplicateCheckpoint(user_message_uuid);
+      if (pending.checkpoints.has(user_message_uuid)) throw duplicateCheckpoint(user_message_uuid);
 
-    for (const { user_message_uuid } of changes.checkpointInserts) draft.checkpoints.add(user_message_uuid);
-    for (const { id, sequence } of events) draft.ids.set(id, sequence);
-    draft.last += events.length;
-    if (lease) draft.leasedUntil = at + lease.leaseMs;
-    if (claim) Object.assign(draft, { fence: 1, owner: claim.owner, leasedUntil: at + claim.leaseMs });
-    if (dueAt !== undefined) draft.dueAt = lease ? dueAt : Math.min(draft.dueAt ?? dueAt, dueAt);
+    for (const { user_message_uuid } of changes.checkpointInserts) pending.checkpoints.add(user_message_uuid);
+    for (const { id, sequence } of events) pending.ids.set(id, sequence);
+    pending.last += events.length;
+    if (lease) pending.leasedUntil = at + lease.leaseMs;
+    if (claim) Object.assign(pending, { fence: 1, owner: claim.owner, leasedUntil: at + claim.leaseMs });
+    if (dueAt !== undefined) pending.dueAt = lease ? dueAt : Math.min(pending.dueAt ?? dueAt, dueAt);
     if (release) {
-      draft.fence += 1;
-      draft.owner = null;
-      draft.leasedUntil = 0;
-      draft.dueAt = release.dueAt;
+      pending.fence += 1;
+      pending.owner = null;
+      pending.leasedUntil = 0;
+      pending.dueAt = release.dueAt;
     }
     const kept = key && { tenant: keyOwner(request), id: key.id, fingerprint: key.fingerprint };
     const line = logLine({
       sequence: first,
       created_at,
       events: written,
-      head: keptHead(draft),
+      head: keptHead(pending),
       ...(kept && { key: kept }),
     });
-    draft.accepted.push({ request, events, changes, line, key: kept && { ...kept, first, last: draft.last } });
+    pending.accepted.push({ request, events, changes, line, key: kept && { ...kept, first, last: pending.last } });
   }
 
-  async function write(sessionId: string, draft: Draft): Promise<void> {
-    const { head, accepted } = draft;
+  async function write(sessionId: string, pending: PendingCommit): Promise<void> {
+    const { head, accepted } = pending;
     const bytes = Buffer.concat(accepted.map(({ line }) => line));
     try {
       await deps.appender.grow({ path: heads.path(sessionId), bytes, size: head?.bytes ?? 0 });
@@ -176,7 +176,7 @@ export function createCommit(deps: CommitDeps) {
       throw writeFailure(sessionId, head, error);
     }
     const events = accepted.flatMap((append) => append.events);
-    const written = apply(sessionId, draft);
+    const written = apply(sessionId, pending);
     deps.documents.changed(written, events);
     for (const { request, events: own } of accepted) {
       deps.followers.deliver(sessionId, own);
@@ -201,10 +201,10 @@ export function createCommit(deps: CommitDeps) {
   }
 
   /** The write succeeded: from here on everybody sees it. */
-  function apply(sessionId: string, draft: Draft): Head {
-    let { log } = draft;
-    let place = draft.head?.bytes ?? 0;
-    for (const { events, changes, line } of draft.accepted) {
+  function apply(sessionId: string, pending: PendingCommit): Head {
+    let { log } = pending;
+    let place = pending.head?.bytes ?? 0;
+    for (const { events, changes, line } of pending.accepted) {
       log = grown(log, events, changes);
       log.firsts.push(events[0]?.sequence ?? 0);
       log.offsets.push(place);
@@ -212,9 +212,9 @@ export function createCommit(deps: CommitDeps) {
     }
     if (!log) throw new Error("A commit has at least one append.");
     const { session } = log.tables;
-    const changed = { session, last: draft.last, bytes: place, dueAt: draft.dueAt, kept: keptHead(draft) };
+    const changed = { session, last: pending.last, bytes: place, dueAt: pending.dueAt, kept: keptHead(pending) };
     const head =
-      draft.head ??
+      pending.head ??
       heads.add(
         {
           id: sessionId,
@@ -228,11 +228,11 @@ export function createCommit(deps: CommitDeps) {
         },
         log,
       );
-    const { fence, owner } = draft;
+    const { fence, owner } = pending;
     // A renewal may have come while the write was under way: the later of the two counts.
-    const leasedUntil = owner === null ? 0 : Math.max(head.leasedUntil, draft.leasedUntil);
+    const leasedUntil = owner === null ? 0 : Math.max(head.leasedUntil, pending.leasedUntil);
     heads.change(head, { ...changed, fence, owner, leasedUntil });
-    for (const { key } of draft.accepted) if (key) heads.keepKey(head, key);
+    for (const { key } of pending.accepted) if (key) heads.keepKey(head, key);
     return head;
   }
 
@@ -249,14 +249,14 @@ export function createCommit(deps: CommitDeps) {
 }
 
 /** What an earlier append with the same ids stored, or will store with this batch. */
-function earlier(draft: Draft, events: readonly NewEvent[]): Decision | undefined {
+function earlier(pending: PendingCommit, events: readonly NewEvent[]): Decision | undefined {
   const id = events[0]?.id ?? "";
-  const stored = draft.log?.ids.get(id);
-  if (stored !== undefined && draft.head)
-    return { kind: "stored", head: draft.head, first: stored, last: stored + events.length - 1 };
-  const first = draft.ids.get(id);
+  const stored = pending.log?.ids.get(id);
+  if (stored !== undefined && pending.head)
+    return { kind: "stored", head: pending.head, first: stored, last: stored + events.length - 1 };
+  const first = pending.ids.get(id);
   if (first === undefined) return undefined;
-  const batch = draft.accepted.flatMap((append) => append.events);
+  const batch = pending.accepted.flatMap((append) => append.events);
   return {
     kind: "together",
     events: batch.filter(({ sequence }) => sequence >= first && sequence < first + events.length),
@@ -269,11 +269,11 @@ function keyOwner({ events, options }: AppendRequest): string | null {
   return (created?.event_type === "session.created" ? created.data.tenant : options.tenant) ?? null;
 }
 
-function keptHead({ fence, dueAt }: Pick<Draft, "fence" | "dueAt">): LineHead {
+function keptHead({ fence, dueAt }: Pick<PendingCommit, "fence" | "dueAt">): LineHead {
   return { fence, due_at: dueAt };
 }
 
-function draftOf(head: Head | undefined, log: LoadedLog | undefined): Draft {
+function draftOf(head: Head | undefined, log: LoadedLog | undefined): PendingCommit {
   return {
     head,
     log,
