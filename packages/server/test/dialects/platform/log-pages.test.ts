@@ -12,10 +12,10 @@ test("a log is read from its end, page by page, oldest first in each", async () 
   expect(last.data).toEqual(all.slice(-3));
   expect(last["next_before"]).toBe(all.length - 2);
   const seen = [...last.data];
-  for (let before = last["next_before"]; before !== null;) {
-    const page = (await call("GET", `${path}/events?before=${String(before)}&limit=2`)).body;
+  for (let before = last["next_before"] as number | null; before !== null;) {
+    const page = (await call("GET", `${path}/events?before=${before}&limit=2`)).body;
     seen.unshift(...page.data);
-    before = page["next_before"];
+    before = page["next_before"] as number | null;
   }
   expect(seen).toEqual(all);
   expect((await call("GET", `${path}/events?order=last`)).body.data).toEqual(all);
