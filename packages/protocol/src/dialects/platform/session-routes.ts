@@ -11,6 +11,7 @@ import {
   ApiFile,
   ApiSession,
   AwaitQueryInput,
+  ChangeFrame,
   Effect,
   SessionFile,
   SessionInput,
@@ -176,6 +177,7 @@ export const sessionRoutes = {
     query: z.strictObject({ after: z.string().min(1).max(200).optional(), agent_id: Uuid.optional() }),
     status: 200,
     produces: ["text/event-stream"],
+    stream: ChangeFrame,
   },
   listEffects: {
     ...session,

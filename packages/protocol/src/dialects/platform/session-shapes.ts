@@ -92,6 +92,21 @@ export const ApiAwait = z.object({
   expires_at: Instant.nullable(),
 });
 
+/** A frame of the stream over all sessions. */
+export const ChangeFrame = z.discriminatedUnion("event", [
+  z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
+  z.object({
+    event: z.literal("session.changed"),
+    /** The session as it is now, and the sequence of the last event of its log. */
+    data: z.object({ session: ApiSession, last_sequence: z.int().positive() }),
+  }),
+  z.object({ event: z.literal("stream.reset"), data: z.object({ given: z.string() }) }),
+  z.object({
+    event: z.literal("stream.closing"),
+    data: z.object({ reason: z.enum(["shutdown", "revoked", "deleted"]) }),
+  }),
+]);
+
 /** How many awaits of each kind are open. */
 const OpenAwaits = z.object({ frontend_tool: Count, question: Count, approval: Count, subagent: Count });
 

@@ -5,7 +5,6 @@ import { createMemoryStore } from "@skein/core";
 import { createScript } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
 import { createKeys } from "@skein/server";
-import { createClient } from "@skein/client";
 import { openStore } from "skein/stores";
 import { describe, expect, test } from "vitest";
 import { createTenantChanges } from "../../../src/streams/tenant-changes.ts";
@@ -139,39 +138,6 @@ test.each(["sqlite", "postgres"])("changes that another server makes on the same
   const there = await testServer({ store, data });
   const seen = await until(here, finishedRun, { onOpen: () => run(there) });
   expect(changes(seen).at(-1)?.session.status).toBe("completed");
-});
-
-test("the client follows over servers that come and go, and no change is left out", async () => {
-  const store = await storeOf("sqlite", folder());
-  const data = folder();
-  let server = await testServer({ store, data });
-  const stop = new AbortController();
-  const seen = new Map<string, string>();
-  let opened = 0;
-  // The address changes with each server: the client asks for the same path wherever it is.
-  const fetchNow: typeof fetch = (address, init) => {
-    const { pathname, search } = new URL(address as string);
-    return fetch(`${server.url}${pathname}${search}`, init);
-  };
-  const client = createClient({ url: server.url, apiKey: server.key, fetch: fetchNow });
-  const following = (async () => {
-    for await (const one of client.followChanges({ signal: stop.signal })) {
-      if (one.type === "opened") opened += 1;
-      if (one.type === "change") seen.set(one.session.id, one.session.status);
-    }
-  })();
-  await expect.poll(() => opened).toBe(1);
-  const made: string[] = [];
-  for (let round = 0; round < 3; round += 1) {
-    made.push((await run(server)).id);
-    await server.close();
-    server = await testServer({ store, data });
-    made.push((await run(server)).id);
-  }
-  await expect.poll(() => made.map((id) => seen.get(id)), { timeout: 20_000 }).toEqual(made.map(() => "completed"));
-  expect(opened).toBeGreaterThan(1);
-  stop.abort();
-  await following;
 });
 
 test("after kill -9 of the server in the middle of a run, the next one tells how the run ended", async () => {
