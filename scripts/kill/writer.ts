@@ -129,7 +129,8 @@ const shared = [...earlier];
 // The server may be killed before the first of them is there.
 while (shared.length < earlier.length + 4) {
   const target = ids();
-  const events = [facts.created(`shared ${seed} ${shared.length}`)];
+  // Named after its id: one whose answer was lost may be stored all the same, and the next attempt is another session.
+  const events = [facts.created(`shared ${target}`)];
   if (await appended(store, { kind: "create", target, events, expect: 0 })) shared.push(target);
   else await sleep(50);
 }

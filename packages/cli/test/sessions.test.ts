@@ -29,6 +29,7 @@ describe("with a session of two runs", () => {
     expect(out).toMatch(new RegExp(`^${id} +completed +2 +\\$0\\.\\d+ +\\d{4}-`, "m"));
     expect(await json("sessions", "list", "--status", "completed")).toMatchObject([{ id }]);
     expect(await json("sessions", "list", "--status", "failed")).toEqual([]);
+    expect(await json("sessions", "list", "--tag", "nobody-has-this")).toEqual([]);
     expect(await json("sessions", "list", "--since", "2999-01-01")).toEqual([]);
     expect(await json("sessions", "list", "--since", "7d")).toMatchObject([{ id }]);
     expect(await json("sessions", "list", "--until", "yesterday")).toEqual([]);

@@ -142,10 +142,15 @@ export function agentWith(agent: Agent, change: (options: AgentOptions) => Agent
   return options && createAgent(change(options));
 }
 
-/** A session of another agent would wait here for ever: its tools are elsewhere. */
+/** Refuses a session that would wait here for ever: its tools are elsewhere, or only a server has its runtime. */
 async function servedState(host: Host, sessionId: string): Promise<SessionState> {
   const state = await host.sessions.state(sessionId);
-  const { name = "", tool_schemas = [] } = state.agent ?? {};
+  const { name = "", tool_schemas = [], runtime = "loop" } = state.agent ?? {};
+  if (runtime !== "loop")
+    throw new KnownError(
+      "invalid",
+      `Session ${sessionId} is a session of Claude Code, which the library cannot run. Prompt it over the API of "skein serve".`,
+    );
   if (tool_schemas.length > 0 && !host.knows(name))
     throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", which is not this one.`);
   return state;

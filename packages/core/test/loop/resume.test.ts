@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { claudeAgent, createMemoryStore, createSessions } from "@skein/core";
+import { ClaudeOptions } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { createAgent, defineTool } from "skein";
 import { expect, onTestFinished, test } from "vitest";
@@ -152,4 +154,17 @@ test("sessions of an agent that this process does not have are left to the proce
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await eventsOf(stranger, paused.sessionId, "step.started")).toHaveLength(1);
   expect(await owner.resume(paused.sessionId)).toMatchObject({ finalAnswer: "You said red" });
+});
+
+test("a session of Claude Code is refused before its prompt is accepted: the library cannot run it", async () => {
+  const store = createMemoryStore();
+  const sessions = createSessions({ store });
+  const { id } = await sessions.create(claudeAgent(ClaudeOptions.parse({})));
+  const agent = createAgent({ name: "helper", store });
+  onTestFinished(() => agent.close());
+  await expect(agent.run("Go on.", { sessionId: id })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("skein serve"),
+  });
+  expect(await sessions.events(id)).toHaveLength(1);
 });

@@ -35,7 +35,7 @@ export const list = sessionCommand({
       const idOf = (word: string | undefined) => (word === undefined ? undefined : sessionIdOf(sessions, word));
       const given = {
         status: values.status,
-        tag: values.tag,
+        tags: values.tag === undefined ? undefined : [values.tag],
         parentSessionId: await idOf(values["forks-of"]),
         subagentOfSessionId: await idOf(values["subagents-of"]),
         createdAfter: values.since?.toISOString(),
