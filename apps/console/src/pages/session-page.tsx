@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Session, isMissing, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged, useModels } from "../api/context.tsx";
@@ -7,14 +7,18 @@ import { AwaitCard } from "../inbox/await-card.tsx";
 import type { CallsOpen } from "../session/call-view.tsx";
 import { Inspector, type InspectorTab } from "../session/inspector.tsx";
 import { DraftsProvider, useLiveSession } from "../session/live-session.ts";
+import { type Phase, PhaseNote } from "../session/phase-note.tsx";
 import { PromptBox } from "../session/prompt-box.tsx";
 import { RawEvent } from "../session/raw-event.tsx";
 import { SessionTop } from "../session/session-top.tsx";
 import { Timeline } from "../session/timeline.tsx";
 import { Transcript, type TranscriptHandle, type Visible } from "../session/transcript.tsx";
+import { useFork } from "../session/use-fork.ts";
+import { useTellChanges } from "../session/use-tell-changes.ts";
 import type { SessionView } from "../session/view.ts";
 import { waitingCards } from "../session/waiting-cards.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { copyText } from "../ui/clipboard.ts";
@@ -54,12 +58,11 @@ interface LoadedProps {
   readonly id: string;
   readonly view: SessionView;
   readonly version: number;
-  readonly phase: "loading" | "live" | "away" | "deleted";
+  readonly phase: Phase;
   readonly session: Session | undefined;
 }
 
 function Loaded({ id, view, version, phase, session }: LoadedProps) {
-  const api = useApi();
   const changed = useChanged();
   const [, go] = useLocation();
   const models = useModels();
@@ -73,32 +76,13 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
   const transcript = useRef<TranscriptHandle>(null);
   const isRunning = view.runs.some(({ endedAt }) => endedAt === null);
 
-  // The lists around the page need not wait for their next look.
-  const news = `${view.runs.length} ${isRunning} ${view.open.size} ${view.title}`;
-  const told = useRef(news);
-  useEffect(() => {
-    if (told.current !== news) changed();
-    told.current = news;
-  }, [news, changed]);
-
+  useTellChanges(view, isRunning);
   const show = useCallback((sequence: number) => {
     transcript.current?.show(sequence);
     setDrawer(false);
   }, []);
   const openRaw = useCallback((sequence: number) => setRaw(String(sequence)), [setRaw]);
-  const fork = useCallback(
-    async (messageId?: string): Promise<void> => {
-      try {
-        const made = await api.fork(id, messageId);
-        changed();
-        go(`/sessions/${made.id}`);
-      } catch (error) {
-        setProblem(sentenceOf(error));
-      }
-    },
-    [api, changed, go, id],
-  );
-  const forkAt = useCallback((messageId?: string) => void fork(messageId), [fork]);
+  const forkAt = useFork(id, setProblem);
   const settleVisible = useCallback(
     (next: Visible) => setVisible((old) => (old.from === next.from && old.to === next.to ? old : next)),
     [],
@@ -129,24 +113,8 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
         onInspector={() => setDrawer(!isDrawer)}
         onProblem={setProblem}
       />
-      {problem !== undefined && (
-        <div className="net failed-bar" role="alert">
-          <span className="grow">{problem}</span>
-          <button type="button" className="btn" onClick={() => setProblem(undefined)}>
-            Close
-          </button>
-        </div>
-      )}
-      {phase === "deleted" && (
-        <div className="net" role="alert">
-          This session was deleted. What is on the page stays until you leave.
-        </div>
-      )}
-      {phase === "away" && (
-        <div className="net" role="status">
-          The stream of this session is interrupted. It goes on by itself, without a gap.
-        </div>
-      )}
+      <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
+      <PhaseNote phase={phase} />
       <Timeline view={view} version={version} isRunning={isRunning} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">
