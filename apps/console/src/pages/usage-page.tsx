@@ -7,11 +7,11 @@ import { grouped, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { shortDay } from "../ui/times.ts";
+import { useQueryValue } from "../ui/use-query-value.ts";
 import { saveUsage } from "../usage/save-usage.ts";
 import { SessionTable } from "../usage/session-table.tsx";
 import { UsageFigures } from "../usage/usage-figures.tsx";
 import { UsageTable } from "../usage/usage-table.tsx";
-import { useQueryValue } from "../ui/use-query-value.ts";
 
 const DAY_MS = 86_400_000;
 const RANGES: readonly (readonly [key: string, word: string, days: number])[] = [

@@ -1,8 +1,7 @@
-/** How far the log of a shown session is read, and whether more of it can come. */
-export type Phase = "loading" | "live" | "away" | "deleted";
+import type { LoadedPhase } from "./live-session.ts";
 
-/** Says that nothing new comes for now, or ever. */
-export function PhaseNote({ phase }: { readonly phase: Phase }) {
+/** Says that the session was deleted, or that its stream is interrupted. */
+export function PhaseNote({ phase }: { readonly phase: LoadedPhase }) {
   if (phase === "deleted")
     return (
       <div className="net" role="alert">
