@@ -2,6 +2,9 @@ import { Dialog, DialogHeading } from "@ariakit/react/dialog";
 import { useState } from "react";
 import { type Agent, type AgentChange, sentenceOf } from "../api/api.ts";
 import { useModels } from "../api/context.tsx";
+import { Field } from "./field.tsx";
+import { changeOf, valuesOf } from "./form-values.ts";
+import { LimitFields, type SetValue } from "./limit-fields.tsx";
 
 interface AgentFormProps {
   readonly title: string;
@@ -14,51 +17,16 @@ interface AgentFormProps {
 /** Makes or changes an agent. A change makes a version; sessions keep the one they began with. */
 export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
   const models = useModels();
-  const config = agent?.config;
-  const [values, setValues] = useState({
-    name: agent?.name ?? "",
-    description: agent?.description ?? "",
-    system_prompt: agent?.system_prompt ?? "",
-    model: config?.model ?? "",
-    max_steps: String(config?.max_steps ?? 50),
-    max_tokens: String(config?.max_tokens ?? 2048),
-    thinking_tokens: String(config?.thinking_tokens ?? 0),
-    budget: config?.max_cost_micros == null ? "" : String(config.max_cost_micros / 1e6),
-    tools: (config?.tool_schemas ?? [])
-      .map(({ name }) => name)
-      .filter((name) => !frontendNames(agent).includes(name))
-      .join(", "),
-    generate_title: config?.generate_title ?? true,
-  });
+  const [values, setValues] = useState(() => valuesOf(agent));
   const [problem, setProblem] = useState<string>();
   const [isSaving, setSaving] = useState(false);
-  const set = (name: keyof typeof values) => (event: { target: { value: string } }) =>
-    setValues({ ...values, [name]: event.target.value });
+  const set: SetValue = (name) => (event) => setValues({ ...values, [name]: event.target.value });
 
   async function save(): Promise<void> {
     setSaving(true);
     setProblem(undefined);
     try {
-      const tools = values.tools
-        .split(",")
-        .map((name) => name.trim())
-        .filter((name) => name !== "");
-      await onSave({
-        name: values.name.trim(),
-        description: values.description.trim() === "" ? null : values.description.trim(),
-        system_prompt: values.system_prompt,
-        ...(values.model.trim() !== "" && values.model.trim() !== config?.model && { model: values.model.trim() }),
-        max_steps: Number(values.max_steps),
-        max_tokens: Number(values.max_tokens),
-        thinking_tokens: Number(values.thinking_tokens),
-        max_cost_micros: values.budget.trim() === "" ? null : Math.round(Number(values.budget) * 1e6),
-        generate_title: values.generate_title,
-        ...(tools.join() !==
-          (config?.tool_schemas ?? [])
-            .map(({ name }) => name)
-            .filter((name) => !frontendNames(agent).includes(name))
-            .join() && { tools }),
-      });
+      await onSave(changeOf(values, agent));
     } catch (error) {
       setProblem(sentenceOf(error));
       setSaving(false);
@@ -103,41 +71,7 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         <Field label="Tools of the server, by name, with commas">
           <input className="input" value={values.tools} onChange={set("tools")} />
         </Field>
-        <div className="form-four">
-          <Field label="Most steps">
-            <input
-              className="input"
-              type="number"
-              min={1}
-              max={1000}
-              value={values.max_steps}
-              onChange={set("max_steps")}
-            />
-          </Field>
-          <Field label="Most output tokens">
-            <input className="input" type="number" min={1} value={values.max_tokens} onChange={set("max_tokens")} />
-          </Field>
-          <Field label="Thinking tokens">
-            <input
-              className="input"
-              type="number"
-              min={0}
-              value={values.thinking_tokens}
-              onChange={set("thinking_tokens")}
-            />
-          </Field>
-          <Field label="Budget of a session, $">
-            <input
-              className="input"
-              type="number"
-              min={0}
-              step="0.01"
-              placeholder="none"
-              value={values.budget}
-              onChange={set("budget")}
-            />
-          </Field>
-        </div>
+        <LimitFields values={values} set={set} />
         <label className="check">
           <input
             type="checkbox"
@@ -161,19 +95,5 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         </div>
       </form>
     </Dialog>
-  );
-}
-
-function frontendNames(agent: Agent | undefined): readonly string[] {
-  const names = agent?.config.extras["frontend_tools"];
-  return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
-}
-
-function Field({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    <label className="stacked">
-      <span>{label}</span>
-      {children}
-    </label>
   );
 }

@@ -10,23 +10,9 @@ import { Icon } from "../ui/icon.tsx";
 import { StateIcon } from "../ui/status.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useNow } from "../ui/use-now.ts";
+import type { Answer, AwaitCardData } from "./await-card-data.ts";
 import { QuestionForm } from "./question-form.tsx";
 import { ResultForm } from "./result-form.tsx";
-
-/** What a card needs to know of a wait. */
-export interface AwaitCardData {
-  readonly sessionId: string;
-  readonly toolUseId: string;
-  readonly kind: "frontend_tool" | "question" | "approval";
-  readonly name: string;
-  readonly input: unknown;
-  readonly openedAt: number;
-  readonly expiresAt: string | null;
-  readonly title: string;
-  readonly agentName: string;
-}
-
-export type Answer = (answer: { content: string; isError?: boolean }) => void;
 
 interface AwaitCardProps {
   readonly wait: AwaitCardData;

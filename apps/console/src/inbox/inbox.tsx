@@ -3,7 +3,8 @@ import type { Waiting } from "../api/open-awaits.ts";
 import { useAgents } from "../api/context.tsx";
 import { titleOf } from "../ui/session-state.ts";
 import { useKeys } from "../ui/use-keys.ts";
-import { AwaitCard, type AwaitCardData } from "./await-card.tsx";
+import type { AwaitCardData } from "./await-card-data.ts";
+import { AwaitCard } from "./await-card.tsx";
 
 /** How long a card that was answered stays at its place before the list closes up. */
 const STAYS_MS = 4000;

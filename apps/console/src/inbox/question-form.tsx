@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { visible } from "../text/safe-text.ts";
 import { useKeys } from "../ui/use-keys.ts";
-import type { Answer } from "./await-card.tsx";
+import type { Answer } from "./await-card-data.ts";
 import { type Question, answerText, questionsOf } from "./question.ts";
 
 interface QuestionFormProps {

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { InputView } from "../session/call-view.tsx";
 import { visible } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
-import type { Answer, AwaitCardData } from "./await-card.tsx";
+import type { Answer, AwaitCardData } from "./await-card-data.ts";
 
 /** A tool that the caller runs: the input is shown, and its result is written by hand. */
 export function ResultForm({

@@ -1,18 +1,18 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
+import { AgentFacts } from "../agents/agent-facts.tsx";
 import { AgentForm } from "../agents/agent-form.tsx";
+import { AgentTools } from "../agents/agent-tools.tsx";
 import { AgentVersions } from "../agents/agent-versions.tsx";
+import { SessionsOfAgent } from "../agents/sessions-of-agent.tsx";
+import { type Attempt, TryAgent } from "../agents/try-agent.tsx";
 import { type Agent, isMissing, sentenceOf } from "../api/api.ts";
-import { useApi, useChanged } from "../api/context.tsx";
-import { LastSessions } from "../home/last-sessions.tsx";
+import { useApi } from "../api/context.tsx";
 import { Markdown } from "../text/markdown.tsx";
 import { visibleLine } from "../text/safe-text.ts";
-import { grouped, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
-import { fullTime } from "../ui/times.ts";
-import { messageKey } from "../ui/message-key.ts";
 
 /** One agent: what it is made of, its versions, its sessions; and a place to try it. */
 export function AgentPage({ id }: { id: string }) {
@@ -34,18 +34,10 @@ export function AgentPage({ id }: { id: string }) {
 function Loaded({ agent }: { agent: Agent }) {
   const api = useApi();
   const queries = useQueryClient();
-  const changed = useChanged();
-  const [, go] = useLocation();
   const [isEditing, setEditing] = useState(false);
-  const [text, setText] = useState("");
   const [problem, setProblem] = useState<string>();
-  const sessions = useQuery({
-    queryKey: ["sessions", "of", agent.id],
-    queryFn: () => api.sessions({ agentId: agent.id }),
-  });
-  const { config } = agent;
   const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ["agents"] });
-  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+  const attempt: Attempt = async (work) => {
     setProblem(undefined);
     try {
       await work();
@@ -53,13 +45,6 @@ function Loaded({ agent }: { agent: Agent }) {
       setProblem(sentenceOf(error));
     }
   };
-  const tryIt = (): Promise<void> =>
-    attempt(async () => {
-      const session = await api.newSession(agent.id);
-      await api.say(session.id, { content: { text: text.trim() }, mode: "queue", idempotencyKey: messageKey() });
-      changed();
-      go(`/sessions/${session.id}`);
-    });
 
   return (
     <>
@@ -99,98 +84,18 @@ function Loaded({ agent }: { agent: Agent }) {
       <div className="scroll">
         <div className="page agent-page">
           <div className="stack">
-            {agent.status === "active" && (
-              <form
-                className="card pad form"
-                onSubmit={(event) => {
-                  event.preventDefault();
-                  if (text.trim() !== "") void tryIt();
-                }}
-              >
-                <label className="stacked">
-                  <span>Try it</span>
-                  <textarea
-                    className="textarea"
-                    rows={2}
-                    placeholder={`Write to ${agent.name}`}
-                    value={text}
-                    onChange={(event) => setText(event.target.value)}
-                  />
-                </label>
-                <div className="form-foot">
-                  <button type="submit" className="btn" disabled={text.trim() === ""}>
-                    Start a session
-                  </button>
-                </div>
-              </form>
-            )}
+            {agent.status === "active" && <TryAgent agent={agent} attempt={attempt} />}
             <section>
               <div className="h">
                 <h2>System prompt</h2>
               </div>
               {agent.system_prompt === "" ? <p className="lbl">None.</p> : <Markdown text={agent.system_prompt} />}
             </section>
-            <section>
-              <div className="h">
-                <h2>Tools</h2> <span className="n">{config.tool_schemas.length}</span>
-              </div>
-              {config.tool_schemas.length === 0 ? (
-                <p className="lbl">None: it can only talk.</p>
-              ) : (
-                <ul className="card lastlist">
-                  {config.tool_schemas.map(({ name, description }) => (
-                    <li key={name} className="toolrow">
-                      <code>{visibleLine(name)}</code>
-                      <span className="muted">{visibleLine(description)}</span>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </section>
-            <section>
-              <div className="h">
-                <h2>Sessions</h2>
-                <span className="end">
-                  <Link className="link" href={`/sessions?agent=${agent.id}`}>
-                    All
-                  </Link>
-                </span>
-              </div>
-              {sessions.data?.data.length === 0 ? (
-                <p className="lbl">None yet.</p>
-              ) : (
-                <LastSessions sessions={(sessions.data?.data ?? []).slice(0, 6)} agents={[]} />
-              )}
-            </section>
+            <AgentTools tools={agent.config.tool_schemas} />
+            <SessionsOfAgent agent={agent} />
           </div>
           <div className="stack">
-            <section className="card pad">
-              <dl className="kv">
-                <Row name="Model" value={visibleLine(config.model)} />
-                <Row name="Runtime" value={config.runtime === "loop" ? "Skein's loop" : "Claude Code"} />
-                <Row name="Most steps" value={grouped(config.max_steps)} />
-                <Row name="Most output" value={`${grouped(config.max_tokens)} tokens`} />
-                <Row
-                  name="Thinking"
-                  value={config.thinking_tokens === 0 ? "off" : `up to ${grouped(config.thinking_tokens)} tokens`}
-                />
-                <Row
-                  name="Budget"
-                  value={config.max_cost_micros === null ? "none" : `${money(config.max_cost_micros)} a session`}
-                />
-                <Row
-                  name="Compaction"
-                  value={
-                    config.compactor_type === "none"
-                      ? "off"
-                      : `${config.compactor_type.replaceAll("_", " ")} above ${grouped(config.compaction_threshold)} tokens`
-                  }
-                />
-                <Row name="Memory" value={config.memory_store_type.replaceAll("_", " ")} />
-                <Row name="Made" value={fullTime(agent.created_at)} />
-                <Row name="Changed" value={fullTime(agent.updated_at)} />
-              </dl>
-            </section>
+            <AgentFacts agent={agent} />
             <AgentVersions agent={agent} />
           </div>
         </div>
@@ -208,14 +113,5 @@ function Loaded({ agent }: { agent: Agent }) {
         />
       )}
     </>
-  );
-}
-
-function Row({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

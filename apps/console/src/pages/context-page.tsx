@@ -5,6 +5,7 @@ import { sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { ContextSide } from "../context/context-side.tsx";
 import { SentBlocks } from "../context/sent-blocks.tsx";
+import { StepButtons } from "../context/step-buttons.tsx";
 import { StepList } from "../context/step-list.tsx";
 import { blocksOfRequest, compared, knownTexts, pricedBlocks } from "../context/blocks.ts";
 import { useLiveSession } from "../session/live-session.ts";
@@ -76,31 +77,7 @@ export function ContextPage({ id }: { id: string }) {
         </div>
         <h1 className="cut">What the model saw</h1>
         <span className="grow" />
-        {step && (
-          <>
-            <button
-              type="button"
-              className="btn icon"
-              aria-label="The step before"
-              disabled={at <= 0}
-              onClick={() => go(at - 1)}
-            >
-              <Icon name="back" small />
-            </button>
-            <span className="num">
-              Step {at + 1} of {steps.length}
-            </span>
-            <button
-              type="button"
-              className="btn icon"
-              aria-label="The step after"
-              disabled={at >= steps.length - 1}
-              onClick={() => go(at + 1)}
-            >
-              <Icon name="back" small className="flip" />
-            </button>
-          </>
-        )}
+        {step && <StepButtons at={at} count={steps.length} onStep={go} />}
         {sent.data && <CopyButton text={JSON.stringify(sent.data.body, null, 2)} label="Copy the request as JSON" />}
       </header>
       {phase === "loading" || (step && sent.isLoading) ? (

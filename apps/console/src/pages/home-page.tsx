@@ -6,10 +6,8 @@ import { CostCard } from "../charts/cost-card.tsx";
 import { FirstStart } from "../home/first-start.tsx";
 import { LastSessions } from "../home/last-sessions.tsx";
 import { NewSessionButton } from "../home/new-session-button.tsx";
-import { NoticesLink } from "../home/notices-link.tsx";
 import { RunningNow } from "../home/running-now.tsx";
-import { Inbox } from "../inbox/lazy-inbox.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { WaitsForYou } from "../home/waits-for-you.tsx";
 import { longDay } from "../ui/times.ts";
 
 /** What waits for a person, then what runs, then what was. */
@@ -21,7 +19,6 @@ export function HomePage() {
   const last = useQuery({ queryKey: ["sessions", "last"], queryFn: () => api.sessions({}), refetchInterval: 8000 });
   const isFirst = agents.data?.length === 0 || last.data?.data.length === 0;
   const running = (active.data ?? []).filter(({ activity }) => activity === "running");
-  const waiting = awaits.data ?? [];
   return (
     <>
       <header className="top">
@@ -34,28 +31,7 @@ export function HomePage() {
         <div className="home">
           <div className="stack">
             {isFirst && <FirstStart agents={agents.data ?? []} />}
-            <section className="o1">
-              <div className="h">
-                <h2>Waits for you</h2>
-                {waiting.length > 0 && <span className="count">{waiting.length}</span>}
-                {waiting.length > 1 && (
-                  <span className="end desk-only">
-                    <kbd>J</kbd> <kbd>K</kbd> to move, oldest first
-                  </span>
-                )}
-              </div>
-              {awaits.isLoading ? (
-                <LoadingRows rows={3} />
-              ) : waiting.length > 0 ? (
-                <Inbox awaits={waiting} />
-              ) : (
-                <div className="card">
-                  <Nothing title="Nothing waits for you">
-                    Questions and approvals of all sessions come here. <NoticesLink />
-                  </Nothing>
-                </div>
-              )}
-            </section>
+            <WaitsForYou waiting={awaits.data ?? []} isLoading={awaits.isLoading} />
             {!isFirst && (
               <section className="o4">
                 <div className="h">

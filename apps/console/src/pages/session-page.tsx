@@ -1,23 +1,25 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useCallback, useRef, useState } from "react";
+import { Link } from "wouter";
 import { type Session, isMissing, sentenceOf } from "../api/api.ts";
-import { useApi, useChanged, useModels } from "../api/context.tsx";
-import { AwaitCard } from "../inbox/await-card.tsx";
+import { useApi, useChanged } from "../api/context.tsx";
 import type { CallsOpen } from "../session/call-view.tsx";
 import { Inspector, type InspectorTab } from "../session/inspector.tsx";
-import { DraftsProvider, useLiveSession } from "../session/live-session.ts";
-import { PromptBox } from "../session/prompt-box.tsx";
+import { DraftsProvider, type LoadedPhase, useLiveSession } from "../session/live-session.ts";
+import { PhaseNote } from "../session/phase-note.tsx";
 import { RawEvent } from "../session/raw-event.tsx";
+import { SessionPrompt } from "../session/session-prompt.tsx";
 import { SessionTop } from "../session/session-top.tsx";
 import { Timeline } from "../session/timeline.tsx";
-import { Transcript, type TranscriptHandle, type Visible } from "../session/transcript.tsx";
+import { Transcript, type TranscriptHandle } from "../session/transcript.tsx";
+import { useFork } from "../session/use-fork.ts";
+import { useSessionKeys } from "../session/use-session-keys.ts";
+import { useTellChanges } from "../session/use-tell-changes.ts";
+import { useVisible } from "../session/use-visible.ts";
 import type { SessionView } from "../session/view.ts";
-import { waitingCards } from "../session/waiting-cards.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
-import { useKeys } from "../ui/use-keys.ts";
+import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
-import { copyText } from "../ui/clipboard.ts";
 
 /** One session: read it, watch it, answer it, go on with it. */
 export function SessionPage({ id }: { id: string }) {
@@ -54,68 +56,36 @@ interface LoadedProps {
   readonly id: string;
   readonly view: SessionView;
   readonly version: number;
-  readonly phase: "loading" | "live" | "away" | "deleted";
+  readonly phase: LoadedPhase;
   readonly session: Session | undefined;
 }
 
 function Loaded({ id, view, version, phase, session }: LoadedProps) {
-  const api = useApi();
   const changed = useChanged();
-  const [, go] = useLocation();
-  const models = useModels();
   const [tab, setTab] = useQueryValue("tab");
   const [at, setAt] = useQueryValue("at");
   const [raw, setRaw] = useQueryValue("event");
   const [allOpen, setAllOpen] = useState<CallsOpen>();
   const [isDrawer, setDrawer] = useState(false);
   const [problem, setProblem] = useState<string>();
-  const [visible, setVisible] = useState<Visible>({ from: 0, to: 0 });
+  const [visible, settleVisible] = useVisible();
   const transcript = useRef<TranscriptHandle>(null);
   const isRunning = view.runs.some(({ endedAt }) => endedAt === null);
 
-  // The lists around the page need not wait for their next look.
-  const news = `${view.runs.length} ${isRunning} ${view.open.size} ${view.title}`;
-  const told = useRef(news);
-  useEffect(() => {
-    if (told.current !== news) changed();
-    told.current = news;
-  }, [news, changed]);
-
+  useTellChanges(view, isRunning);
   const show = useCallback((sequence: number) => {
     transcript.current?.show(sequence);
     setDrawer(false);
   }, []);
   const openRaw = useCallback((sequence: number) => setRaw(String(sequence)), [setRaw]);
-  const fork = useCallback(
-    async (messageId?: string): Promise<void> => {
-      try {
-        const made = await api.fork(id, messageId);
-        changed();
-        go(`/sessions/${made.id}`);
-      } catch (error) {
-        setProblem(sentenceOf(error));
-      }
-    },
-    [api, changed, go, id],
-  );
-  const forkAt = useCallback((messageId?: string) => void fork(messageId), [fork]);
-  const settleVisible = useCallback(
-    (next: Visible) => setVisible((old) => (old.from === next.from && old.to === next.to ? old : next)),
-    [],
-  );
-  useKeys({
-    "[": () => transcript.current?.step(-1),
-    "]": () => transcript.current?.step(1),
-    o: () => setAllOpen((open) => open !== true),
-    i: () => setDrawer((open) => !open),
-    w: () => go(`/sessions/${id}/context`),
-    p: () => document.getElementById("prompt")?.focus(),
-    y: () => void copyText(location.href),
-    End: () => transcript.current?.follow(),
-    "shift+f": () => forkAt(),
+  const forkAt = useFork(id, setProblem);
+  useSessionKeys({
+    id,
+    transcript,
+    onFork: forkAt,
+    onAllCalls: () => setAllOpen((open) => open !== true),
+    onInspector: () => setDrawer((open) => !open),
   });
-  // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
-  const cards = useMemo(() => waitingCards(view, id), [view, version, id]);
   const panel = { view, version, session, sessionId: id, onShow: show, onRaw: openRaw };
 
   return (
@@ -129,24 +99,8 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
         onInspector={() => setDrawer(!isDrawer)}
         onProblem={setProblem}
       />
-      {problem !== undefined && (
-        <div className="net failed-bar" role="alert">
-          <span className="grow">{problem}</span>
-          <button type="button" className="btn" onClick={() => setProblem(undefined)}>
-            Close
-          </button>
-        </div>
-      )}
-      {phase === "deleted" && (
-        <div className="net" role="alert">
-          This session was deleted. What is on the page stays until you leave.
-        </div>
-      )}
-      {phase === "away" && (
-        <div className="net" role="status">
-          The stream of this session is interrupted. It goes on by itself, without a gap.
-        </div>
-      )}
+      <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
+      <PhaseNote phase={phase} />
       <Timeline view={view} version={version} isRunning={isRunning} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">
@@ -169,24 +123,18 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
               onVisible={settleVisible}
             />
           )}
-          <div className="prompt">
-            {cards.map((card, index) => (
-              <AwaitCard key={card.toolUseId} wait={card} isCurrent={index === 0} isInSession />
-            ))}
-            <PromptBox
-              sessionId={id}
-              agentName={view.head?.agentName ?? "the agent"}
-              isRunning={isRunning}
-              queue={view.queue}
-              models={models.data ?? []}
-              model={session?.model ?? view.head?.model ?? ""}
-              onSent={() => {
-                if (at !== null) setAt(null);
-                transcript.current?.follow();
-                changed();
-              }}
-            />
-          </div>
+          <SessionPrompt
+            id={id}
+            view={view}
+            version={version}
+            session={session}
+            isRunning={isRunning}
+            onSent={() => {
+              if (at !== null) setAt(null);
+              transcript.current?.follow();
+              changed();
+            }}
+          />
         </div>
         <div className={isDrawer ? "insp-wrap is-open" : "insp-wrap"}>
           <Inspector

@@ -1,25 +1,25 @@
-import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
-import { useAgents, useApi } from "../api/context.tsx";
-import { SHORTEST_SEARCH } from "../api/search-text.ts";
+import { useAgents } from "../api/context.tsx";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { Filters } from "../sessions/filters.tsx";
 import { OpenFileButton } from "../sessions/open-file-button.tsx";
+import { SearchField } from "../sessions/search-field.tsx";
 import { SessionList, type SessionListHandle } from "../sessions/session-list.tsx";
 import { type Sort, fits, hasWords, sorted } from "../sessions/session-order.ts";
+import { SessionsFooter } from "../sessions/sessions-footer.tsx";
 import { useAllSessions } from "../sessions/use-all-sessions.ts";
+import { useExcerpts } from "../sessions/use-excerpts.ts";
 import { useStableOrder } from "../sessions/use-stable-order.ts";
-import { grouped, money } from "../ui/amounts.ts";
-import { Icon } from "../ui/icon.tsx";
+import { grouped } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /** Every session, searched and filtered as it is typed. The filters stand in the address. */
 export function SessionsPage() {
-  const api = useApi();
   const [, go] = useLocation();
   const agents = useAgents();
   const [search, setSearch] = useQueryValue("q");
@@ -40,18 +40,7 @@ export function SessionsPage() {
   }, [typed, setSearch]);
 
   const { sessions: all, isLoading, isReading, error } = useAllSessions();
-  const said = useQuery({
-    queryKey: ["search", (search ?? "").trim()],
-    queryFn: ({ signal }) => api.searchText(search ?? "", signal),
-    // The address follows what is typed after a pause, so not every key is a question.
-    enabled: (search ?? "").trim().length >= SHORTEST_SEARCH,
-    retry: false,
-    staleTime: 30_000,
-  });
-  const excerpts = useMemo(
-    () => new Map((said.data ?? []).map(({ sessionId, excerpt }) => [sessionId, excerpt])),
-    [said.data],
-  );
+  const excerpts = useExcerpts(search ?? "");
   const names = useMemo(() => new Map((agents.data ?? []).map(({ id, name }) => [id, name])), [agents.data]);
   const fitting = useMemo(() => {
     const asked = { status, model, tag, agent, withSubagents: subagents === "1" };
@@ -63,7 +52,6 @@ export function SessionsPage() {
   }, [all, status, model, tag, agent, wanted, names, subagents, sort, excerpts]);
   const [isPointed, setPointed] = useState(false);
   const shown = useStableOrder(fitting, isPointed);
-  const spent = useMemo(() => shown.reduce((sum, { cost_micros }) => sum + cost_micros, 0), [shown]);
   const models = useMemo(() => [...new Set(all.map(({ model: name }) => name))].sort(), [all]);
   useKeys({
     "/": () => field.current?.focus(),
@@ -84,31 +72,9 @@ export function SessionsPage() {
         <OpenFileButton onProblem={setProblem} />
         <NewSessionButton />
       </header>
-      {problem !== undefined && (
-        <div className="net failed-bar" role="alert">
-          <span className="grow">{problem}</span>
-          <button type="button" className="btn" onClick={() => setProblem(undefined)}>
-            Close
-          </button>
-        </div>
-      )}
+      <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
       <div className="bar">
-        <label className="field search">
-          <Icon name="search" small />
-          <span className="sr">Search</span>
-          <input
-            ref={field}
-            type="search"
-            placeholder="Search in everything said and done"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Escape") event.currentTarget.blur();
-              if (event.key === "Enter") list.current?.open();
-            }}
-          />
-          <kbd className="desk-only">/</kbd>
-        </label>
+        <SearchField ref={field} value={typed} onValue={setTyped} onEnter={() => list.current?.open()} />
         <Filters agents={agents.data ?? []} models={models} />
       </div>
       {isLoading ? (
@@ -135,22 +101,7 @@ export function SessionsPage() {
           isGrouped={(sort ?? "changed") === "changed"}
         />
       )}
-      <footer className="statusbar desk-only">
-        <span className="num">
-          {grouped(shown.length)} of {grouped(all.length)} sessions
-        </span>
-        <span className="num">{money(spent)} together</span>
-        <span className="grow" />
-        <span>
-          <kbd>J</kbd> <kbd>K</kbd> move
-        </span>
-        <span>
-          <kbd>↵</kbd> open
-        </span>
-        <span>
-          <kbd>F</kbd> filter
-        </span>
-      </footer>
+      <SessionsFooter shown={shown} count={all.length} />
     </>
   );
 }

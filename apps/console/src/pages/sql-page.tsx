@@ -6,11 +6,12 @@ import { useApi } from "../api/context.tsx";
 import { QUESTIONS, SCHEMA_SQL } from "../sql/questions.ts";
 import { SqlResult } from "../sql/sql-result.tsx";
 import { SqlTree } from "../sql/sql-tree.tsx";
+import { tablesOf } from "../sql/tables.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { isMac } from "../ui/is-mac.ts";
 import { Nothing } from "../ui/nothing.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
-import { isMac } from "../shell/navigation.tsx";
 
 const SqlEditor = lazy(async () => ({ default: (await import("../sql/sql-editor.tsx")).SqlEditor }));
 
@@ -95,27 +96,4 @@ export function SqlPage() {
       </div>
     </>
   );
-}
-
-export interface Tables {
-  /** Columns by the name of their table. */
-  readonly names: Readonly<Record<string, readonly string[]>>;
-  readonly columns: readonly { readonly table: string; readonly columns: readonly { name: string; type: string }[] }[];
-}
-
-function tablesOf(schema: SqlAnswer | undefined): Tables {
-  const found = new Map<string, { name: string; type: string }[]>();
-  for (const row of schema?.rows ?? []) {
-    const table =
-      row["table_schema"] === "main"
-        ? String(row["table_name"])
-        : `${String(row["table_schema"])}.${String(row["table_name"])}`;
-    const columns = found.get(table) ?? [];
-    columns.push({ name: String(row["column_name"]), type: String(row["data_type"]) });
-    found.set(table, columns);
-  }
-  return {
-    names: Object.fromEntries([...found].map(([table, columns]) => [table, columns.map(({ name }) => name)])),
-    columns: [...found].map(([table, columns]) => ({ table, columns })),
-  };
 }

@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { Link } from "wouter";
 import { type UsageRow, sentenceOf } from "../api/api.ts";
 import { useAgents, useApi } from "../api/context.tsx";
 import { type Bar, StackedBars } from "../charts/stacked-bars.tsx";
-import { visibleLine } from "../text/safe-text.ts";
-import { grouped, money, percent, short } from "../ui/amounts.ts";
+import { grouped, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
-import { csvOf } from "../ui/csv.ts";
-import { saveFile } from "../ui/save-file.ts";
 import { shortDay } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { saveUsage } from "../usage/save-usage.ts";
+import { SessionTable } from "../usage/session-table.tsx";
+import { UsageFigures } from "../usage/usage-figures.tsx";
+import { UsageTable } from "../usage/usage-table.tsx";
 
 const DAY_MS = 86_400_000;
 const RANGES: readonly (readonly [key: string, word: string, days: number])[] = [
@@ -59,34 +59,9 @@ export function UsagePage() {
   const rows = (models.data ?? []).toSorted((one, other) => other.cost_micros - one.cost_micros);
   const series = days <= MOST_BY_MODEL ? rows.map(({ key: name }) => name) : ["All models"];
   const bars = barsOf({ from, days, series, byDay: byDay.data ?? [] });
-  const sent = sum(rows, sentOf);
-  const unpriced = sum(rows, (row) => row.unpriced_calls);
+  const unpriced = rows.reduce((total, row) => total + row.unpriced_calls, 0);
 
-  const download = (): void => {
-    const table = (byDay.data ?? []).flatMap(({ day, models: all }) =>
-      all.map((row) => [
-        day,
-        row.key,
-        row.runs,
-        row.input_tokens,
-        row.output_tokens,
-        row.cache_read_input_tokens,
-        row.cache_creation_input_tokens,
-        row.cost_micros / 1e6,
-      ]),
-    );
-    const columns = [
-      "day",
-      "model",
-      "runs",
-      "input_tokens",
-      "output_tokens",
-      "cache_read_tokens",
-      "cache_write_tokens",
-      "usd",
-    ];
-    saveFile(`usage-${days}-days.csv`, new Blob([csvOf(columns, table)], { type: "text/csv" }));
-  };
+  const download = (): void => saveUsage(`usage-${days}-days.csv`, byDay.data ?? []);
 
   return (
     <>
@@ -119,27 +94,7 @@ export function UsagePage() {
           </Nothing>
         ) : (
           <div className="use">
-            <div className="figs">
-              <Figure name="Cost" value={money(sum(rows, (row) => row.cost_micros))} />
-              <Figure name="Tokens" value={short(sent + sum(rows, (row) => row.output_tokens))} />
-              <Figure
-                name="Read from the cache"
-                value={percent(
-                  sum(rows, (row) => row.cache_read_input_tokens),
-                  sent,
-                )}
-              />
-              <Figure name="Sessions" value={grouped(bySession.data?.length ?? 0)} />
-              <ul className="legend use-legend">
-                {rows.slice(0, 5).map((row, at) => (
-                  <li key={row.key}>
-                    <span className={`dot bg-c-${Math.min(5, at + 1)}`} />
-                    <span className="cut">{visibleLine(row.key)}</span>
-                    <span>{money(row.cost_micros)}</span>
-                  </li>
-                ))}
-              </ul>
-            </div>
+            <UsageFigures rows={rows} sessions={bySession.data?.length ?? 0} />
             <StackedBars bars={bars} series={series} format={money} label={`Cost per day, ${days} days, by model`} />
             {unpriced > 0 && (
               <p className="lbl">{grouped(unpriced)} model calls have no price and are left out of the cost.</p>
@@ -157,91 +112,6 @@ export function UsagePage() {
         )}
       </div>
     </>
-  );
-}
-
-function Figure({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <div className="lbl">{name}</div>
-      <div className="fig">{value}</div>
-    </div>
-  );
-}
-
-interface UsageTableProps {
-  readonly title: string;
-  readonly rows: readonly UsageRow[];
-  readonly nameOf: (row: UsageRow) => string;
-  readonly hrefOf: (row: UsageRow) => string;
-}
-
-function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
-  const top = rows.toSorted((one, other) => other.cost_micros - one.cost_micros).slice(0, 10);
-  const most = Math.max(1, top[0]?.cost_micros ?? 1);
-  return (
-    <section>
-      <div className="h">
-        <h2>{title}</h2>
-      </div>
-      <div className="card">
-        <table className="tbl">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col" className="w-bar">
-                <span className="sr">Share</span>
-              </th>
-              <th scope="col" className="r w-num">
-                Runs
-              </th>
-              <th scope="col" className="r w-num">
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {top.map((row) => (
-              <tr key={row.key}>
-                <td className="t">
-                  <Link href={hrefOf(row)}>{visibleLine(nameOf(row))}</Link>
-                </td>
-                <td>
-                  <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />
-                </td>
-                <td className="r">{grouped(row.runs)}</td>
-                <td className="r">{money(row.cost_micros)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  );
-}
-
-/** The dearest sessions, by the titles that they have now. */
-function SessionTable({ rows }: { rows: readonly UsageRow[] }) {
-  const api = useApi();
-  const top = rows.toSorted((one, other) => other.cost_micros - one.cost_micros).slice(0, 10);
-  const titles = useQuery({
-    queryKey: ["titles", ...top.map(({ key }) => key)],
-    queryFn: async () =>
-      new Map(
-        await Promise.all(
-          top.map(async ({ key }) => [key, (await api.session(key).catch(() => undefined))?.title ?? null] as const),
-        ),
-      ),
-    enabled: top.length > 0,
-    staleTime: 60_000,
-  });
-  return (
-    <UsageTable
-      title="Sessions that cost most"
-      rows={top}
-      nameOf={({ key }) => titles.data?.get(key) ?? `Session ${key.slice(0, 8)}`}
-      hrefOf={({ key }) => `/sessions/${key}`}
-    />
   );
 }
 
@@ -271,12 +141,4 @@ function barsOf({
       isUnfinished: isToday,
     };
   });
-}
-
-function sentOf(row: UsageRow): number {
-  return row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens;
-}
-
-function sum(rows: readonly UsageRow[], of: (row: UsageRow) => number): number {
-  return rows.reduce((total, row) => total + of(row), 0);
 }

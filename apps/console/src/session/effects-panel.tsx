@@ -4,7 +4,7 @@ import { Nothing } from "../ui/nothing.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { callWords, stateOfCall } from "./call-words.ts";
-import type { PanelProps } from "./inspector.tsx";
+import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
 /** What each call did for certain, and what nobody can say. The unknown ones first, then the latest. */

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { VList } from "virtua";
 import { visibleLine } from "../text/safe-text.ts";
 import { clockSeconds } from "../ui/times.ts";
-import type { PanelProps } from "./inspector.tsx";
+import type { PanelProps } from "./panel-props.ts";
 
 /** Every event of the log by its own name, the latest first; each opens as it is stored. */
 export function EventsPanel({ view, version, onRaw }: PanelProps) {

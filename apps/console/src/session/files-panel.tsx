@@ -6,7 +6,7 @@ import { bytes, plural } from "../ui/amounts.ts";
 import { saveFile } from "../ui/save-file.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Nothing } from "../ui/nothing.tsx";
-import type { PanelProps } from "./inspector.tsx";
+import type { PanelProps } from "./panel-props.ts";
 import type { StoredFile } from "./view.ts";
 
 /** Files that calls of the session changed, and files that it made. */

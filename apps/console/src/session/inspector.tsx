@@ -1,22 +1,12 @@
 import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react/tab";
-import type { Session } from "../api/api.ts";
 import { StateMark } from "../ui/status.tsx";
 import { EffectsPanel } from "./effects-panel.tsx";
 import { EventsPanel } from "./events-panel.tsx";
 import { FilesPanel } from "./files-panel.tsx";
 import { OutlinePanel } from "./outline-panel.tsx";
+import type { PanelProps } from "./panel-props.ts";
 import { SessionPanel } from "./session-panel.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
-import type { SessionView } from "./view.ts";
-
-export interface PanelProps {
-  readonly view: SessionView;
-  readonly version: number;
-  readonly session: Session | undefined;
-  readonly sessionId: string;
-  readonly onShow: (sequence: number) => void;
-  readonly onRaw: (sequence: number) => void;
-}
 
 export type InspectorTab = "session" | "outline" | "effects" | "tools" | "files" | "events";
 

@@ -6,12 +6,15 @@ import { useApi } from "../api/context.tsx";
 import { fold, foldDraft } from "./fold.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
+/** Whether the log of a session is still being read, followed, interrupted, or gone. */
+export type LoadedPhase = "loading" | "live" | "away" | "deleted";
+
 /** A session as the page has it at one moment. */
 export interface LiveSnapshot {
   readonly view: SessionView;
   readonly version: number;
   /** `loading` until the log was read to where it was at the beginning. */
-  readonly phase: "loading" | "live" | "away" | "deleted" | "failed";
+  readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
 }
 

@@ -3,7 +3,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { callWords } from "./call-words.ts";
-import type { PanelProps } from "./inspector.tsx";
+import type { PanelProps } from "./panel-props.ts";
 import { stateOfStep } from "./step-view.tsx";
 import type { Item, Step } from "./view.ts";
 

@@ -1,12 +1,12 @@
 import type { ContentBlock } from "@skein/protocol";
-import { textOf } from "@skein/protocol";
 import { type ClipboardEvent, useRef, useState } from "react";
 import { type MessageMode, type Model, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { visibleLine } from "../text/safe-text.ts";
-import { bytes, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { type Attachment, attachmentOf } from "./attachment.ts";
+import { AttachmentChips } from "./attachment-chips.tsx";
+import { ModelSelect } from "./model-select.tsx";
+import { QueueRow } from "./queue-row.tsx";
 import type { Queued } from "./view.ts";
 import { messageKey } from "../ui/message-key.ts";
 
@@ -99,23 +99,10 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
       {queue.map((queued) => (
         <QueueRow key={queued.messageId} queued={queued} sessionId={sessionId} />
       ))}
-      {attachments.length > 0 && (
-        <div className="queue">
-          {attachments.map(({ name, size }, at) => (
-            <span className="chip" key={at}>
-              <Icon name="clip" small />
-              {visibleLine(name)} · {bytes(size)}
-              <button
-                type="button"
-                aria-label={`Remove ${name}`}
-                onClick={() => setAttachments(attachments.filter((_, other) => other !== at))}
-              >
-                <Icon name="x" small />
-              </button>
-            </span>
-          ))}
-        </div>
-      )}
+      <AttachmentChips
+        attachments={attachments}
+        onRemove={(at) => setAttachments(attachments.filter((_, other) => other !== at))}
+      />
       <textarea
         ref={area}
         id="prompt"
@@ -170,23 +157,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
             <span className="say-failed">{problem}</span>
           )}
         </span>
-        {models.length > 1 && (
-          <select
-            className="select bare desk-only"
-            aria-label="Model for this message"
-            value={modelId}
-            onChange={(event) => setModelId(event.target.value)}
-          >
-            <option value="">{shortModel(model)}</option>
-            {models
-              .filter(({ name }) => name !== model)
-              .map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {shortModel(name)}
-                </option>
-              ))}
-          </select>
-        )}
+        <ModelSelect models={models} model={model} value={modelId} onValue={setModelId} />
         <button
           type="submit"
           className="btn solid icon"
@@ -197,35 +168,5 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
         </button>
       </div>
     </form>
-  );
-}
-
-/** A message that waits for its turn; it can be taken back. */
-function QueueRow({ queued, sessionId }: { queued: Queued; sessionId: string }) {
-  const api = useApi();
-  const [problem, setProblem] = useState<string>();
-  const takeBack = async (): Promise<void> => {
-    try {
-      await api.cancel(sessionId, queued.runId);
-    } catch (error) {
-      setProblem(sentenceOf(error));
-    }
-  };
-  return (
-    <div className="queue">
-      <Icon name="clock" small />
-      <span className="cut grow">
-        {queued.mode === "steer" ? "Before the next step" : "Next"}: “{visibleLine(textOf(queued.content))}”
-        {problem !== undefined && <span className="say-failed"> {problem}</span>}
-      </span>
-      <button
-        type="button"
-        className="btn quiet icon"
-        aria-label="Take this message back"
-        onClick={() => void takeBack()}
-      >
-        <Icon name="x" small />
-      </button>
-    </div>
   );
 }

@@ -7,7 +7,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { shortId, titleOf } from "../ui/session-state.ts";
 import { fullTime } from "../ui/times.ts";
 import { CostPerStep } from "./cost-per-step.tsx";
-import type { PanelProps } from "./inspector.tsx";
+import type { PanelProps } from "./panel-props.ts";
 
 /** What the session cost, what it used, and where it comes from. */
 export function SessionPanel({ view, session, sessionId }: PanelProps) {

@@ -1,17 +1,15 @@
-import { Menu, MenuButton, MenuItem, MenuProvider, MenuSeparator } from "@ariakit/react/menu";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { type Session, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { textValue, visibleLine } from "../text/safe-text.ts";
 import { duration, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { saveFile } from "../ui/save-file.ts";
 import { StateWord, type State } from "../ui/status.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { Forks } from "./forks.tsx";
+import { SessionMenu } from "./session-menu.tsx";
 import type { SessionView } from "./view.ts";
-import { copyText } from "../ui/clipboard.ts";
 
 interface SessionTopProps {
   readonly id: string;
@@ -27,9 +25,7 @@ interface SessionTopProps {
 export function SessionTop({ id, view, session, isRunning, onFork, onInspector, onProblem }: SessionTopProps) {
   const api = useApi();
   const changed = useChanged();
-  const [, go] = useLocation();
   const [isRenaming, setRenaming] = useState(false);
-  const [isDeleting, setDeleting] = useState(false);
   const title = view.title ?? firstWords(view);
   const run = view.runs.at(-1);
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
@@ -89,52 +85,7 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
           <span className="sr">Cancel the run</span>
         </button>
       )}
-      <MenuProvider>
-        <MenuButton className="btn icon quiet" aria-label="More">
-          <Icon name="more" />
-        </MenuButton>
-        <Menu className="menu" gutter={6} unmountOnHide>
-          <MenuItem className="menu-item" onClick={() => setRenaming(true)}>
-            Rename
-          </MenuItem>
-          <MenuItem className="menu-item" onClick={() => go(`/sessions/${id}/context`)}>
-            What the model saw
-          </MenuItem>
-          <MenuItem className="menu-item" onClick={onFork}>
-            Fork at the end
-          </MenuItem>
-          <MenuItem
-            className="menu-item"
-            onClick={() =>
-              void attempt(async () =>
-                saveFile(
-                  `session-${id}.json`,
-                  new Blob([JSON.stringify(await api.exportSession(id))], { type: "application/json" }),
-                ),
-              )
-            }
-          >
-            Export
-          </MenuItem>
-          <MenuItem className="menu-item" onClick={() => void copyText(`${location.origin}/sessions/${id}`)}>
-            Copy the link
-          </MenuItem>
-          <MenuSeparator className="menu-sep" />
-          <MenuItem
-            className="menu-item danger"
-            hideOnClick={isDeleting}
-            onClick={() => {
-              if (!isDeleting) return setDeleting(true);
-              void attempt(async () => {
-                await api.removeSession(id);
-                go("/sessions");
-              });
-            }}
-          >
-            {isDeleting ? "Delete for ever: click again" : "Delete…"}
-          </MenuItem>
-        </Menu>
-      </MenuProvider>
+      <SessionMenu id={id} attempt={attempt} onRename={() => setRenaming(true)} onFork={onFork} />
       <button type="button" className="btn icon quiet insp-btn" aria-label="Inspector" onClick={onInspector}>
         <Icon name="panel" />
       </button>

@@ -1,7 +1,7 @@
 import { duration } from "../ui/amounts.ts";
 import { Nothing } from "../ui/nothing.tsx";
 import { callWords } from "./call-words.ts";
-import type { PanelProps } from "./inspector.tsx";
+import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
 /** Each tool: how often it was called, how often it failed, how long it takes, and the way to its calls. */

@@ -1,4 +1,4 @@
-import type { AwaitCardData } from "../inbox/await-card.tsx";
+import type { AwaitCardData } from "../inbox/await-card-data.ts";
 import type { SessionView } from "./view.ts";
 
 /** What the session waits for from a person, as cards above the prompt. */

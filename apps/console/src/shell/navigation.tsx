@@ -3,6 +3,7 @@ import { Link, useLocation } from "wouter";
 import type { Health, Session } from "../api/api.ts";
 import { stateOf, titleOf } from "../ui/session-state.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
+import { isMac } from "../ui/is-mac.ts";
 import { StateMark } from "../ui/status.tsx";
 import type { Overlay } from "./overlay.ts";
 
@@ -117,8 +118,4 @@ export function TabBar({ waiting }: { waiting: number }) {
 
 function isAt(path: string, href: string): boolean {
   return href === "/" ? path === "/" : path === href || path.startsWith(`${href}/`);
-}
-
-export function isMac(): boolean {
-  return /Mac|iPhone|iPad/.test(navigator.userAgent);
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import type { Tables } from "../pages/sql-page.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { QUESTIONS } from "./questions.ts";
+import type { Tables } from "./tables.ts";
 
 interface SqlTreeProps {
   readonly tables: Tables;

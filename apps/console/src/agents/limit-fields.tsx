@@ -1,0 +1,51 @@
+import { Field } from "./field.tsx";
+import type { FormValues } from "./form-values.ts";
+
+/** Makes the handler that writes what is typed into one value of the form. */
+export type SetValue = (name: keyof FormValues) => (event: { target: { value: string } }) => void;
+
+interface LimitFieldsProps {
+  readonly values: FormValues;
+  readonly set: SetValue;
+}
+
+/** The limits of a session of the agent: steps, tokens and money. */
+export function LimitFields({ values, set }: LimitFieldsProps) {
+  return (
+    <div className="form-four">
+      <Field label="Most steps">
+        <input
+          className="input"
+          type="number"
+          min={1}
+          max={1000}
+          value={values.max_steps}
+          onChange={set("max_steps")}
+        />
+      </Field>
+      <Field label="Most output tokens">
+        <input className="input" type="number" min={1} value={values.max_tokens} onChange={set("max_tokens")} />
+      </Field>
+      <Field label="Thinking tokens">
+        <input
+          className="input"
+          type="number"
+          min={0}
+          value={values.thinking_tokens}
+          onChange={set("thinking_tokens")}
+        />
+      </Field>
+      <Field label="Budget of a session, $">
+        <input
+          className="input"
+          type="number"
+          min={0}
+          step="0.01"
+          placeholder="none"
+          value={values.budget}
+          onChange={set("budget")}
+        />
+      </Field>
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+/** What a card needs to know of a wait. */
+export interface AwaitCardData {
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly kind: "frontend_tool" | "question" | "approval";
+  readonly name: string;
+  readonly input: unknown;
+  readonly openedAt: number;
+  readonly expiresAt: string | null;
+  readonly title: string;
+  readonly agentName: string;
+}
+
+/** Sends the answer to a wait. */
+export type Answer = (answer: { content: string; isError?: boolean }) => void;

@@ -1,0 +1,42 @@
+import { textOf } from "@skein/protocol";
+import { useState } from "react";
+import { sentenceOf } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { Icon } from "../ui/icon.tsx";
+import type { Queued } from "./view.ts";
+
+interface QueueRowProps {
+  readonly queued: Queued;
+  readonly sessionId: string;
+}
+
+/** A message that waits for its turn; it can be taken back. */
+export function QueueRow({ queued, sessionId }: QueueRowProps) {
+  const api = useApi();
+  const [problem, setProblem] = useState<string>();
+  const takeBack = async (): Promise<void> => {
+    try {
+      await api.cancel(sessionId, queued.runId);
+    } catch (error) {
+      setProblem(sentenceOf(error));
+    }
+  };
+  return (
+    <div className="queue">
+      <Icon name="clock" small />
+      <span className="cut grow">
+        {queued.mode === "steer" ? "Before the next step" : "Next"}: “{visibleLine(textOf(queued.content))}”
+        {problem !== undefined && <span className="say-failed"> {problem}</span>}
+      </span>
+      <button
+        type="button"
+        className="btn quiet icon"
+        aria-label="Take this message back"
+        onClick={() => void takeBack()}
+      >
+        <Icon name="x" small />
+      </button>
+    </div>
+  );
+}
