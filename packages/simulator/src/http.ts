@@ -10,9 +10,15 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     let bytes = 0;
     const refuse = (): void => {
       chunks.length = 0;
-      // What is still coming is read and dropped: a client that is writing would not see the answer otherwise.
-      request.removeAllListeners("data").resume();
-      reject(new ApiError(413, { headers: { connection: "close" } }));
+      const tooLarge = (): void => reject(new ApiError(413, { headers: { connection: "close" } }));
+      // The rest is read and dropped before the answer: a client that is still writing would meet a closed connection
+      // instead of it. A client that does not come to an end is answered all the same.
+      let dropped = 0;
+      request.removeAllListeners("data").on("data", (chunk: Buffer) => {
+        dropped += chunk.length;
+        if (dropped > limit) tooLarge();
+      });
+      request.removeAllListeners("end").once("end", tooLarge).once("close", tooLarge);
     };
     if (Number(request.headers["content-length"] ?? 0) > limit) return refuse();
     request.on("data", (chunk: Buffer) => {
