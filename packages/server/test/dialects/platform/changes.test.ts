@@ -152,7 +152,8 @@ test("after kill -9 of the server in the middle of a run, the next one tells how
   const first = await serve();
   const { id, path } = await session(first.call);
   const seen = await until(first, ({ session: { activity } }) => activity === "running", {
-    onOpen: () => say(first.call, path, scripted("Slowly.", [{ text: "word ".repeat(400) }])),
+    // Silent first: a run that ends at once may be over before the stream tells that it runs.
+    onOpen: () => say(first.call, path, scripted("Slowly.", [{ text: "word ".repeat(400), delayMs: 2000 }])),
   });
   first.process.child.kill("SIGKILL");
   await first.process.ended;
