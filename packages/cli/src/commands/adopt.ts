@@ -12,7 +12,7 @@ export const adopt = sessionCommand({
   name: "adopt",
   words: "SESSION",
   summary:
-    "Make a session of Claude Code one of Skein's, under the same id. SESSION is its index or id as `skein history list` shows it.",
+    "Copy a session of Claude Code into Skein, with the same id. SESSION is its index or id from `skein history list`.",
   options: {
     root: ROOT_OPTION,
     json: JSON_OPTION,

@@ -32,7 +32,7 @@ Text that you type while the model works is read before its next step.
 
 const OPTIONS = {
   ...AGENT_OPTIONS,
-  session: { takes: "SESSION", short: "s", about: "Go on with this session" },
+  session: { takes: "SESSION", short: "s", about: "Continue this session" },
 } as const;
 
 /** `skein chat`: a conversation in the terminal. */
@@ -41,7 +41,7 @@ export const chat = sessionCommand({
   summary: "Talk with an agent. Its questions, approvals and frontend tools are answered at the prompt.",
   options: OPTIONS,
   examples: ["skein chat", "skein chat --agent agents/deploy.ts", "skein chat --session 0199c8f1"],
-  notes: "Who leaves while something waits for an answer gets exit code 5.",
+  notes: "The exit code is 5 if a question is still open at the end.",
   run: converse,
 });
 

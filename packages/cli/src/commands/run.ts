@@ -17,14 +17,14 @@ const OPTIONS = {
   session: {
     takes: "SESSION",
     short: "s",
-    about: "Go on with this session; without a prompt, with the run that is under way in it",
+    about: "Continue this session. Without a prompt: continue its unfinished run",
   },
-  "max-cost": { takes: "DOLLARS", kind: dollars, about: "What this run may cost at most" },
+  "max-cost": { takes: "DOLLARS", kind: dollars, about: "The most that this run may cost" },
   format: {
     takes: "FORMAT",
     short: "F",
     kind: oneOf("json", "xml", "raw"),
-    about: "The text form of the stream: json (envelopes), xml (tagged blocks) or raw (the API's own events)",
+    about: "Write the stream as json (envelopes), xml (tagged blocks) or raw (the events of the model's API)",
   },
   json: JSON_OPTION,
 } as const;

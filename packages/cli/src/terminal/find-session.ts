@@ -1,5 +1,5 @@
 import type { Page, Sessions } from "@skein/core";
-import type { Run } from "@skein/protocol";
+import type { MessageRow, Run } from "@skein/protocol";
 import { MissingError } from "./exit-codes.ts";
 import { shorten } from "./width.ts";
 
@@ -59,6 +59,10 @@ export function sessionsOf(sessions: Sessions, query: Parameters<Sessions["list"
 
 export function runsOf(sessions: Sessions, sessionId: string): AsyncGenerator<Run> {
   return everyOf((cursor) => sessions.runs(sessionId, { limit: 100, ...cursor }));
+}
+
+export function messagesOf(sessions: Sessions, sessionId: string): AsyncGenerator<MessageRow> {
+  return everyOf((cursor) => sessions.messages(sessionId, { limit: 100, ...cursor }));
 }
 
 /** Everything that comes in pages. */

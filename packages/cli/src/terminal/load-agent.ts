@@ -13,11 +13,12 @@ import type { STORE_OPTION } from "./shared-options.ts";
 export const AGENT_OPTIONS = {
   agent: {
     takes: "FILE",
-    about: "A module whose default export, or export `agent`, is made by createAgent (or its options)",
+    about: "A file whose default export, or export `agent`, is an agent made by createAgent, or the options for one",
   },
   tools: {
     takes: "FOLDER",
-    about: "Without --agent: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder",
+    about:
+      "Give the agent Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder (not with --agent)",
   },
   model: { takes: "NAME", about: "The model of a new session" },
   system: { takes: "TEXT", about: "The system prompt of a new session" },
@@ -30,7 +31,11 @@ const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
 /** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
 export async function loadAgent(call: AgentCall, { asks = false }: { readonly asks?: boolean } = {}): Promise<Agent> {
-  const file = call.values.agent;
+  const { agent: file, tools } = call.values;
+  if (file !== undefined && tools !== undefined)
+    throw new UsageError(
+      "--agent and --tools at once: the agent in the file has its own tools. Leave one of them out.",
+    );
   const change = (options: AgentOptions): AgentOptions => changed(call, options);
   if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
   const found = await exported(file);

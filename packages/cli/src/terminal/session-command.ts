@@ -10,10 +10,7 @@ import { STORE_OPTION } from "./shared-options.ts";
 
 type StoreCall = Call<typeof STORE_OPTION>;
 
-/** How long something that was started may go on after its command has ended. */
-const LINGER_MS = 500;
-
-/** A command about sessions: it has `--store`, lives while its store is followed, and ends although a tool does not. */
+/** A command about sessions: it has `--store`, and lives while its store is followed. */
 export function sessionCommand<const Given extends Options>({
   run,
   ...command
@@ -28,8 +25,6 @@ export function sessionCommand<const Given extends Options>({
         return await run(call as unknown as Call<Given & typeof STORE_OPTION>);
       } finally {
         clearInterval(alive);
-        // A tool that does not listen to its signal must not keep the command from ending.
-        setTimeout(() => process.exit(), LINGER_MS).unref();
       }
     },
   });

@@ -10,12 +10,12 @@ import { shorten } from "../../terminal/width.ts";
 export const logs = sessionCommand({
   name: "runs logs",
   words: "RUN",
-  summary: "The log of a run, one line per action: the rows that the agent tables have in agent_runs.",
+  summary: "Show the log of a run, one line per action. These are the rows of the table agent_runs.",
   options: {
     session: {
       takes: "SESSION",
       short: "s",
-      about: "The session of the run; found by looking through all of them otherwise",
+      about: "The session of the run. Without it all sessions are searched",
     },
     action: { takes: "TYPE", about: "Only this type of action, for example tool_execution" },
     json: JSON_OPTION,
