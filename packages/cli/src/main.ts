@@ -84,9 +84,18 @@ export const skein: Group = {
 export async function main(argv: readonly string[]): Promise<number> {
   // Who was listening to what is said beside the answer may have gone: there is nobody left to tell.
   process.stderr.on("error", () => {});
-  if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, argv);
+  if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, serverLast(argv));
   createScreen().out(`${version()}\n`);
   return 0;
+}
+
+/** `skein --server URL sessions list` is `skein sessions list --server URL`. */
+function serverLast(argv: readonly string[]): readonly string[] {
+  const [word = ""] = argv;
+  const length = word === "--server" ? 2 : word.startsWith("--server=") ? 1 : 0;
+  const rest = argv.slice(length);
+  const end = rest.indexOf("--");
+  return end < 0 ? [...rest, ...argv.slice(0, length)] : rest.toSpliced(end, 0, ...argv.slice(0, length));
 }
 
 function version(): string {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { writeCorpus } from "@skein/history/testing";
 import { script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { skein as everything } from "../src/main.ts";
@@ -128,6 +129,17 @@ describe("with a session in the store", () => {
     });
     expect(await found()).toEqual([id]);
   });
+});
+
+test("a session that was adopted from Claude Code cannot be continued here, and the sentence says where it can", async () => {
+  writeCorpus({ folder: join(folder, ".claude"), files: 1, bytes: 20_000 });
+  const adopted = (await call("adopt", "0")).out.trim();
+  for (const args of [["run", "Hello"], ["run"], ["chat"]])
+    expect(await call(...args, "--session", adopted)).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringContaining(`skein run --server http://127.0.0.1:7433 --session ${adopted}`),
+    });
 });
 
 test("keys are listed as a table, with times of this machine", async () => {

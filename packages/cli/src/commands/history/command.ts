@@ -33,7 +33,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   const common = Object.entries(COMMON_OPTIONS).filter(([name]) => names.includes(name));
   return defineCommand({
     ...command,
-    options: { ...command.options, ...Object.fromEntries(common) } as Options,
+    options: { ...command.options, ...Object.fromEntries(common) },
     async run({ values, words, config }) {
       const interrupt = new AbortController();
       const stop = (): void => interrupt.abort();

@@ -2,7 +2,7 @@ import { type AgentLog, logsOf } from "skein/result";
 import { duration, longTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { findRun, sessionIdOf } from "../../terminal/find-session.ts";
-import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withSessions } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { shorten } from "../../terminal/width.ts";
@@ -22,7 +22,7 @@ export const logs = sessionCommand({
   },
   examples: ["skein runs logs 0199c8f2", "skein runs logs 0199c8f2 --action error --json"],
   run: (call) =>
-    withStore(call, async ({ sessions }) => {
+    withSessions(call, async ({ sessions }) => {
       const [word = ""] = call.words;
       const { session, action, json } = call.values;
       const done = call.screen.progress("Looking for the run");

@@ -1,11 +1,12 @@
-import type { SessionQuery, Sessions } from "@skein/core";
-import type { MessageRow, Session } from "@skein/protocol";
+import type { SessionQuery } from "@skein/core";
+import type { MessageRow } from "@skein/protocol";
+import type { SeenSession, SessionCalls } from "../../sessions/session-calls.ts";
 import { cost } from "../../terminal/amounts.ts";
 import { shortTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { first, messagesOf, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
-import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withSessions } from "../../terminal/session-command.ts";
 import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { shorten } from "../../terminal/width.ts";
@@ -47,7 +48,7 @@ export const list = sessionCommand({
     "skein sessions list --text 'flaky test' --since 7d",
   ],
   run: (call) =>
-    withStore(call, async ({ sessions }) => {
+    withSessions(call, async ({ sessions }) => {
       const { values, screen } = call;
       const idOf = (word: string | undefined) => (word === undefined ? undefined : sessionIdOf(sessions, word));
       const given = {
@@ -86,10 +87,10 @@ interface Wanted {
 
 /** Those that a store cannot choose by itself. */
 async function* chosen(
-  sessions: Sessions,
-  all: AsyncIterable<Session>,
+  sessions: SessionCalls,
+  all: AsyncIterable<SeenSession>,
   { status: word, title, text, agentName }: Wanted,
-): AsyncGenerator<Session> {
+): AsyncGenerator<SeenSession> {
   for await (const session of all) {
     if (word !== undefined && statusOf(session) !== word) continue;
     if (title !== undefined && !has(await titleOf(sessions, session), title)) continue;
@@ -103,19 +104,19 @@ function has(text: string, part: string): boolean {
   return text.toLowerCase().includes(part.toLowerCase());
 }
 
-async function isOfAgent(sessions: Sessions, { id, agent_id }: Session, nameOrId: string): Promise<boolean> {
+async function isOfAgent(sessions: SessionCalls, { id, agent_id }: SeenSession, nameOrId: string): Promise<boolean> {
   if (agent_id === nameOrId.toLowerCase()) return true;
   const [created] = await sessions.events(id, { limit: 1 });
   return created?.event_type === "session.created" && created.data.agent.name === nameOrId;
 }
 
-async function says(sessions: Sessions, id: string, text: string): Promise<boolean> {
+async function says(sessions: SessionCalls, id: string, text: string): Promise<boolean> {
   for await (const message of messagesOf(sessions, id)) if (has(textOf(message), text)) return true;
   return false;
 }
 
 /** A session without a title is known by its first prompt. */
-async function titleOf(sessions: Sessions, { id, title }: Session): Promise<string> {
+async function titleOf(sessions: SessionCalls, { id, title }: SeenSession): Promise<string> {
   if (title !== null) return title;
   const [message] = (await sessions.messages(id, { limit: 1 })).items;
   return message ? textOf(message) : "";
@@ -127,11 +128,11 @@ function textOf({ content }: MessageRow): string {
   return typeof text === "string" ? text : JSON.stringify(content);
 }
 
-function statusOf({ status: now, outcome }: Session): Status {
+function statusOf({ status: now, outcome }: SeenSession): Status {
   return now === "idle" ? (outcome ?? "pending") : now;
 }
 
-function row(session: Session, title: string): readonly string[] {
+function row(session: SeenSession, title: string): readonly string[] {
   return [
     session.id,
     statusOf(session),
