@@ -33,7 +33,7 @@ async function bucket(): Promise<FileStore> {
   return createS3FileStore({ endpoint: `http://127.0.0.1:${port}`, bucket: "agent-data", prefix: "files", ...keys });
 }
 
-const DRIVERS: readonly (readonly [string, () => Promise<FileStore>])[] = [
+const FILE_STORES: readonly (readonly [string, () => Promise<FileStore>])[] = [
   ["folder", async () => createFolderFileStore({ folder: join(await tempFolder(), "files") })],
   ["s3", () => bucket()],
 ];
@@ -53,7 +53,7 @@ const NAMES: readonly (readonly [string, string])[] = [
   ["x\r\ny", "file_1_x__y"],
 ];
 
-describe.each(DRIVERS)("files: %s", (_, open) => {
+describe.each(FILE_STORES)("files: %s", (_, open) => {
   test("gives back the bytes it was given", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes });
