@@ -1,6 +1,7 @@
 import { type Page, type SessionAgent, type SessionFilter, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, type SessionPage, isKnownError } from "@skein/protocol";
 import { type Call, type Caller, type Checked, type Handlers, sessionIn } from "../../call.ts";
+import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
@@ -39,8 +40,7 @@ export const sessionHandlers = {
   },
   async deleteSession({ params }, call) {
     const { id } = await sessionIn(call, params);
-    await call.sessions.delete(id);
-    await call.shared.deps.claude?.forget(id, call.principal);
+    await deleteSession(call, id);
     return undefined;
   },
   async forkSession({ params, body: { message_id, title } }, call) {
