@@ -89,7 +89,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
   const facts = (seen: readonly Frame[]): readonly string[] =>
     seen.filter(({ id }) => id !== undefined).map(({ id, event }) => `${id} ${event}`);
 
-  test("a file that a run made on one is read on the other, also after the first one is gone", async () => {
+  test("a file that a run made on one is read on both, and is gone with its session", async () => {
     const [a, b] = [await machine(), await machine()];
     const { path } = await session(a.call, {
       server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
