@@ -1,6 +1,7 @@
 import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { RequestContext, Caller, Handlers } from "../../request-context.ts";
+import { deleteSession } from "../../delete-session.ts";
 import { busHealth, storeHealth } from "../platform/system.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
@@ -25,8 +26,7 @@ export const claudeHandlers = {
   getClaudeSession: async ({ params }, call) => sessionResponse(await claudeSession(call, params.session_id)),
   async deleteClaudeSession({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
-    await call.sessions.delete(session_id);
-    await call.shared.deps.claude?.forget(session_id, call.principal);
+    await deleteSession(call, session_id);
     return undefined;
   },
   async listClaudeMessages({ params: { session_id }, query: { page, page_size } }, call) {

@@ -7,6 +7,7 @@ import {
   type Handlers,
   sessionIn,
 } from "../../request-context.ts";
+import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
@@ -45,8 +46,7 @@ export const sessionHandlers = {
   },
   async deleteSession({ params }, call) {
     const { id } = await sessionIn(call, params);
-    await call.sessions.delete(id);
-    await call.shared.deps.claude?.forget(id, call.principal);
+    await deleteSession(call, id);
     return undefined;
   },
   async forkSession({ params, body: { message_id, title } }, call) {
