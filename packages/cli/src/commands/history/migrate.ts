@@ -13,7 +13,7 @@ import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { YES_OPTION } from "../../terminal/shared-options.ts";
 import { SESSION_OPTIONS, absolute, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, styled } from "../../terminal/styled.ts";
+import { type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
@@ -50,7 +50,7 @@ export const migrate = historyCommand({
       ...library,
       journalFolder: migrationsFolder(config),
       ...(values["to-root"] === undefined ? {} : { destinationRoot: values["to-root"] }),
-      onProgress: (done, total) => screen.progress(styled`${done} of ${total}`),
+      onProgress: (done, total) => screen.progress(styledText`${done} of ${total}`),
     };
     const { from } = values;
     const run = async (dryRun: boolean): Promise<MigrateResult> =>
@@ -88,7 +88,7 @@ async function mayBegin(screen: StyledScreen, mode: "copy" | "move"): Promise<bo
     `${mode === "move" ? "Move" : "Copy"} them?`,
     `Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`,
   );
-  if (!isYes) screen.note(styled`Nothing was changed.`);
+  if (!isYes) screen.note(styledText`Nothing was changed.`);
   return isYes;
 }
 
@@ -105,9 +105,7 @@ function planLines(
     count(rewrittenPaths),
   ]);
   return [
-    styled`
-      plan: ${mode} ${counted(plan.successCount, "session")} to ${paint.bold(destination)};
-    `,
+    styledText`Plan: ${mode} ${counted(plan.successCount, "session")} to ${paint.bold(destination)}`,
     ...(rows.length === 0
       ? []
       : table(
@@ -126,28 +124,20 @@ function planLines(
 
 function resultLines(result: MigrateResult, mode: "copy" | "move", { paint }: StyledScreen): readonly Styled[] {
   return [
-    paint.green(styled`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
+    paint.green(styledText`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
     ...(result.finishedBefore > 0
-      ? [styled`Finished ${counted(result.finishedBefore, "session")} of a migration that was interrupted.`]
+      ? [styledText`Finished ${counted(result.finishedBefore, "session")} of a migration that was interrupted.`]
       : []),
     ...remarks(result, paint.red),
     ...(result.migrationId === null
       ? []
-      : [paint.dim(styled`skein history undo ${result.migrationId} takes it back.`)]),
+      : [paint.dim(styledText`skein history undo ${result.migrationId} takes it back.`)]),
   ];
 }
 
 function remarks({ errors, notes }: MigrateResult, red: (text: Styled) => Styled): readonly Styled[] {
   return [
-    ...errors.map(({ sessionId, code, message }) =>
-      red(styled`
-        ${sessionId}: ${message} (${code})
-      `),
-    ),
-    ...notes.map(
-      (note) => styled`
-        ${note}
-      `,
-    ),
+    ...errors.map(({ sessionId, code, message }) => red(styledText`${sessionId}: ${message} (${code})`)),
+    ...notes.map((note) => styledText`${note}`),
   ];
 }
