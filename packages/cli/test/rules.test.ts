@@ -1,9 +1,11 @@
 /** Rules of single commands that need no process of their own. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { writeCorpus } from "@skein/history/testing";
+import { fileURLToPath } from "node:url";
 import { script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { greeting } from "../src/commands/serve.ts";
@@ -141,6 +143,22 @@ test("a session that was adopted from Claude Code cannot be continued here, and 
       out: "",
       err: expect.stringContaining(`skein run --server http://127.0.0.1:7433 --session ${adopted}`),
     });
+});
+
+/** An old Node of the machine, if there is one. */
+const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) =>
+  /^v(1\d|20|21)\./.test(existsSync(path) ? spawnSync(path, ["--version"], { encoding: "utf8" }).stdout : ""),
+);
+
+test.skipIf(oldNode === undefined)("an old Node is told what to do, in a clone and where it is installed", () => {
+  const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+  const installed = join(folder, "installed", "bin");
+  mkdirSync(installed, { recursive: true });
+  writeFileSync(join(folder, "installed", "package.json"), '{"type":"module"}');
+  copyFileSync(bin, join(installed, "skein.js"));
+  const said = (file: string): string => spawnSync(oldNode ?? "", [file], { encoding: "utf8" }).stderr;
+  expect(said(bin)).toContain('In a clone use "npx skein …"');
+  expect(said(join(installed, "skein.js"))).toContain("npx -p node@24 -p @skein/cli skein …");
 });
 
 test("a server's first greeting has the key on a terminal, and not in a log", () => {
