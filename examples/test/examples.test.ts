@@ -24,7 +24,8 @@ const examples = readdirSync(folder)
 
 test.each(examples)("%s runs as it is, without a key", (name) => {
   const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", `${folder}${name}.ts`];
-  const env = { PATH: process.env["PATH"], HOME: tmpdir(), TMPDIR: tmpdir() };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, HOME: tmpdir(), TMPDIR: tmpdir(), NODE_COMPILE_CACHE };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(SAYS[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();

@@ -6,9 +6,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { failureText } from "../../src/commands/sql/write-answer.ts";
-import { type Ended, dataFolder, lines, skein, start } from "../skein.ts";
+import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "../skein.ts";
 
-const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
 /** A home with one session, whose prompt is what a test wants to see printed. */
@@ -198,7 +197,7 @@ describe("skein sql", () => {
 
   test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence", { timeout: 120_000 }, async () => {
     const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
-      env: { PATH: process.env["PATH"], HOME: home("x") },
+      env: environmentOf(home("x")),
       stdio: ["ignore", "inherit", "pipe"],
     });
     expect(said(await text(child.stderr))).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
