@@ -9,6 +9,15 @@ export { type Model, type ModelReply, ModelFailure } from "./ports/model.ts";
 export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
 export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
 export type {
+  Sandbox,
+  SandboxedEnd,
+  SandboxedProcess,
+  SandboxedProgram,
+  SandboxLimits,
+  SandboxPlace,
+  SandboxWalls,
+} from "./ports/sandbox.ts";
+export type {
   Appended,
   AppendOptions,
   ChangedQuery,
@@ -129,3 +138,6 @@ export {
   pageOfRuns,
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
+
+// Sandboxes.
+export { syscallFilter } from "./sandbox/syscall-filter.ts";

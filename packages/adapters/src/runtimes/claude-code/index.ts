@@ -3,7 +3,8 @@ import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { timers } from "../../engines/timers.ts";
-import { createSpawnChild, findContainment } from "./child/index.ts";
+import { openNone } from "../../sandboxes/none.ts";
+import { createSpawnChild } from "./child/index.ts";
 import type { Spawn } from "./child.ts";
 import { type ChildPoolOptions, createChildPool } from "./child-pool.ts";
 import { driveSession } from "./drive.ts";
@@ -92,11 +93,11 @@ async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<
 
 async function guardedSpawn(): Promise<Spawn> {
   sweepFolders();
-  const containment = await findContainment();
-  if (!containment)
+  const sandbox = await openNone();
+  if (!sandbox)
     throw new KnownError(
       "invalid",
       "Claude Code cannot be started: there is no bash on this machine to guard it. Install bash.",
     );
-  return createSpawnChild({ containment, folder: join(tmpdir(), `skein-claude-${userInfo().uid}`) });
+  return createSpawnChild({ sandbox, folder: join(tmpdir(), `skein-claude-${userInfo().uid}`) });
 }

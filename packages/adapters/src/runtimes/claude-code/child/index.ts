@@ -1,8 +1,8 @@
-export { type Containment, findContainment } from "./containment.ts";
 export {
   type ChildCause,
   type ChildEnd,
   type ChildRequest,
+  type ChildRoom,
   type ChildTerms,
   type GuardedChild,
   createSpawnChild,
