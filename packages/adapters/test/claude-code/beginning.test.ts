@@ -1,7 +1,7 @@
 /** A prompt goes to Claude Code while the beginning of its run is being stored: nothing may depend on which is first. */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { openNone } from "@skein/adapters/sandboxes/none";
 import { expect, test } from "vitest";
 import type { NewEvent } from "@skein/protocol";

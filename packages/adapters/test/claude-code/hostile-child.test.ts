@@ -1,7 +1,7 @@
 /** A child that misbehaves ends its run with one clear outcome, and leaves no process behind. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { openNone } from "@skein/adapters/sandboxes/none";
 import type { Sandbox } from "@skein/core";
 import type { Event } from "@skein/protocol";

@@ -9,21 +9,25 @@ import type { SandboxedProgram } from "@skein/core";
  */
 export function bubblewrapArguments(program: SandboxedProgram, pipes: BubblewrapPipes): readonly string[] {
   const { places, cwd, env, limits = {} } = program;
+  const temporaryBytes = limits.temporaryBytes ?? TEMPORARY_BYTES;
   return [
-    ...NAMESPACES,
-    ...systemFolders(),
+    NAMESPACES,
+    systemFolders(),
+    ["--proc", "/proc"],
     // A server that runs as root is root for the kernel in here too: these files change the whole machine.
-    ...["--proc", "/proc", ...READ_ONLY_PROC.flatMap((name) => ["--ro-bind-try", `/proc/${name}`, `/proc/${name}`])],
-    ...["--dev", "/dev", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
-    ...["--perms", "1777", "--size", String(limits.temporaryBytes ?? TEMPORARY_BYTES), "--tmpfs", "/tmp"],
-    ...["--dir", "/etc", ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`])],
-    ...["--ro-bind-data", String(pipes.passwd), "/etc/passwd", "--ro-bind-data", String(pipes.group), "/etc/group"],
-    ...["--ro-bind-data", String(pipes.hosts), "/etc/hosts"],
-    ...places.flatMap(({ path, access, inside = path }) => [access === "write" ? "--bind" : "--ro-bind", path, inside]),
-    ...(pipes.filter === undefined ? [] : ["--seccomp", String(pipes.filter)]),
-    ...["--remount-ro", "/", "--chdir", cwd, "--clearenv"],
-    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
-  ];
+    READ_ONLY_PROC.flatMap((name) => ["--ro-bind-try", `/proc/${name}`, `/proc/${name}`]),
+    ["--dev", "/dev", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
+    ["--perms", "1777", "--size", String(temporaryBytes), "--tmpfs", "/tmp"],
+    ["--dir", "/etc"],
+    ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
+    ["--ro-bind-data", String(pipes.passwd), "/etc/passwd"],
+    ["--ro-bind-data", String(pipes.group), "/etc/group"],
+    ["--ro-bind-data", String(pipes.hosts), "/etc/hosts"],
+    places.flatMap(({ path, access, inside = path }) => [access === "write" ? "--bind" : "--ro-bind", path, inside]),
+    pipes.filter === undefined ? [] : ["--seccomp", String(pipes.filter)],
+    ["--remount-ro", "/", "--chdir", cwd, "--clearenv"],
+    Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+  ].flat();
 }
 
 /** The descriptors from which bubblewrap reads. */
@@ -68,15 +72,15 @@ const TEMPORARY_BYTES = 256 * 1024 * 1024;
 /** The programs and libraries of the system. Where `/bin` is a link into `/usr`, as on most systems, it stays one. */
 function systemFolders(): readonly string[] {
   return [
-    ...["--ro-bind", "/usr", "/usr"],
-    ...["bin", "sbin", "lib", "lib32", "lib64"].flatMap((name) => {
+    ["--ro-bind", "/usr", "/usr"],
+    ...["bin", "sbin", "lib", "lib32", "lib64"].map((name) => {
       const target = linkTarget(`/${name}`);
       if (target === "missing") return [];
       return target === "folder" ? ["--ro-bind", `/${name}`, `/${name}`] : ["--symlink", target.link, `/${name}`];
     }),
     // Where programs of the system are outside of /usr: NixOS.
-    ...["--ro-bind-try", "/nix/store", "/nix/store", "--ro-bind-try", "/run/current-system", "/run/current-system"],
-  ];
+    ...["/nix/store", "/run/current-system"].map((folder) => ["--ro-bind-try", folder, folder]),
+  ].flat();
 }
 
 function linkTarget(path: string): "missing" | "folder" | { readonly link: string } {

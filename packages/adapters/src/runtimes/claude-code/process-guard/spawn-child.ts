@@ -1,6 +1,7 @@
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
@@ -190,14 +191,13 @@ function spawnChild(request: ChildRequest, deps: SpawnChildDeps): GuardedChild {
       if (code !== null || killedBy !== null) events.emit("exit", code, killedBy);
       else if (events.listenerCount("error") > 0) events.emit("error", new Error(message));
     }
-    void child.ended.then(({ code, signal: killedBy }) => {
-      if (stderr.closed || (code === null && killedBy === null)) return finish(code, killedBy);
-      const late = setTimeout(() => finish(code, killedBy), LAST_WORDS_MS);
-      stderr.once("close", () => {
-        clearTimeout(late);
-        finish(code, killedBy);
-      });
-    });
+    async function awaitEnd(): Promise<void> {
+      const { code, signal: killedBy } = await child.ended;
+      const wasStarted = code !== null || killedBy !== null;
+      if (wasStarted && !stderr.closed) await Promise.race([once(stderr, "close"), delay(LAST_WORDS_MS)]);
+      finish(code, killedBy);
+    }
+    void awaitEnd();
   });
 
   return {

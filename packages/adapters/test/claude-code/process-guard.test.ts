@@ -10,7 +10,7 @@ import type { SpawnOptions, SpawnedProcess } from "@anthropic-ai/claude-agent-sd
 import { createSimulator, script } from "@skein/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Sandbox } from "@skein/core";
-import { type ChildTerms, createSpawnChild } from "../../src/runtimes/claude-code/child/index.ts";
+import { type ChildTerms, createSpawnChild } from "../../src/runtimes/claude-code/process-guard/index.ts";
 import { openNone } from "../../src/sandboxes/none.ts";
 import { createStub } from "./stub.ts";
 
