@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { describeSandbox } from "@skein/core/testing";
 import { describe, expect, test } from "vitest";
-import { openBubblewrap } from "../src/sandboxes/bubblewrap/index.ts";
-import { findProgram } from "../src/sandboxes/find-program.ts";
-import { openNone } from "../src/sandboxes/none.ts";
+import { openBubblewrap } from "../../src/sandboxes/bubblewrap/index.ts";
+import { findProgram } from "../../src/sandboxes/find-program.ts";
+import { openNone } from "../../src/sandboxes/none.ts";
 
 const noWalls = "This driver has no walls.";
 
