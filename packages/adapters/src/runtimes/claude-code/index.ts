@@ -1,8 +1,9 @@
-import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core";
+import type { QueuedPrompt, Runtime, Sandbox, SandboxLimits, SessionState } from "@skein/core";
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { timers } from "../../engines/timers.ts";
+import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 import { openNone } from "../../sandboxes/none.ts";
 import { createSpawnChild } from "./process-guard/index.ts";
 import type { Spawn } from "./claude-child.ts";
@@ -24,6 +25,8 @@ export interface ClaudeCodeDeps extends Pick<
 > {
   /** Another `claude` than the SDK's own. */
   readonly executable?: string | undefined;
+  /** The sandbox of the processes, and their way to the model. Without it they have the rights of this server's user. */
+  readonly walls?: ClaudeWalls | undefined;
   /** Starts the processes. Without it they are guarded: they end with this server, whatever becomes of it. */
   readonly spawn?: Spawn;
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
@@ -36,6 +39,13 @@ export interface ClaudeCodeDeps extends Pick<
   readonly parkAfterMs?: number;
   /** How long a process may be silent after its prompt. A start takes long on a busy machine; one that is up answers at once. */
   readonly firstWordMs?: number;
+}
+
+/** What stands between Claude Code and the rest of the machine. */
+export interface ClaudeWalls {
+  readonly sandbox: Sandbox;
+  readonly broker: ModelBroker;
+  readonly limits?: SandboxLimits;
 }
 
 /** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
@@ -55,12 +65,14 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   let guarded: Promise<Spawn> | undefined;
   const children = createChildPool(async () => {
-    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn()));
-    return { sdk: await loadSdk(), spawn };
+    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(deps.walls)));
+    return { sdk: await loadSdk(), spawn, broker: deps.walls?.broker };
   }, deps.children);
   const driveDeps: DriveDeps = {
     ...deps,
     children,
+    isWalled: deps.walls !== undefined,
+    apiEnv: deps.walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv,
     timers,
     leaseMs,
     parkAfterMs,
@@ -85,19 +97,29 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   };
 }
 
+/** In a sandbox the model is reached through the broker: no secret is inside. */
+function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
+}
+
 /** The options as they are stored, for a process that registers nothing. */
 async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<ResolvedOptions> {
   const options = optionsOf(state, prompt);
   return { ...options, cwd: options.cwd ?? tmpdir() };
 }
 
-async function guardedSpawn(): Promise<Spawn> {
+async function guardedSpawn(walls: ClaudeWalls | undefined): Promise<Spawn> {
   sweepFolders();
-  const sandbox = await openNone();
+  const sandbox = walls?.sandbox ?? (await openNone());
   if (!sandbox)
     throw new KnownError(
       "invalid",
       "Claude Code cannot be started: there is no bash on this machine to guard it. Install bash.",
     );
-  return createSpawnChild({ sandbox, folder: join(tmpdir(), `skein-claude-${userInfo().uid}`) });
+  const limits = walls?.limits;
+  return createSpawnChild({
+    sandbox,
+    ...(limits && { limits }),
+    folder: join(tmpdir(), `skein-claude-${userInfo().uid}`),
+  });
 }

@@ -5,6 +5,7 @@ import {
   type Lease,
   type Live,
   type QueuedPrompt,
+  type SandboxPlace,
   type SessionState,
   endWith,
 } from "@skein/core";
@@ -28,7 +29,9 @@ export interface DriveDeps extends DriverLogDeps {
   readonly parkAfterMs: number;
   readonly firstWordMs: number;
   readonly executable: string | undefined;
-  readonly configDirOf: (tenant: string) => string;
+  readonly configDirOf: (tenant: string, sessionId: string) => string;
+  /** Whether children are in a sandbox of ours. */
+  readonly isWalled: boolean;
   readonly apiEnv: Readonly<Record<string, string>>;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
@@ -127,12 +130,27 @@ function startOf(
     sessionId,
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
+    places: placesOf(options),
     options: {
-      ...sdkOptions(options),
+      // Claude Code's own sandbox cannot be made inside of ours, which is stricter.
+      ...sdkOptions(deps.isWalled ? { ...options, sandbox: null } : options),
       ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
-      env: { ...childEnvironment(options, { configDir: deps.configDirOf(tenant), apiEnv: deps.apiEnv }), ...env },
+      env: {
+        ...childEnvironment(options, { configDir: deps.configDirOf(tenant, sessionId), apiEnv: deps.apiEnv }),
+        ...env,
+      },
     },
   };
+}
+
+/** What a session may see beside its working folder and its configuration. */
+function placesOf({ add_dirs, plugins, sandbox }: ResolvedOptions): readonly SandboxPlace[] {
+  const written = [...add_dirs, ...(sandbox?.allowed_paths ?? [])];
+  const read = (plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
+  return [
+    ...written.map((path) => ({ path, access: "write" as const })),
+    ...read.map((path) => ({ path, access: "read" as const })),
+  ];
 }
 
 /** How hooks reach the log of whoever drives now. */

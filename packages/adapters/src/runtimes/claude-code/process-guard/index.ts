@@ -2,8 +2,8 @@ export {
   type ChildCause,
   type ChildEnd,
   type ChildRequest,
-  type ChildRoom,
   type ChildTerms,
   type GuardedChild,
   createSpawnChild,
 } from "./spawn-child.ts";
+export { BROKER_SOCKET } from "./claude-room.ts";

@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
+import { claudeRoom } from "./claude-room.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
 
@@ -86,13 +87,11 @@ export interface ChildRoom {
   /** Where the program is inside. */
   readonly command: string;
   readonly places: readonly SandboxPlace[];
-  readonly limits?: SandboxLimits;
 }
 
 export interface SpawnChildDeps {
   readonly sandbox: Sandbox;
-  /** The room of a child; needed where the sandbox has walls. `files` are those with its hidden arguments. */
-  readonly roomOf?: (request: ChildRequest, files: readonly string[]) => ChildRoom;
+  readonly limits?: SandboxLimits;
   /** Where files with secrets are kept while their child lives; made with 0700. */
   readonly folder: string;
   readonly terms?: ChildTerms;
@@ -127,12 +126,19 @@ const SENTENCES: Record<ChildCause, string> = {
  * Starts child processes that end with this server, whatever becomes of it: killed, stopped, or too busy to renew its lease.
  * What it answers fits the SDK's `spawnClaudeCodeProcess`.
  */
-export function createSpawnChild(deps: SpawnChildDeps): (request: ChildRequest) => GuardedChild {
+export function createSpawnChild(
+  deps: SpawnChildDeps,
+): (request: ChildRequest, places?: readonly SandboxPlace[]) => GuardedChild {
   sweepHidden(deps.folder);
-  return (request) => spawnChild(request, deps);
+  return (request, places = []) => spawnChild(request, { ...deps, places });
 }
 
-function spawnChild(request: ChildRequest, deps: SpawnChildDeps): GuardedChild {
+interface SpawnDeps extends SpawnChildDeps {
+  /** What the child sees beside its own folders, where the sandbox has walls. */
+  readonly places: readonly SandboxPlace[];
+}
+
+function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
   const { signal } = request;
   const { graceMs = GRACE_MS, startMs = START_MS } = deps;
   let terms: ChildTerms = deps.terms ?? {};
@@ -230,7 +236,7 @@ function spawnChild(request: ChildRequest, deps: SpawnChildDeps): GuardedChild {
 }
 
 interface Start {
-  readonly deps: SpawnChildDeps;
+  readonly deps: SpawnDeps;
   readonly hidden: HiddenArguments;
   readonly goodForMs: number;
 }
@@ -240,8 +246,16 @@ function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start):
   try {
     // Without this the answer would be that the program is missing.
     if (!statSync(cwd).isDirectory()) throw new Error("It is no folder.");
-    const room = deps.roomOf?.(request, hidden.files) ?? { command: request.command, places: [] };
-    return deps.sandbox.start({ ...room, args: hidden.args, cwd, env: definedOf(env), goodForMs });
+    const { sandbox, limits, places } = deps;
+    const room = sandbox.walls.files ? claudeRoom(request, hidden.files, places) : { command: request.command, places };
+    return sandbox.start({
+      ...room,
+      args: hidden.args,
+      cwd,
+      env: definedOf(env),
+      goodForMs,
+      ...(limits && { limits }),
+    });
   } catch (error) {
     hidden.remove();
     if (isKnownError(error)) throw error;
