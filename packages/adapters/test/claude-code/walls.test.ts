@@ -34,7 +34,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
       mkdirSync(path, { recursive: true, mode: 0o700 });
       return path;
     };
-    const world = await createWorld({ walls: { sandbox, broker }, configDirOf });
+    const world = await createWorld({ walls: async () => ({ sandbox, broker }), configDirOf });
     return { ...world, home, model: simulator };
   }
 

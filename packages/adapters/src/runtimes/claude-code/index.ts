@@ -1,13 +1,13 @@
-import type { QueuedPrompt, Runtime, Sandbox, SandboxLimits, SessionState } from "@skein/core";
+import type { QueuedPrompt, Runtime, SessionState } from "@skein/core";
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { timers } from "../../engines/timers.ts";
-import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 import { openNone } from "../../sandboxes/none.ts";
 import { createSpawnChild } from "./process-guard/index.ts";
 import type { Spawn } from "./claude-child.ts";
 import { type ChildPoolOptions, createChildPool } from "./child-pool.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
 import { driveSession } from "./drive.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
@@ -15,6 +15,7 @@ import { type DriveDeps, kindOf } from "./session-child.ts";
 import { sweepFolders } from "./child-folders.ts";
 
 export type { Spawn } from "./claude-child.ts";
+export type { ClaudeWalls } from "./claude-walls.ts";
 export { messageIdOf } from "./message-id.ts";
 export { type ResolvedOptions, optionsOf } from "./options.ts";
 export type { HookSession } from "./session-child.ts";
@@ -25,8 +26,11 @@ export interface ClaudeCodeDeps extends Pick<
 > {
   /** Another `claude` than the SDK's own. */
   readonly executable?: string | undefined;
-  /** The sandbox of the processes, and their way to the model. Without it they have the rights of this server's user. */
-  readonly walls?: ClaudeWalls | undefined;
+  /**
+   * The sandbox of the processes, and their way to the model; asked for before each start. Without one they have the rights of
+   * this server's user. Throws a sentence where there must be one and there is none.
+   */
+  readonly walls?: () => Promise<ClaudeWalls | undefined>;
   /** Starts the processes. Without it they are guarded: they end with this server, whatever becomes of it. */
   readonly spawn?: Spawn;
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
@@ -39,13 +43,6 @@ export interface ClaudeCodeDeps extends Pick<
   readonly parkAfterMs?: number;
   /** How long a process may be silent after its prompt. A start takes long on a busy machine; one that is up answers at once. */
   readonly firstWordMs?: number;
-}
-
-/** What stands between Claude Code and the rest of the machine. */
-export interface ClaudeWalls {
-  readonly sandbox: Sandbox;
-  readonly broker: ModelBroker;
-  readonly limits?: SandboxLimits;
 }
 
 /** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
@@ -65,14 +62,14 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   let guarded: Promise<Spawn> | undefined;
   const children = createChildPool(async () => {
-    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(deps.walls)));
-    return { sdk: await loadSdk(), spawn, broker: deps.walls?.broker };
+    const walls = await deps.walls?.();
+    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(walls)));
+    return { sdk: await loadSdk(), spawn, broker: walls?.broker };
   }, deps.children);
   const driveDeps: DriveDeps = {
     ...deps,
     children,
-    isWalled: deps.walls !== undefined,
-    apiEnv: deps.walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv,
+    walls: deps.walls ?? (async () => undefined),
     timers,
     leaseMs,
     parkAfterMs,
@@ -95,11 +92,6 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
     drop: children.drop,
     close: children.close,
   };
-}
-
-/** In a sandbox the model is reached through the broker: no secret is inside. */
-function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
 }
 
 /** The options as they are stored, for a process that registers nothing. */
