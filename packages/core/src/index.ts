@@ -15,7 +15,6 @@ export type {
   SandboxedProgram,
   SandboxLimits,
   SandboxPlace,
-  SandboxWalls,
 } from "./ports/sandbox.ts";
 export type {
   Appended,

@@ -1,8 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ModelBrokerDeps } from "./index.ts";
 import { type ReportedUsage, tapUsage } from "./usage-of-answer.ts";
+
+/** Where the model is, and how it is reached. */
+export interface Upstream {
+  /** Such as `https://api.anthropic.com`. */
+  readonly baseUrl: string;
+  /** The headers that carry the real credentials. */
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly fetch?: typeof fetch;
+}
 
 export interface Forwarded {
   readonly request: IncomingMessage;
@@ -33,7 +41,7 @@ const NOT_PASSED_ON = new Set([
 /** Sends a request on with the real credentials, and the answer back as it comes. */
 export async function forwardRequest(
   forwarded: Forwarded,
-  { baseUrl, credentials, fetch: send = fetch }: ModelBrokerDeps,
+  { baseUrl, credentials, fetch: send = fetch }: Upstream,
 ): Promise<void> {
   const { request, response, body, path, signal, onUsage } = forwarded;
   const gone = new AbortController();

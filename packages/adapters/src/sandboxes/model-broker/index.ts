@@ -4,7 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { forwardRequest } from "./forward-request.ts";
+import { type Upstream, forwardRequest } from "./forward-request.ts";
 import type { ReportedUsage } from "./usage-of-answer.ts";
 
 /**
@@ -39,18 +39,10 @@ export interface ModelPass {
   close(): Promise<void>;
 }
 
-export interface ModelBrokerDeps {
-  /** Where the model is, such as `https://api.anthropic.com`. */
-  readonly baseUrl: string;
-  /** The headers that carry the real credentials. */
-  readonly credentials: Readonly<Record<string, string>>;
-  readonly fetch?: typeof fetch;
-}
-
 const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
-export function createModelBroker(deps: ModelBrokerDeps): ModelBroker {
+export function createModelBroker(deps: Upstream): ModelBroker {
   // Not in the data folder, whose path may be too long for a socket (108 bytes).
   let folder: string | undefined;
   let issued = 0;
@@ -73,7 +65,7 @@ export function createModelBroker(deps: ModelBrokerDeps): ModelBroker {
   };
 }
 
-async function createPass(socket: string, rules: PassRules, deps: ModelBrokerDeps): Promise<ModelPass> {
+async function createPass(socket: string, rules: PassRules, deps: Upstream): Promise<ModelPass> {
   const token = `skein-pass-${randomBytes(24).toString("base64url")}`;
   let session: AbortController | undefined;
 

@@ -1,7 +1,22 @@
 import { realpathSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import type { SandboxPlace } from "@skein/core";
-import type { ChildRequest, ChildRoom } from "./spawn-child.ts";
+
+/** What the SDK wants started: its `SpawnOptions`. */
+export interface ChildRequest {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+/** What a child sees and may use. */
+interface ChildRoom {
+  /** Where the program is inside. */
+  readonly command: string;
+  readonly places: readonly SandboxPlace[];
+}
 
 /** Where a sandboxed Claude Code finds its own program and its way to the model. */
 const CLAUDE = "/opt/claude";

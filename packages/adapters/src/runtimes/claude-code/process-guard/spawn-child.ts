@@ -4,18 +4,9 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
-import { claudeRoom } from "./claude-room.ts";
+import { type ChildRequest, claudeRoom } from "./claude-room.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
-
-/** What the SDK wants started: its `SpawnOptions`. */
-export interface ChildRequest {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
-}
 
 /** What holds for a child now. All can change while it runs: a child that was started ahead gets its session later. */
 export interface ChildTerms {
@@ -81,13 +72,6 @@ interface ChildEvents {
   error: [error: Error];
 }
 type Listener<Name extends keyof ChildEvents> = (...args: ChildEvents[Name]) => void;
-
-/** What a child sees and may use. */
-export interface ChildRoom {
-  /** Where the program is inside. */
-  readonly command: string;
-  readonly places: readonly SandboxPlace[];
-}
 
 export interface SpawnChildDeps {
   readonly sandbox: Sandbox;
