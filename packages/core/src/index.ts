@@ -93,7 +93,7 @@ export {
   stopReasonOf,
 } from "./run/rules.ts";
 export { createRuntimes, openingOf } from "./run/runtimes.ts";
-export { type RunWatch, type SeenRun, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
+export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
 
 // The loop.
 export { type AgentCode, createLoop } from "./loop/drive.ts";
