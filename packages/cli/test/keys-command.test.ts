@@ -22,7 +22,7 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect((await guest("GET", "/v1/agents")).body.data).toEqual([]);
   expect((await guest("POST", "/v1/agents", { name: "A" })).status).toBe(403);
   const { out } = await skein(data, "keys", "list");
-  expect(out).toMatch(/"guest" {2}other {2}run .* valid/);
+  expect(out).toMatch(/ guest +other +run .* valid/);
   expect(out).not.toContain(made.out.trim());
   expect(await skein(data, "keys", "make", "guest")).toMatchObject({ code: 2, err: expect.stringMatching(/already/) });
   expect((await skein(data, "keys", "revoke", "guest")).out).toMatch(/revoked/);
@@ -47,7 +47,7 @@ test("a key may have several scopes", async () => {
   const data = folder();
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const made = await skein(data, "keys", "make", "analyst", "--scope", "run,sql");
-  expect((await skein(data, "keys", "list")).out).toMatch(/"analyst" {2}default {2}run,sql /);
+  expect((await skein(data, "keys", "list")).out).toMatch(/ analyst +default +run,sql /);
   const analyst = caller(url, made.out.trim());
   expect((await analyst("POST", "/v1/sessions", {})).status).toBe(422);
   expect((await analyst("POST", "/v1/sql", {})).status).toBe(422);
@@ -57,8 +57,8 @@ test("a key may have several scopes", async () => {
 test.each([
   [["keys", "mak"], 2, /Did you mean "make"/],
   [["keys", "make"], 2, /Expected/],
-  [["keys", "make", "a", "--scope", "god"], 2, /no scope/],
-  [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is no scope/],
+  [["keys", "make", "a", "--scope", "god"], 2, /"god" is not a scope/],
+  [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--tenant", "$keys"], 2, /--tenant takes a tenant/],
 ])("skein %j is a sentence and exit code %i", async (args, code, sentence) => {
   expect(await skein(folder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync,
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { failureText } from "../../src/commands/sql/write-answer.ts";
 import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "../skein.ts";
