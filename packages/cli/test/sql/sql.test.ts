@@ -194,12 +194,14 @@ describe("skein sql", () => {
     expect(left()).toEqual([]);
   });
 
-  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence", { timeout: 120_000 }, async () => {
+  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence, and nothing is left behind", async () => {
+    const temporary = dataFolder();
     const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
-      env: environmentOf(home("x")),
+      env: { ...environmentOf(home("x")), TMPDIR: temporary },
       stdio: ["ignore", "inherit", "pipe"],
     });
     expect(said(await text(child.stderr))).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   test("every table is exported as Parquet", { timeout: 120_000 }, async () => {
