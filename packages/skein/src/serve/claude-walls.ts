@@ -20,7 +20,7 @@ export interface ServerWalls {
 }
 
 export function createServerWalls(
-  mode: ClaudeSettings["sandbox"],
+  { sandbox: mode, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "sandbox" | "limits">,
   api: { readonly apiKey: string; readonly baseUrl: string | undefined },
 ): ServerWalls {
   let opened: ReturnType<typeof openBubblewrap> | undefined;
@@ -43,7 +43,9 @@ export function createServerWalls(
       const reason = await problem();
       if (reason !== undefined) throw new KnownError("not_allowed", reason);
       const found = await (opened ??= openBubblewrap());
-      return "problem" in found ? undefined : { sandbox: found.sandbox, broker };
+      return "problem" in found
+        ? undefined
+        : { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes } };
     },
     async copyFolder(from, to) {
       const found = await (opened ??= openBubblewrap());

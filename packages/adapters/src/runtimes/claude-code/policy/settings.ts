@@ -80,6 +80,24 @@ export const ClaudeSettings = z.strictObject({
    * where it can be had.
    */
   sandbox: z.enum(["off", "preferred", "required"]).default("off"),
+  /** What a process in the sandbox may use, with everything that it starts. */
+  limits: z
+    .strictObject({
+      memoryBytes: z
+        .int()
+        .min(512 * 1024 * 1024, "Claude Code itself needs 300 MB.")
+        .default(4 * 1024 ** 3),
+      processes: z.int().min(16, "Claude Code and its shell need some.").default(256),
+      fileBytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(4 * 1024 ** 3),
+      temporaryBytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(256 * 1024 ** 2),
+    })
+    .prefault({}),
   /** Whether admin keys may run sessions with `bypassPermissions`, with the sandbox on. */
   bypassPermissions: z.boolean().default(false),
   /** Whether subagents may start subagents. */
