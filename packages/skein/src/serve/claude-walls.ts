@@ -19,9 +19,15 @@ export interface ServerWalls {
   close(): Promise<void>;
 }
 
+interface WallsDeps {
+  readonly api: { readonly apiKey: string; readonly baseUrl: string | undefined };
+  /** What may be called besides public addresses. */
+  readonly places: NonNullable<ClaudeWalls["places"]>;
+}
+
 export function createServerWalls(
-  { sandbox: mode, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "sandbox" | "limits">,
-  api: { readonly apiKey: string; readonly baseUrl: string | undefined },
+  { sandbox: mode, hosts, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "sandbox" | "hosts" | "limits">,
+  { api, places }: WallsDeps,
 ): ServerWalls {
   let opened: ReturnType<typeof openBubblewrap> | undefined;
   const broker = createModelBroker({
@@ -45,7 +51,7 @@ export function createServerWalls(
       const found = await (opened ??= openBubblewrap());
       return "problem" in found
         ? undefined
-        : { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes } };
+        : { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes }, hosts, places };
     },
     async copyFolder(from, to) {
       const found = await (opened ??= openBubblewrap());

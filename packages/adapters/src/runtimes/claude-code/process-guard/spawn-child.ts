@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
-import { type ChildRequest, claudeRoom } from "./claude-room.ts";
+import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-room.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
 
@@ -234,10 +234,12 @@ function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start):
     // Without this the answer would be that the program is missing.
     if (!statSync(cwd).isDirectory()) throw new Error("It is no folder.");
     const { sandbox, limits, places } = deps;
-    const room = sandbox.walls.files ? claudeRoom(request, hidden.files, places) : { command: request.command, places };
+    const { before = [], ...room }: ChildRoom = sandbox.walls.files
+      ? claudeRoom(request, hidden.files, places)
+      : { command: request.command, places };
     return sandbox.start({
       ...room,
-      args: hidden.args,
+      args: [...before, ...hidden.args],
       cwd,
       env: definedOf(env),
       goodForMs,
