@@ -384,7 +384,7 @@ export const responses: readonly Line[] = [
     tested(
       "data.structured_output: dict | None = None",
       SESSIONS,
-      "structured output is in the result, and what does not fit is 422",
+      "structured output is in the result, and what does not fit is an error: 422 from single, an error in the stream, also of a resume",
     ),
     ...said("Usage", [
       ["UsageSchema.input_tokens: int", "input_tokens", "number"],

@@ -36,7 +36,7 @@ function serverStatus(server: unknown): InitData["mcp_servers"] {
   const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
   if (typeof name !== "string") return [];
   if (status === "connected") return [{ name, status: "connected", state: "connected" }];
-  const why = typeof error === "string" ? error : `The server is not connected: ${String(status)}.`;
+  const why = typeof error === "string" ? error : `The MCP server ${name} is not connected: ${String(status)}.`;
   return [{ name, status: "failed", error: why, state: String(status) }];
 }
 

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { SessionStatus } from "../../session.ts";
 
 /**
- * What `/api/v1` says, in the Claude API's names and types. What Claude Code or Skein has more comes as further fields, and types of
- * blocks that the specification does not know pass.
+ * What `/api/v1` says, in the Claude API's names and types. What Claude Code or Skein has more comes as further fields.
  */
 
 const Instant = z.iso.datetime();
@@ -24,8 +23,9 @@ export const UsageSchema = z.looseObject({
 export type UsageSchema = z.infer<typeof UsageSchema>;
 
 export const ContentBlockSchema = z.looseObject({
-  /** `text`, `thinking`, `tool_use`, `tool_result`, or a type that came later. */
-  type: z.string(),
+  /** What the Messages API has more is shown as the nearest of these; `block_type` has its own type then. */
+  type: z.enum(["text", "thinking", "tool_use", "tool_result"]),
+  block_type: z.string().optional(),
   text: z.string().nullish(),
   thinking: z.string().nullish(),
   id: z.string().nullish(),
@@ -64,8 +64,7 @@ export const MessageEventData = z.looseObject({
 export type MessageEventData = z.infer<typeof MessageEventData>;
 
 export const ContentDeltaSchema = z.looseObject({
-  /** `text_delta`, `thinking_delta`, `input_json_delta`, or a type that came later. */
-  type: z.string(),
+  type: z.enum(["text_delta", "thinking_delta", "input_json_delta"]),
   text: z.string().nullish(),
   thinking: z.string().nullish(),
   partial_json: z.string().nullish(),
@@ -86,6 +85,10 @@ export const QuestionEventData = z.looseObject({
   kind: z.enum(["question", "approval", "frontend_tool"]),
   tool_name: z.string(),
   input: z.unknown().optional(),
+  /** Rules that would allow such calls from now on: an answer may send some of them back as `updatedPermissions`. */
+  suggestions: z.array(AnyObject).optional(),
+  /** What ExitPlanMode asks to carry out. */
+  plan: z.string().nullish(),
 });
 export type QuestionEventData = z.infer<typeof QuestionEventData>;
 

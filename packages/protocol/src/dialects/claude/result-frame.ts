@@ -67,7 +67,7 @@ export function doneReason(event: Ended): "completed" | "interrupted" | "error" 
 export function errorData(event: Ended): Extract<StreamEvent, { event: "error" }>["data"] | undefined {
   if (event.event_type === "session.completed" || event.data.outcome === "cancelled") return undefined;
   const { code, message, status } = event.data.error;
-  const isOutput = event.data.result?.["subtype"] === "error_max_structured_output_retries";
+  const isOutput = code === "structured_output";
   return {
     code: isOutput ? "STRUCTURED_OUTPUT_VALIDATION_ERROR" : "AGENT_ERROR",
     message,

@@ -13,6 +13,8 @@ const MCP = fileURLToPath(new URL("../../../../adapters/test/mcp-server.ts", imp
 
 let server: ClaudeServer;
 let other: string;
+/** A session without any option of its own. */
+let plainId: string;
 beforeAll(async () => {
   server = await claudeServer({
     allowedWebhookAddresses: ["127.0.0.1"],
@@ -29,6 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
 const query = (body: Record<string, unknown>): Promise<readonly Frame[]> => all(server, "/api/v1/query", body);
 const resultOf = (frames: readonly Frame[]): string => String(only(frames, "result").data["result"]);
 const systemOf = (label: string): string => JSON.stringify(server.requests(label)[0]?.system);
@@ -80,7 +83,83 @@ test("system_prompt_append keeps Claude Code's own prompt, and settings and outp
   expect(only(styled, "init").data["output_style"]).toBe("Explanatory");
   const named = await query({ prompt: scripted("named", [{ text: "Hi." }]), output_style: "Learning" });
   expect(only(named, "init").data["output_style"]).toBe("Learning");
+  const unknown = await query({ prompt: scripted("unknown-style", [{ text: "Never." }]), output_style: "Baroque" });
+  expect(unknown.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
+  expect(only(unknown, "error").data["message"]).toMatch(
+    /^output_style: There is no output style "Baroque"\. There are: default, .*Learning/,
+  );
+  expect(server.requests("unknown-style")).toEqual([]);
 });
+
+test("a session has Claude Code's own prompt unless it is given another, and a resume or a fork may be given one", async () => {
+  const plain = await query({ prompt: scripted("own-prompt", [{ text: "Hi." }]) });
+  const id = only(plain, "init").data.session_id;
+  plainId = id;
+  // The SDK's prompt of one line names Claude Code too; Claude Code's own is long.
+  expect(systemOf("own-prompt").length).toBeGreaterThan(2000);
+  const words = { system_prompt: "You are a loom.", system_prompt_append: "Mind the yarn." };
+  await query({ prompt: scripted("both-prompts", [{ text: "Hi." }]), session_id: id, ...words });
+  expect(systemOf("both-prompts")).toMatch(/You are a loom\..*Mind the yarn\./);
+  expect(systemOf("both-prompts").length).toBeLessThan(2000);
+  const path = `/api/v1/sessions/${id}`;
+  const fork = await all(server, `${path}/fork`, {
+    prompt: scripted("fork-prompt", [{ text: "Hi." }]),
+    system_prompt_append: "Count the threads.",
+  });
+  const next = { prompt: scripted("fork-prompt-2", [{ text: "Hi." }]) };
+  await all(server, `/api/v1/sessions/${only(fork, "init").data.session_id}/resume`, next);
+  for (const label of ["fork-prompt", "fork-prompt-2"]) {
+    expect(systemOf(label)).toContain("Count the threads.");
+    expect(systemOf(label).length).toBeGreaterThan(2000);
+  }
+  await all(server, `${path}/resume`, { prompt: scripted("own-prompt-2", [{ text: "Hi." }]) });
+  expect(systemOf("own-prompt-2")).not.toMatch(/loom|threads/);
+  expect(systemOf("own-prompt-2").length).toBeGreaterThan(2000);
+});
+
+test("effort, thinking, betas, skills, a fallback model and a budget reach the run", async () => {
+  const busy = { status: 529, type: "overloaded_error", message: "Busy.", times: 3, headers: { "retry-after": "0" } };
+  const frames = await query({
+    prompt: scripted("newer", [{ error: busy, ...bash("echo x") }, { text: "Never." }]),
+    model: "claude-sonnet-5-5",
+    allowed_tools: ["Bash"],
+    effort: "low",
+    thinking: { type: "adaptive", display: "omitted" },
+    betas: ["context-1m-2025-08-07"],
+    fallback_model: "claude-haiku-5-5",
+    skills: [],
+    max_budget_usd: 0.000001,
+  });
+  const calls = server.simulator.ledger.calls({ label: "newer" });
+  expect(calls[0]?.request).toMatchObject({
+    thinking: { type: "adaptive", display: "omitted" },
+    output_config: { effort: "low" },
+  });
+  expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
+  expect(calls.map(({ request }) => (request as { model: string }).model)).toEqual([
+    ...["claude-sonnet-5-5", "claude-sonnet-5-5", "claude-sonnet-5-5"],
+    "claude-haiku-5-5",
+  ]);
+  expect(only(frames, "init").data["skills"]).toEqual([]);
+  expect(only(frames, "error").data).toMatchObject({
+    message: expect.stringMatching(/^The run may cost \$0\.000001, and /),
+    details: { code: "budget_exceeded" },
+  });
+});
+
+test.each(["sonnet[1m]", "opusplan", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"])(
+  "%s is a model",
+  async (model) => {
+    const label = `model-${model.replaceAll(/\W/g, "-")}`;
+    const frames = await all(server, `/api/v1/sessions/${plainId}/resume`, {
+      prompt: scripted(label, [{ text: "Hi." }]),
+      model,
+    });
+    const own = { "sonnet[1m]": "claude-sonnet-5-5", opusplan: "claude-sonnet-5-5" }[model] ?? model;
+    expect(server.requests(label)[0]?.model).toBe(own);
+    expect(only(frames, "result").data["result"]).toBe("Hi.");
+  },
+);
 
 test("settings of a project count only if they are asked for", async () => {
   const project = join(server.work, "with-settings");
@@ -106,7 +185,10 @@ test("an MCP server of the operator is named, its tools run, and one that is dea
   expect(resultOf(frames)).toContain("42");
   const servers = only(frames, "init").data["mcp_servers"] as { name: string; status: string; error?: string }[];
   expect(servers.find(({ name }) => name === "sums")).toMatchObject({ status: "connected" });
-  expect(servers.find(({ name }) => name === "dead")).toMatchObject({ status: "failed", error: expect.any(String) });
+  expect(servers.find(({ name }) => name === "dead")).toMatchObject({
+    status: "failed",
+    error: expect.stringMatching(/^The MCP server dead failed: .*(connect|refused|fetch)/i),
+  });
 });
 
 test("continue_conversation goes by the folder", async () => {
@@ -192,8 +274,22 @@ const closed: readonly [why: string, body: Record<string, unknown>, status: numb
     422,
     "url_not_allowed",
   ],
-  ["an image that is none", { images: [{ media_type: "image/png", data: "AAAA" }] }, 422, "VALIDATION_ERROR"],
 ];
+
+test.each([
+  ["is no image", { media_type: "image/png", data: "AAAA" }, "The data is not a PNG, JPEG, GIF or WebP image."],
+  ["is another", { media_type: "image/gif", data: PNG }, "The data is image/png, and media_type says image/gif."],
+  [
+    "is cut off",
+    { media_type: "image/png", data: PNG.slice(0, 48) },
+    "The image/png is not whole: its end is missing.",
+  ],
+])("an image that %s is refused under its own name", async (_, image, sentence) => {
+  const url = { type: "url", media_type: "image/png", data: "https://images.example.com/loom.png" };
+  const answer = await server.call("POST", "/api/v1/query", { prompt: "Hi.", images: [url, image] });
+  expect([answer.status, answer.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
+  expect(answer.body.error.message).toContain(`images.1.data: ${sentence}`);
+});
 
 test.each(closed)("%s is refused before anything is started", async (_, body, status, code) => {
   const before = (await server.call("GET", "/api/v1/sessions")).body["total"];
