@@ -121,23 +121,22 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   const busy = { status: 529, type: "overloaded_error", message: "Busy.", times: 3, headers: { "retry-after": "0" } };
   const frames = await query({
     prompt: scripted("newer", [{ error: busy, ...bash("echo x") }, { text: "Never." }]),
-    model: "claude-sonnet-5-5",
+    // Each takes what its model knows: a budget for thinking, or an effort.
+    model: "claude-sonnet-4-5",
     allowed_tools: ["Bash"],
     effort: "low",
-    thinking: { type: "adaptive", display: "omitted" },
+    thinking: { type: "enabled", budget_tokens: 2048 },
     betas: ["context-1m-2025-08-07"],
     fallback_model: "claude-haiku-5-5",
     skills: [],
     max_budget_usd: 0.000001,
   });
   const calls = server.simulator.ledger.calls({ label: "newer" });
-  expect(calls[0]?.request).toMatchObject({
-    thinking: { type: "adaptive", display: "omitted" },
-    output_config: { effort: "low" },
-  });
+  expect(calls[0]?.request).toMatchObject({ thinking: { type: "enabled", budget_tokens: 2048 } });
+  expect(calls[3]?.request).toMatchObject({ output_config: { effort: "low" } });
   expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
   expect(calls.map(({ request }) => (request as { model: string }).model)).toEqual([
-    ...["claude-sonnet-5-5", "claude-sonnet-5-5", "claude-sonnet-5-5"],
+    ...["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5"],
     "claude-haiku-5-5",
   ]);
   expect(only(frames, "init").data["skills"]).toEqual([]);

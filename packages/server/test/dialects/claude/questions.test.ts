@@ -255,7 +255,6 @@ test("a plan is shown to whoever decides about it", async () => {
     ]),
   });
   const { data } = await stream.until(({ event }) => event === "question");
-  console.log(file, JSON.stringify(data));
   expect(data).toMatchObject({ tool_name: "ExitPlanMode", kind: "approval", plan: "1. Cut the yarn." });
   await server.call("POST", `${path(data.session_id)}/answer`, { answer: { behavior: "deny", message: "Not yet." } });
   expect(resultOf(await stream.end())).toContain("Not yet.");
