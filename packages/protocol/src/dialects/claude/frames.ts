@@ -1,8 +1,9 @@
-import { Content, type JsonObject } from "../../content.ts";
+import type { Content, JsonObject } from "../../content.ts";
 import type { Event, FactData } from "../../event.ts";
 import { NO_USAGE, type Usage, type UsageTotals, addUsage } from "../../usage.ts";
 import { claudeBlocks, claudePiece } from "./blocks.ts";
 import { initData } from "./init-frame.ts";
+import { noticed, usageOf } from "./message-rows.ts";
 import { questionData } from "./question-frame.ts";
 import { doneReason, errorData, resultData } from "./result-frame.ts";
 import type { MessageEventData, StreamEvent } from "./responses.ts";
@@ -113,7 +114,9 @@ export function createFraming(context: FramingContext): Framing {
       }
       case "runtime.noticed": {
         const { subtype, notice, message_id } = event.data;
-        return [message({ type: "system", content: noticed(notice), uuid: message_id, subtype, notice })];
+        return [
+          message({ type: "system", content: claudeBlocks([...noticed(notice)]), uuid: message_id, subtype, notice }),
+        ];
       }
       case "step.retried": {
         const { attempt, error, delay_ms } = event.data;
@@ -216,19 +219,6 @@ function newRun(): RunSoFar {
 
 function message(data: MessageEventData): Framed {
   return { event: "message", data };
-}
-
-/** What a notice says in words, where it has some. */
-function noticed(notice: JsonObject): MessageEventData["content"] {
-  const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
-  if (text !== undefined) return claudeBlocks(text);
-  // A message of Claude Code itself, such as that it was interrupted.
-  const said = Content.safeParse((notice["message"] as { readonly content?: unknown } | undefined)?.content);
-  return said.success ? claudeBlocks(said.data) : [];
-}
-
-function usageOf(usage: Usage): UsageTotals {
-  return addUsage(NO_USAGE, usage);
 }
 
 /** The partial frame of one piece of a message that is being made; undefined for what the Claude API does not show. */

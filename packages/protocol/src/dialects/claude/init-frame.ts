@@ -4,7 +4,7 @@ import type { StreamEvent } from "./responses.ts";
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
 /** What the runtime said and the Claude API has another name for, and what only says how this machine is set up. */
-const LEFT_OUT = new Set([
+export const INIT_LEFT_OUT: readonly string[] = [
   "type",
   "subtype",
   "uuid",
@@ -14,11 +14,11 @@ const LEFT_OUT = new Set([
   "apiKeySource",
   "memory_paths",
   "messaging_socket_path",
-]);
+];
 
 /** The `init` frame of what a runtime found when it came up: lists of names where the SDK has objects, the rest beside them. */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
-  const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !LEFT_OUT.has(key)));
+  const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !INIT_LEFT_OUT.includes(key)));
   return {
     ...rest,
     session_id: sessionId,

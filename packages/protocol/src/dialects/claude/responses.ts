@@ -157,7 +157,10 @@ export const SessionResponse = z.object({
   model: z.string(),
   created_at: Instant,
   updated_at: Instant,
-  total_turns: z.int().nonnegative(),
+  total_turns: z.int().nonnegative().meta({
+    description:
+      "How many runs have ended: prompts that were answered, failed or were interrupted. The turns of the model inside one run are num_turns of its result.",
+  }),
   total_cost_usd: Dollars.nullable(),
   parent_session_id: z.string().nullable(),
   title: z.string().nullable(),
@@ -184,9 +187,11 @@ export const SessionMessage = z.object({
   id: z.string(),
   session_id: z.string(),
   message_type: z.enum(["user", "assistant", "system", "result"]),
-  /** The data of the stream's event. */
+  /** What the stream's event says, with the blocks of the Messages API; a result has its `error`. */
   content: AnyObject,
   created_at: Instant,
+  /** Its place in the log, which orders the rows of a session. */
+  sequence: z.int().positive(),
 });
 export type SessionMessage = z.infer<typeof SessionMessage>;
 

@@ -412,7 +412,9 @@ test("a delta that the specification does not have is no partial frame, and a bl
   const redacted = { type: "content_block_start", index: 0, content_block: { type: "redacted_thinking", data: "x" } };
   const frame = partialFrame(redacted, uuid(2));
   StreamEvent.parse(frame);
-  expect(frame?.data).toMatchObject({ content_block: { type: "thinking", block_type: "redacted_thinking", data: "x" } });
+  expect(frame?.data).toMatchObject({
+    content_block: { type: "thinking", block_type: "redacted_thinking", data: "x" },
+  });
 });
 
 test.each(["message_start", "message_delta", "message_stop", "ping"])("%s is no partial frame", (type) => {

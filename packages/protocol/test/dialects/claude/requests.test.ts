@@ -81,7 +81,11 @@ const refusals: readonly [why: string, body: Record<string, unknown>, path: stri
   ["1001 turns", { max_turns: 1001 }, "max_turns"],
   ["a buffer of no bytes", { max_buffer_size: 0 }, "max_buffer_size"],
   ["a variable that is no text", { env: { A: 1 } }, "env.A"],
-  ["a thinking budget that is too small", { thinking: { type: "enabled", budget_tokens: 5 } }, "thinking.budget_tokens"],
+  [
+    "a thinking budget that is too small",
+    { thinking: { type: "enabled", budget_tokens: 5 } },
+    "thinking.budget_tokens",
+  ],
   ["an effort that there is not", { effort: "enormous" }, "effort"],
   ["two betas in one entry", { betas: ["a,b"] }, "betas.0"],
   ["a budget of nothing", { max_budget_usd: 0 }, "max_budget_usd"],
