@@ -167,7 +167,7 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
 
 /** Without a key nobody should take the answers for a model's. */
 export function sayIfSimulated(screen: Screen, config: Config): void {
-  if (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
+  if ((config.anthropicApiKey ?? config.anthropicAuthToken ?? config.anthropicBaseUrl) === undefined)
     screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
 }
 

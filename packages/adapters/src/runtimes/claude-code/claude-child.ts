@@ -20,7 +20,7 @@ import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
-export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
+export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
 
 /** What a hook can reach of the session that it is called for. */
 export interface HookBridge {
@@ -58,6 +58,8 @@ export interface Child {
   /** Resolves when it has ended and whoever wants to hear of that was told. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
+  /** Of its outermost process; undefined before it is started. */
+  readonly pid: number | undefined;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
   /** What of its transcript the log has already: uuids of entries, and copies of files. */
@@ -229,6 +231,9 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     get isOver() {
       return isOver;
+    },
+    get pid() {
+      return process?.pid;
     },
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),

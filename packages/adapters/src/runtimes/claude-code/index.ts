@@ -4,15 +4,17 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { timers } from "../../engines/timers.ts";
 import { createSpawnChild, findContainment } from "./process-guard/index.ts";
-import type { Spawn } from "./claude-child.ts";
-import { type ChildPoolOptions, createChildPool } from "./child-pool.ts";
+import type { ChildDeps, Spawn } from "./claude-child.ts";
+import { type ChildPoolOptions, type ProcessFigures, createChildPool } from "./child-pool.ts";
 import { driveSession } from "./drive.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
-import { type DriveDeps, kindOf } from "./session-child.ts";
+import { type Offer, askOffer } from "./offer.ts";
+import { type DriveDeps, kindOf, processOptions } from "./session-child.ts";
 import { sweepFolders } from "./child-folders.ts";
 
 export type { Spawn } from "./claude-child.ts";
+export type { ProcessFigures } from "./child-pool.ts";
 export { messageIdOf } from "./message-id.ts";
 export { type ResolvedOptions, optionsOf } from "./options.ts";
 export type { HookSession } from "./session-child.ts";
@@ -44,19 +46,27 @@ export interface ClaudeCode extends Runtime {
    * none is ready; then any id will do.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
+  /** What a session with these options would have. */
+  offer(tenant: string, options: ResolvedOptions): Promise<Offer>;
+  /** How many processes there are, and what they take. */
+  figures(): Promise<ProcessFigures>;
   /** Ends the idle process of a session that is gone. */
   drop(sessionId: string): void;
   /** Ends every process that is idle. Those that work end with their drive. Resolves when `SessionEnd` hooks were told. */
   close(): Promise<void>;
 }
 
+/** How long a process may take to say what it has. */
+const OFFER_MS = 30_000;
+
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   let guarded: Promise<Spawn> | undefined;
-  const children = createChildPool(async () => {
+  const childDeps = async (): Promise<ChildDeps> => {
     const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn()));
     return { sdk: await loadSdk(), spawn };
-  }, deps.children);
+  };
+  const children = createChildPool(childDeps, deps.children);
   const driveDeps: DriveDeps = {
     ...deps,
     children,
@@ -79,6 +89,14 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
       }
     },
     reserve: (tenant, options) => children.reserve(kindOf(tenant, options)),
+    figures: children.figures,
+    async offer(tenant, options) {
+      const late = AbortSignal.timeout(OFFER_MS);
+      const giveUp = await children.place(late);
+      if (!giveUp)
+        throw new KnownError("closed", "Claude Code is busy: all of its processes are at work. Ask again later.");
+      return askOffer(processOptions(tenant, options, driveDeps), await childDeps(), late).finally(giveUp);
+    },
     drop: children.drop,
     close: children.close,
   };

@@ -148,11 +148,21 @@ function startOf(
     sessionId,
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
-    options: {
-      ...sdkOptions(options),
-      ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
-      env: { ...childEnvironment(options, { configDir: deps.configDirOf(tenant), apiEnv: deps.apiEnv }), ...env },
-    },
+    options: processOptions(tenant, options, deps, env),
+  };
+}
+
+/** What a process is started with, whatever it is for. */
+export function processOptions(
+  tenant: string,
+  options: ResolvedOptions,
+  { executable, configDirOf, apiEnv }: Pick<DriveDeps, "executable" | "configDirOf" | "apiEnv">,
+  env: Readonly<Record<string, string>> = {},
+): Options {
+  return {
+    ...sdkOptions(options),
+    ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+    env: { ...childEnvironment(options, { configDir: configDirOf(tenant), apiEnv }), ...env },
   };
 }
 

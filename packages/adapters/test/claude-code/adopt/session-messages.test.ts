@@ -205,7 +205,7 @@ test("in PostgreSQL, in the order of the log, and its rows tell the stream again
   expect(rows.map(brief)).toEqual(EXPECTED);
   const at = (row: Row & { created_at?: unknown }): unknown => ({
     ...row,
-    created_at: new Date(String(row.created_at)),
+    created_at: new Date(row.created_at as string),
   });
   expect(rows.map(at)).toEqual((await rowsOf(store, sessionId)).map(at));
   expect(rows[10]?.content).toMatchObject({ is_error: false, stop_reason: "completed", error: null });

@@ -24,11 +24,15 @@ export function initData(info: JsonObject, sessionId: string, model: string): In
     session_id: sessionId,
     model: typeof info["model"] === "string" ? info["model"] : model,
     tools: names(info["tools"]),
-    mcp_servers: list(info["mcp_servers"]).flatMap((server) => serverStatus(server)),
+    mcp_servers: mcpServerStatuses(list(info["mcp_servers"])),
     plugins: names(info["plugins"]),
     commands: names(info["slash_commands"] ?? info["commands"]),
     ...(typeof info["permissionMode"] === "string" && { permission_mode: info["permissionMode"] }),
   };
+}
+
+export function mcpServerStatuses(servers: readonly unknown[]): InitData["mcp_servers"] {
+  return servers.flatMap((server) => serverStatus(server));
 }
 
 /** The Claude API knows two states; `state` has the SDK's own word. */

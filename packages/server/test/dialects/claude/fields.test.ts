@@ -180,6 +180,45 @@ test("a resume changes images, tools, mode, turns and hooks for its run, a fork 
   }
 });
 
+test("the operator's token reaches the model as a bearer, that of a subscription too, and then no key is sent", async () => {
+  const credentials = { anthropicApiKey: undefined, anthropicAuthToken: "gateway-token-1234" };
+  for (const more of [{}, { claudeOauthToken: "sk-ant-oat01-subscription" }]) {
+    const { query, simulator, close } = await serving({ ...credentials, ...more });
+    await query({ prompt: scripted("bearer", [{ text: "Hi." }]) });
+    const [call] = simulator.ledger.calls({ label: "bearer" });
+    const token = more.claudeOauthToken ?? credentials.anthropicAuthToken;
+    expect([call?.headers["authorization"], call?.headers["x-api-key"]]).toEqual([`Bearer ${token}`, undefined]);
+    await close();
+  }
+});
+
+test("runs wait for their turn where few processes may work, and idle ones end above the memory that they may take", async () => {
+  const server = await serving({ claude: { processes: { running: 1, idle: 4, ahead: 0, memoryMb: 256 } } });
+  const { call, url, key } = server;
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${url}/metrics`, { headers: { "x-api-key": key } })).text();
+    return Number(
+      text
+        .split("\n")
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length + 1),
+    );
+  };
+  const first = await open(server, "/api/v1/query", { prompt: scripted("slots", [{ hang: true }]) });
+  const { data } = await first.until(({ event }) => event === "init");
+  const second = server.query({ prompt: scripted("slots-2", [{ text: "At last." }]) });
+  await expect.poll(() => metric("skein_claude_runs_waiting")).toBe(1);
+  expect(await metric('skein_claude_processes{state="running"}')).toBe(1);
+  expect(await metric("skein_claude_memory_bytes")).toBeGreaterThan(50_000_000);
+  expect(await metric("skein_claude_memory_limit_bytes")).toBe(256 * 1024 * 1024);
+  await call("POST", `/api/v1/sessions/${data.session_id}/interrupt`);
+  await first.end();
+  expect(resultOf(await second)).toBe("At last.");
+  // Two processes take more than 256 MB, so one of them is not kept.
+  await expect.poll(() => metric('skein_claude_processes{state="idle"}')).toBe(1);
+  expect(await metric("skein_claude_runs_waiting")).toBe(0);
+});
+
 test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   "a sandbox without network access has no socket to the outside, and one with a path writes there and nowhere else",
   async () => {

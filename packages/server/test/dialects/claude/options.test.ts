@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createClient } from "@skein/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
@@ -135,10 +136,8 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   expect(calls[0]?.request).toMatchObject({ thinking: { type: "enabled", budget_tokens: 2048 } });
   expect(calls[3]?.request).toMatchObject({ output_config: { effort: "low" } });
   expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
-  expect(calls.map(({ request }) => (request as { model: string }).model)).toEqual([
-    ...["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5"],
-    "claude-haiku-5-5",
-  ]);
+  const models = calls.map(({ request }) => (request as { model: string }).model);
+  expect(models).toEqual(["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5", "claude-haiku-5-5"]);
   expect(only(frames, "init").data["skills"]).toEqual([]);
   expect(only(frames, "error").data).toMatchObject({
     message: expect.stringMatching(/^The run may cost \$0\.000001, and /),
@@ -188,6 +187,44 @@ test("an MCP server of the operator is named, its tools run, and one that is dea
     status: "failed",
     error: expect.stringMatching(/^The MCP server dead failed: .*(connect|refused|fetch)/i),
   });
+});
+
+test("before a run the server says what a session would have, and what requests may name", async () => {
+  const project = join(server.work, "offering");
+  mkdirSync(join(project, ".claude/commands"), { recursive: true });
+  mkdirSync(join(project, ".claude/skills/darn"), { recursive: true });
+  writeFileSync(join(project, ".claude/commands/knot.md"), "---\ndescription: Ties a knot\n---\nTie a knot.");
+  writeFileSync(
+    join(project, ".claude/skills/darn/SKILL.md"),
+    "---\nname: darn\ndescription: Mends socks\n---\nMend it.",
+  );
+  const client = createClient({ url: server.url, key: server.key });
+  const asked = { cwd: project, setting_sources: ["project" as const], mcp_servers: ["sums"] };
+  const before = server.simulator.ledger.calls().length;
+  const offer = await client.claudeOffer({ query: asked });
+  expect(offer.models.map(({ name }) => name)).toContain("sonnet");
+  expect(offer.default_model).toBe("claude-sonnet-5-5");
+  for (const tool of ["Bash", "AskUserQuestion", "mcp__sums__add"]) expect(offer.tools).toContain(tool);
+  expect(offer.commands).toContainEqual(expect.objectContaining({ name: "knot" }));
+  expect(offer.agents.map(({ name }) => name)).toContain("general-purpose");
+  expect(offer.skills).toContain("darn");
+  expect(offer.mcp_servers).toMatchObject([{ name: "sums", status: "connected" }]);
+  expect(offer.output_styles).toContain("Learning");
+  expect(offer.opened).toMatchObject({
+    settings: ["team"],
+    mcp_servers: ["sums"],
+    env: ["LOOM"],
+    permission_modes: expect.not.arrayContaining(["bypassPermissions"]),
+  });
+  // Nothing was asked of the model, nothing is kept, and who asks again within a minute needs no process.
+  expect(server.simulator.ledger.calls().length).toBe(before);
+  expect((await server.call("GET", "/api/v1/sessions?page_size=100")).body["sessions"]).not.toContainEqual(
+    expect.objectContaining({ working_directory: project }),
+  );
+  const again = performance.now();
+  expect(await client.claudeOffer({ query: asked })).toEqual(offer);
+  expect(performance.now() - again).toBeLessThan(200);
+  await expect(client.claudeOffer({ query: { cwd: "/etc" } })).rejects.toMatchObject({ status: 403 });
 });
 
 test("continue_conversation goes by the folder", async () => {

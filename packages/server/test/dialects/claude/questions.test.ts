@@ -64,7 +64,7 @@ test("a resume while a question is open is its answer: the same run goes on, in 
   const other = await server.call("POST", `${path(id)}/answer`, { answer: "x", tool_use_id: "toolu_other" });
   expect([other.status, other.body.error.message]).toEqual([
     404,
-    `tool_use_id: Session ${id} never waited for an answer to toolu_other. It waits for an answer to ${question["tool_use_id"]}.`,
+    `tool_use_id: Session ${id} never waited for an answer to toolu_other. It waits for an answer to ${String(question["tool_use_id"])}.`,
   ]);
   await expect(
     all(server, `${path(id)}/resume`, { prompt: "x", permission_mode: "acceptEdits" }),
