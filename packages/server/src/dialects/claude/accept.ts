@@ -63,6 +63,7 @@ export async function acceptResume(
   const question = told === "reject" ? await onlyQuestion(call, sessionId) : undefined;
   if (question) {
     checkNothingElse(given);
+    await keep(call, session, body);
     return answeredRun(call, question, { content, partials });
   }
   const options = (await gate?.admit(given, { principal: call.principal, sessionId })) ?? given;

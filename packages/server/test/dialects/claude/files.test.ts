@@ -54,7 +54,7 @@ test("each user message has a checkpoint, a dry run says what would change, and 
   for (const { files_modified } of checkpoints) expect(files_modified).toEqual([file]);
   expect(read(file)).toBe("second\n");
   const [before, between] = checkpoints;
-  const client = createClient({ url: server.url, key: server.key });
+  const client = createClient({ url: server.url, apiKey: server.key });
   const params = { session_id: path.split("/").at(-1) ?? "" };
   expect(await client.listChangedFiles({ params })).toMatchObject({
     files: [{ path: file, status: "added", insertions: 1, deletions: 0, changes: 2 }],

@@ -98,6 +98,7 @@ test("a session has Claude Code's own prompt unless it is given another, and a r
   plainId = id;
   // The SDK's prompt of one line names Claude Code too; Claude Code's own is long.
   expect(systemOf("own-prompt").length).toBeGreaterThan(2000);
+  expect(JSON.stringify(server.requests("own-prompt")[0])).toContain("dataviz");
   const words = { system_prompt: "You are a loom.", system_prompt_append: "Mind the yarn." };
   await query({ prompt: scripted("both-prompts", [{ text: "Hi." }]), session_id: id, ...words });
   expect(systemOf("both-prompts")).toMatch(/You are a loom\..*Mind the yarn\./);
@@ -138,7 +139,8 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
   const models = calls.map(({ request }) => (request as { model: string }).model);
   expect(models).toEqual(["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5", "claude-haiku-5-5"]);
-  expect(only(frames, "init").data["skills"]).toEqual([]);
+  // A skill that Claude Code brings along, and tells the model of unless it is left out.
+  expect(JSON.stringify(calls[0]?.request)).not.toContain("dataviz");
   expect(only(frames, "error").data).toMatchObject({
     message: expect.stringMatching(/^The run may cost \$0\.000001, and /),
     details: { code: "budget_exceeded" },
@@ -198,7 +200,7 @@ test("before a run the server says what a session would have, and what requests 
     join(project, ".claude/skills/darn/SKILL.md"),
     "---\nname: darn\ndescription: Mends socks\n---\nMend it.",
   );
-  const client = createClient({ url: server.url, key: server.key });
+  const client = createClient({ url: server.url, apiKey: server.key });
   const asked = { cwd: project, setting_sources: ["project" as const], mcp_servers: ["sums"] };
   const before = server.simulator.ledger.calls().length;
   const offer = await client.claudeOffer({ query: asked });
