@@ -9,7 +9,7 @@ export function claudeBlocks(content: Content): MessageEventData["content"] {
   return blocksOf(content).map(claudeBlock);
 }
 
-export function claudeBlock(block: ContentBlock): MessageEventData["content"][number] {
+function claudeBlock(block: ContentBlock): MessageEventData["content"][number] {
   const { type: block_type } = block;
   switch (block_type) {
     case "text":

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createClient } from "@skein/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
@@ -54,15 +53,13 @@ test("each user message has a checkpoint, a dry run says what would change, and 
   for (const { files_modified } of checkpoints) expect(files_modified).toEqual([file]);
   expect(read(file)).toBe("second\n");
   const [before, between] = checkpoints;
-  const client = createClient({ url: server.url, apiKey: server.key });
-  const params = { session_id: path.split("/").at(-1) ?? "" };
-  expect(await client.listChangedFiles({ params })).toMatchObject({
+  expect((await server.call("GET", `${path}/files`)).body).toMatchObject({
     files: [{ path: file, status: "added", insertions: 1, deletions: 0, changes: 2 }],
   });
-  const diffOf = async (): Promise<string | null | undefined> =>
-    (await client.getFileDiff({ params, query: { path: file } })).files[0]?.diff;
+  const diff = (of: string) => server.call("GET", `${path}/files/diff?path=${encodeURIComponent(of)}`);
+  const diffOf = async (): Promise<unknown> => ((await diff(file)).body["files"] as { diff: string }[])[0]?.diff;
   expect(await diffOf()).toBe(`--- /dev/null\n+++ b${file}\n@@ -0,0 +1,1 @@\n+second\n`);
-  await expect(client.getFileDiff({ params, query: { path: "/etc/passwd" } })).rejects.toMatchObject({ status: 404 });
+  expect((await diff("/etc/passwd")).status).toBe(404);
   const dry = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id, dry_run: true });
   expect(dry.body).toMatchObject({ status: "validated", files_changed: [file] });
   expect(read(file)).toBe("second\n");

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createClient } from "@skein/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROUTES } from "@skein/protocol";
 import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only } from "./world.ts";
@@ -200,10 +200,11 @@ test("before a run the server says what a session would have, and what requests 
     join(project, ".claude/skills/darn/SKILL.md"),
     "---\nname: darn\ndescription: Mends socks\n---\nMend it.",
   );
-  const client = createClient({ url: server.url, apiKey: server.key });
-  const asked = { cwd: project, setting_sources: ["project" as const], mcp_servers: ["sums"] };
+  const asked = `/api/v1/offer?cwd=${encodeURIComponent(project)}&setting_sources=project&mcp_servers=sums`;
   const before = server.simulator.ledger.calls().length;
-  const offer = await client.claudeOffer({ query: asked });
+  const answer = await server.call("GET", asked);
+  expect(answer.body.error).toBeUndefined();
+  const offer = ROUTES.claudeOffer.response.parse(answer.body);
   expect(offer.models.map(({ name }) => name)).toContain("sonnet");
   expect(offer.default_model).toBe("claude-sonnet-5-5");
   for (const tool of ["Bash", "AskUserQuestion", "mcp__sums__add"]) expect(offer.tools).toContain(tool);
@@ -224,9 +225,9 @@ test("before a run the server says what a session would have, and what requests 
     expect.objectContaining({ working_directory: project }),
   );
   const again = performance.now();
-  expect(await client.claudeOffer({ query: asked })).toEqual(offer);
+  expect((await server.call("GET", asked)).body).toEqual(answer.body);
   expect(performance.now() - again).toBeLessThan(200);
-  await expect(client.claudeOffer({ query: { cwd: "/etc" } })).rejects.toMatchObject({ status: 403 });
+  expect((await server.call("GET", "/api/v1/offer?cwd=/etc")).status).toBe(403);
 });
 
 test("continue_conversation goes by the folder", async () => {
