@@ -64,19 +64,24 @@ export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPo
   const alive = new Set<Child>();
   let starting = 0;
 
-  /** Whether another process fits into the memory; idle ones make room. */
+  /** Whether another process fits into the memory; idle ones make room. One measurement at a time is enough for all who ask. */
+  let measuring: Promise<boolean> | undefined;
   async function hasRoom(): Promise<boolean> {
     if (maxMemoryBytes === null) return true;
+    return (measuring ??= makeRoom(maxMemoryBytes).finally(() => (measuring = undefined)));
+  }
+
+  async function makeRoom(most: number): Promise<boolean> {
     const sizes = new Map(
       await Promise.all([...alive].map(async (child) => [child, (await sizeOf(child)) ?? 0] as const)),
     );
     let total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     for (const [sessionId, { child }] of idle) {
-      if (total < maxMemoryBytes) break;
+      if (total < most) break;
       total -= sizes.get(child) ?? 0;
       drop(sessionId);
     }
-    return total < maxMemoryBytes;
+    return total < most;
   }
 
   async function start(request: ChildStart): Promise<Child> {

@@ -11,7 +11,7 @@ import {
   snapshotOf,
 } from "@skein/core";
 import { createAnswers } from "./answers.ts";
-import { budgetEnd } from "./budget.ts";
+import { budgetEnd, budgetOf } from "./budget.ts";
 import { userMessage } from "./inbox.ts";
 import { rewind } from "./rewind.ts";
 import { failRun } from "./end-run.ts";
@@ -126,6 +126,6 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   return how;
 }
 
-function isLimited({ agent }: SessionState, { max_cost_micros }: QueuedPrompt): boolean {
-  return max_cost_micros !== null || (agent?.max_cost_micros ?? null) !== null;
+function isLimited(state: SessionState, prompt: QueuedPrompt): boolean {
+  return budgetOf(state, prompt) !== null || (state.agent?.max_cost_micros ?? null) !== null;
 }
