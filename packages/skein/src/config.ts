@@ -58,6 +58,7 @@ export interface ClaudeConfig {
     readonly idleMinutes: string | undefined;
     readonly memoryMb: string | undefined;
   };
+  readonly sandbox: string | undefined;
 }
 
 /** The variables that tools for S3 read. */
@@ -106,6 +107,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
         idleMinutes: env["SKEIN_CLAUDE_IDLE_MINUTES"] || undefined,
         memoryMb: env["SKEIN_CLAUDE_MEMORY_MB"] || undefined,
       },
+      sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,

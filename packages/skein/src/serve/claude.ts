@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { totalmem } from "node:os";
 import { join } from "node:path";
@@ -22,6 +22,7 @@ import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
 import type { OpenModel } from "../open-model.ts";
 import { packageOf, whatToInstall } from "../optional-parts.ts";
+import { createServerWalls } from "./claude-walls.ts";
 import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
@@ -57,10 +58,19 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
   };
   const offers = createOffers();
   const places = placesWith(allowedAddresses);
+  const walls = createServerWalls(settings.sandbox, { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl });
+  // Behind walls every session has folders of its own: it must not see another one's.
+  const ownFolder = (tenant: string, name: string, sessionId: string): string =>
+    folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));
+  const removeFolders = ({ tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): void => {
+    if (settings.sandbox === "off") return;
+    for (const name of ["work", "config"])
+      rmSync(ownFolder(tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
+  };
   const policy = createClaudePolicy({
     settings,
     records,
-    defaultFolder: (tenant) => folder(tenant, "work"),
+    defaultFolder: (tenant, sessionId) => ownFolder(tenant, "work", sessionId),
     places,
     proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
     modelHost: new URL((oauth ?? api).baseUrl ?? MODEL).hostname,
@@ -70,7 +80,8 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     runtimes(parts) {
       runtime = createClaudeCode({
         ...parts,
-        configDirOf: (tenant) => folder(tenant, "config"),
+        configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
+        walls: walls.open,
         apiEnv: credentials({ api, oauth }),
         executable: settings.executable,
         children: childPoolOptions(settings),
@@ -81,7 +92,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       return new Map([["claude-code", runtime]]);
     },
     gate: {
-      problem: async () => (problem === undefined ? undefined : (problem = sdkProblem())),
+      problem: async () => (problem = problem === undefined ? undefined : sdkProblem()) ?? walls.problem(),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
@@ -92,18 +103,26 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
         const admitted = await policy.admit(options, { ...request, isAdmin: scopes.includes("admin") });
         const resolved = await policy.resolve(ClaudeOptions.parse(admitted), request);
         if (!runtime) throw new KnownError("closed", "The server is starting. Ask again.");
-        return offers(JSON.stringify([tenant, admitted]), () => (runtime as ClaudeCode).offer(tenant, resolved));
+        return offers(JSON.stringify([tenant, admitted]), () =>
+          (runtime as ClaudeCode).offer(request, resolved).finally(() => removeFolders(request)),
+        );
       },
       opened: ({ scopes }) => openedNames(settings, scopes.includes("admin")),
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
-      inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
-      forget(sessionId, { tenant }) {
+      async inherit(parentId, forkId, { tenant }) {
+        await policy.inherit(parentId, forkId, tenant);
+        if (settings.sandbox === "off") return;
+        await walls.copyFolder(ownFolder(tenant, "work", parentId), ownFolder(tenant, "work", forkId));
+      },
+      async forget(sessionId, { tenant }) {
         runtime?.drop(sessionId);
-        return policy.forget(sessionId, tenant);
+        await policy.forget(sessionId, tenant);
+        removeFolders({ tenant, sessionId });
       },
     },
     async close() {
       await runtime?.close();
+      await walls.close();
       (await proxy)?.close();
     },
   };
@@ -153,6 +172,12 @@ function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonl
   return api.authToken === undefined
     ? { ...address, ANTHROPIC_API_KEY: api.apiKey }
     : { ...address, ANTHROPIC_AUTH_TOKEN: api.authToken };
+}
+
+/** The same as headers, for those who call the model in place of a process. */
+function headersOf({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
+  const token = oauth?.token ?? api.authToken;
+  return token === undefined ? { "x-api-key": api.apiKey } : { authorization: `Bearer ${token}` };
 }
 
 function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCodeDeps["children"]> {

@@ -119,12 +119,20 @@ function historyFolder(path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({
+  bypassPermissions,
+  nestedAgents,
+  processes,
+  sandbox = "off",
+  ...lists
+}: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
     return text === "on";
   };
+  if (!isSandboxMode(sandbox))
+    throw new KnownError("invalid", `SKEIN_CLAUDE_SANDBOX is "${sandbox}". Expected ${SANDBOX_MODES.join(", ")}.`);
   const variables = {
     keys: "SKEIN_CLAUDE_KEYS",
     roots: "SKEIN_CLAUDE_ROOTS",
@@ -144,6 +152,7 @@ function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
     processes: Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
+    sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
@@ -153,6 +162,13 @@ function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }
   }
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
+}
+
+/** From the most open to the strictest. */
+const SANDBOX_MODES = ["off", "preferred", "required"] as const;
+
+function isSandboxMode(text: string): text is ClaudeSettings["sandbox"] {
+  return (SANDBOX_MODES as readonly string[]).includes(text);
 }
 
 /** What either of them opens is open. */
@@ -167,6 +183,9 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
     processes: { ...other.processes, ...one.processes },
+    // Of two rules the stricter one counts.
+    sandbox:
+      SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",
   };
 }
 

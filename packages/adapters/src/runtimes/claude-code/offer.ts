@@ -1,6 +1,6 @@
 import type { ClaudeOffer } from "@skein/protocol";
-import type { Options, SDKControlInitializeResponse, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
-import type { ChildDeps } from "./claude-child.ts";
+import type { SDKControlInitializeResponse, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import type { ChildDeps, ChildStart } from "./claude-child.ts";
 import { createInbox, userMessage } from "./inbox.ts";
 import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 
@@ -15,18 +15,24 @@ export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
 const WITHOUT_MODEL = "/cost";
 
 /** Starts a process only to ask what a session with these options would have. It leaves nothing behind. */
-export async function askOffer(options: Options, { sdk, spawn }: ChildDeps, signal: AbortSignal): Promise<Offer> {
+export async function askOffer(
+  { options, places }: Pick<ChildStart, "options" | "places">,
+  { sdk, spawn }: ChildDeps,
+  signal: AbortSignal,
+): Promise<Offer> {
   const inbox = createInbox();
   let stop = (): void => {};
   const query = sdk.query({
     prompt: inbox.messages(),
     options: {
       ...options,
+      // Behind walls there is no key, and one that it never uses is enough.
+      env: { ANTHROPIC_API_KEY: "none", ...options.env },
       persistSession: false,
       // Without somebody to ask, tools that ask are not there.
       canUseTool: async () => ({ behavior: "deny", message: "Nothing is run here." }),
       spawnClaudeCodeProcess(request) {
-        const process = spawn(request);
+        const process = spawn(request, places);
         process.agree?.({ isBusy: () => false, goodForMs: () => 21_000 });
         stop = () => void process.kill("SIGKILL");
         return process;
