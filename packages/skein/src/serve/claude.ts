@@ -58,7 +58,8 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
   };
   const offers = createOffers();
   const places = placesWith(allowedAddresses);
-  const walls = createServerWalls(settings.sandbox, { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl });
+  const model = { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl };
+  const walls = createServerWalls(settings, { api: model, places });
   // Behind walls every session has folders of its own: it must not see another one's.
   const ownFolder = (tenant: string, name: string, sessionId: string): string =>
     folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));

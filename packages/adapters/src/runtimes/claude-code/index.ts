@@ -73,7 +73,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const childDeps = async (): Promise<ChildDeps> => {
     const walls = await deps.walls?.();
     const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(walls)));
-    return { sdk: await loadSdk(), spawn, broker: walls?.broker };
+    return { sdk: await loadSdk(), spawn, walls };
   };
   const children = createChildPool(childDeps, deps.children);
   const driveDeps: DriveDeps = {
