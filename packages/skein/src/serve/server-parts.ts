@@ -48,6 +48,10 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
           settings: options.claudeOpened ? openedByBoth(options.claudeOpened, code.claude) : code.claude,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
+          oauth:
+            options.claudeOauthToken === undefined
+              ? undefined
+              : { token: options.claudeOauthToken, baseUrl: options.anthropicBaseUrl },
         });
   const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
   const sql = await openSql(store, options);
@@ -113,7 +117,7 @@ async function openAdoption(store: Store): Promise<Adoption> {
     return createAdoption({ store });
   } catch (error) {
     const refuse = refusal(error);
-    return { adopt: refuse, filesOf: refuse };
+    return { adopt: refuse, filesOf: refuse, changedFiles: refuse };
   }
 }
 

@@ -33,6 +33,8 @@ export interface ServeSettings {
   /** What the environment opens for them. */
   readonly claudeOpened: ClaudeSettings;
   readonly anthropicApiKey: string | undefined;
+  readonly anthropicAuthToken: string | undefined;
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
 }
 
@@ -105,6 +107,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
+    anthropicAuthToken: config.anthropicAuthToken,
+    claudeOauthToken: config.claudeOauthToken,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
 }
@@ -115,7 +119,13 @@ function historyFolder(path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({
+  bypassPermissions,
+  nestedAgents,
+  processes,
+  sandbox = "off",
+  ...lists
+}: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
@@ -129,14 +139,27 @@ function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...l
     env: "SKEIN_CLAUDE_ENV",
     extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS",
   };
+  const figures = {
+    running: "SKEIN_CLAUDE_RUNNING",
+    idle: "SKEIN_CLAUDE_IDLE",
+    ahead: "SKEIN_CLAUDE_AHEAD",
+    idleMinutes: "SKEIN_CLAUDE_IDLE_MINUTES",
+    memoryMb: "SKEIN_CLAUDE_MEMORY_MB",
+  };
+  const given = Object.entries(processes).filter(([, text]) => text !== undefined);
   const checked = ClaudeSettings.safeParse({
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+    processes: Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
+  if (path[0] === "processes") {
+    const figure = path[1] as keyof typeof figures;
+    throw new KnownError("invalid", `${figures[figure]} is "${processes[figure]}". ${message}`);
+  }
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
 }
@@ -160,6 +183,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
+    processes: { ...other.processes, ...one.processes },
     // Of two rules the stricter one counts.
     sandbox:
       SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",

@@ -22,6 +22,8 @@ export interface StartOptions extends Omit<
   | "claudeCode"
   | "claudeOpened"
   | "redisUrl"
+  | "anthropicAuthToken"
+  | "claudeOauthToken"
   | "filesUrl"
   | "s3"
   | "limits"
@@ -33,6 +35,8 @@ export interface StartOptions extends Omit<
   readonly sqlHistory?: readonly string[];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
+  readonly anthropicAuthToken?: string | undefined;
+  readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { adoptRoutes } from "../claude/adopt-routes.ts";
+import { offerRoutes } from "../claude/offer-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
@@ -20,6 +21,7 @@ export const ROUTES = {
   ...webhookRoutes,
   ...claudeRoutes,
   ...adoptRoutes,
+  ...offerRoutes,
 };
 export type RouteName = keyof typeof ROUTES;
 

@@ -1,6 +1,7 @@
 import type { Handlers } from "../../request-context.ts";
 import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
+import { offerHandlers } from "../claude/offer.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
 import { changeHandlers } from "./changes.ts";
@@ -34,4 +35,5 @@ export const handlers: Handlers = {
   ...webhookHandlers,
   ...claudeHandlers,
   ...adoptHandlers,
+  ...offerHandlers,
 };

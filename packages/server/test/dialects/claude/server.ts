@@ -51,7 +51,8 @@ export async function claudeServer({
     allowedWebhookAddresses: [],
     anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
     anthropicBaseUrl: simulator.url,
-    code: codeOf({ claude: { roots: [work], ...claude } }),
+    // A process that is started ahead only takes time from the tests.
+    code: codeOf({ claude: { roots: [work], processes: { ahead: 0 }, ...claude } }),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
     log: (line) => logged.push({ ...line }),
     ...options,
