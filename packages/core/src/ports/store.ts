@@ -76,6 +76,30 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** Claim this session, due or not. Without it, the session that has been due the longest is claimed. */
   readonly sessionId?: string;
+  /**
+   * With `sessionId`: take the lease although another worker has it, if the lease runs out within this time (ms). Only for
+   * an engine that knows that the other worker no longer drives the session. The fence refuses what that worker still writes.
+   */
+  readonly takeWithinMs?: number;
+}
+
+/** Which sessions wait to be driven. */
+export interface DueQuery {
+  /** Due at this time (ms since 1970) or earlier. */
+  readonly before: number;
+  /** Only this session, leased or not. Without it, only sessions that nobody has a lease of. */
+  readonly sessionId?: string;
+  /** At most so many of one tenant, those that have waited longest. */
+  readonly perTenant?: number;
+  readonly limit?: number;
+}
+
+/** A session that waits to be driven. */
+export interface DueSession {
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly lastSequence: number;
+  readonly dueAt: number;
 }
 
 interface ReadOptions {
@@ -219,6 +243,8 @@ export interface Store {
 
   /** Claims a session for a worker. Rule 4. */
   claim(options: ClaimOptions): Promise<Claim>;
+  /** The sessions that wait to be driven, the one that has waited longest first. A read: nothing is claimed. */
+  due(query: DueQuery): Promise<readonly DueSession[]>;
   /** Renews leases in one round trip. Returns the leases that are lost. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
   /** Gives a lease back without writing. `seen` is the last sequence that the worker knows: if the log has more, the session stays due. */

@@ -1,6 +1,7 @@
 export type * from "./bench.ts";
 export * from "./bus-contract.ts";
 export * from "./check-history.ts";
+export * from "./engine-contract.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";
 export * from "./runtime-contract.ts";

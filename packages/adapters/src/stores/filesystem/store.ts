@@ -173,6 +173,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     },
 
     claim: async (options) => (checkOpen(), leases.claim(options)),
+    due: async (query) => (checkOpen(), leases.due(query)),
     renew: async (held) => (checkOpen(), leases.renew(held)),
     release: async (lease, next) => (checkOpen(), leases.release(lease, next)),
     owners: async () => (checkOpen(), leases.owners()),

@@ -75,6 +75,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
     follow,
     scan: (after) => store.scan(after),
     claim: (options) => call("claim", () => store.claim(options)),
+    due: (query) => call("due", () => store.due(query)),
     renew: (leases) => call(`renew fence ${leases.map(({ fence }) => fence).join()}`, () => store.renew(leases)),
     release: (lease, next) =>
       call(`release ${world.alias(lease.sessionId)} fence ${lease.fence} seen ${next.seen}`, () =>
