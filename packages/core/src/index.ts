@@ -63,7 +63,6 @@ export {
 
 // A run: its rules, its facts, its log, who watches it.
 export { type ParkedSession, type Parking, createParking } from "./run/parking.ts";
-export { brokeEnd, outOfMoney } from "./run/budget.ts";
 export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";

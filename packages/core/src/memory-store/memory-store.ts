@@ -179,8 +179,9 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       const owners = [...heads.values()].map(({ owner }) => owner).filter((owner) => owner !== null);
       return [...new Set(owners)];
     },
-    async free(owner) {
-      for (const head of heads.values()) if (head.owner === owner) letGo(head, head.dueAt);
+    async free(owner, { withinMs = Infinity } = {}) {
+      for (const head of heads.values())
+        if (head.owner === owner && head.leasedUntil <= now() + withinMs) letGo(head, head.dueAt);
     },
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),

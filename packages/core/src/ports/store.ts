@@ -251,8 +251,11 @@ export interface Store {
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
   /** Owners that hold a lease now. An engine looks among them for dead processes of its own host. */
   owners(): Promise<readonly string[]>;
-  /** Frees every lease of an owner that is known to be dead, so that its sessions can be claimed at once. */
-  free(owner: string): Promise<void>;
+  /**
+   * Frees the leases of an owner that is dead, so that its sessions can be claimed at once: every lease, or only those that
+   * run out within a time (ms), which is what may be done if the owner is only silent.
+   */
+  free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
   /** Calls back for sessions that got events, from this process or another, and returns how to stop. A hint: only the log is the truth. */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */

@@ -112,8 +112,8 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     async owners() {
       return [...new Set([...heads.all()].map(({ owner }) => owner).filter((owner) => owner !== null))];
     },
-    async free(owner) {
-      const held = [...heads.all()].filter((head) => head.owner === owner);
+    async free(owner, { withinMs = Infinity } = {}) {
+      const held = [...heads.all()].filter((head) => head.owner === owner && head.leasedUntil <= now() + withinMs);
       await Promise.all(
         held.map((head) =>
           alone(head.id, () => {

@@ -177,7 +177,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     renew: async (held) => (checkOpen(), leases.renew(held)),
     release: async (lease, next) => (checkOpen(), leases.release(lease, next)),
     owners: async () => (checkOpen(), leases.owners()),
-    free: async (owner) => (checkOpen(), leases.free(owner)),
+    free: async (owner, options) => (checkOpen(), leases.free(owner, options)),
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),
 

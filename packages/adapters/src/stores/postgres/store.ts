@@ -96,7 +96,7 @@ const LATEST = Date.UTC(9999, 11, 31);
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
 const OWNERS = statement("owners", "select distinct owner from skein.heads where owner is not null");
-const FREE = statement("free", "select skein.free($1)");
+const FREE = statement("free", "select skein.free($1, $2)");
 const GET = statement(
   "get",
   `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id
@@ -239,8 +239,8 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     async owners() {
       return (await query(OWNERS)).map(([owner]) => owner ?? "");
     },
-    async free(owner) {
-      await query(FREE, [owner]);
+    async free(owner, { withinMs } = {}) {
+      await query(FREE, [owner, withinMs ?? null]);
     },
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),

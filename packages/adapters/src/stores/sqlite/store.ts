@@ -125,9 +125,13 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     async owners() {
       return db.all("select distinct owner from heads where owner is not null").map(({ owner }) => owner as string);
     },
-    free: (owner) =>
+    free: (owner, { withinMs = Infinity } = {}) =>
       db.write(() => {
-        db.run("update heads set fence = fence + 1, owner = null, leased_until = 0 where owner = ?", owner);
+        db.run(
+          "update heads set fence = fence + 1, owner = null, leased_until = 0 where owner = ? and leased_until <= ?",
+          owner,
+          now() + withinMs,
+        );
       }),
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),

@@ -82,7 +82,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
         store.release(lease, next),
       ),
     owners: () => call("owners", () => store.owners()),
-    free: (owner) => call(`free ${owner}`, () => store.free(owner)),
+    free: (owner, options) => call(`free ${owner}`, () => store.free(owner, options)),
     poke: (sessionId) => store.poke(sessionId),
     onNews: (listener) =>
       store.onNews((...news) => {

@@ -75,11 +75,19 @@ begin
   return case when exists (select from skein.heads h where h.session_id = p_session) then 'lease_lost' else 'not_found' end;
 end $$;
 
-create or replace function skein.free(p_owner text) returns void language sql as $$
-  with held as (select h.session_id from skein.heads h where h.owner = p_owner order by h.session_id for update)
+-- Every lease of an owner, or those that run out within a time.
+create or replace function skein.free(p_owner text, p_within_ms double precision) returns void language sql as $$
+  with held as (
+    select h.session_id from skein.heads h
+    where h.owner = p_owner
+      and (p_within_ms is null or h.leased_until <= clock_timestamp() + p_within_ms * interval '1 millisecond')
+    order by h.session_id for update)
   update skein.heads h set fence = h.fence + 1, owner = null, leased_until = null
   from held where h.session_id = held.session_id and h.owner = p_owner
 $$;
+
+-- As servers of an earlier version call it.
+create or replace function skein.free(p_owner text) returns void language sql as $$ select skein.free(p_owner, null) $$;
 
 -- Whether there was such a session. Everything that hangs on its head goes with it, and the blobs that only it used.
 create or replace function skein.delete_session(p_session uuid, p_tenant text) returns boolean language plpgsql as $$
