@@ -34,7 +34,10 @@ const READY_MS = 60_000;
 export const noRestate: string | undefined = binary() === undefined ? "the Restate server is not installed" : undefined;
 
 /** Starts a server, or a cluster of them in which every log is kept by two. */
-export async function startRestate({ nodes: count = 1, folder: given = undefined as string | undefined } = {}): Promise<Restate> {
+export async function startRestate({
+  nodes: count = 1,
+  folder: given = undefined as string | undefined,
+} = {}): Promise<Restate> {
   const folder = given ?? mkdtempSync(join(tmpdir(), "skein-restate-"));
   mkdirSync(folder, { recursive: true });
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
@@ -80,8 +83,12 @@ function createNode(place: Place, cluster: { readonly places: readonly Place[]; 
     const child = spawn("setpriv", command, { stdio: ["ignore", log, log], env: { PATH: process.env["PATH"] ?? "" } });
     server = child;
     const end = Date.now() + READY_MS;
-    while (!(await isHealthy(`http://127.0.0.1:${admin}/health`)) || !(await isHealthy(`http://127.0.0.1:${ingress}/restate/health`))) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended: see ${name}.log in ${folder}.`);
+    while (
+      !(await isHealthy(`http://127.0.0.1:${admin}/health`)) ||
+      !(await isHealthy(`http://127.0.0.1:${ingress}/restate/health`))
+    ) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`${name} ended: see ${name}.log in ${folder}.`);
       if (Date.now() > end) throw new Error(`${name} did not start in ${READY_MS / 1000} s.`);
       await sleep(20);
     }

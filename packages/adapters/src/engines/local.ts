@@ -148,6 +148,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       hinted.add(sessionId);
       look();
     },
+    look: sweep,
     async stop() {
       stopped = true;
       stopListening();

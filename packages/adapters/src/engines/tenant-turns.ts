@@ -20,7 +20,8 @@ export function createTurns({ store, now }: { readonly store: Store; readonly no
     crowded: () => void (isCrowded = true),
     async next() {
       if (!isCrowded) return undefined;
-      if (waiting.length === 0) waiting = byTurns(await store.due({ before: now(), perTenant: PER_TENANT, limit: 1000 }));
+      if (waiting.length === 0)
+        waiting = byTurns(await store.due({ before: now(), perTenant: PER_TENANT, limit: 1000 }));
       isCrowded = waiting.length > 0;
       return waiting.shift();
     },

@@ -17,7 +17,10 @@ export interface ParkedSession {
 export interface Parking {
   /** The runtime, with sessions set aside that it fails at again and again. */
   guard(runtime: Runtime): Runtime;
-  list(tenant: string, page?: { readonly limit?: number; readonly cursor?: string }): Promise<{
+  list(
+    tenant: string,
+    page?: { readonly limit?: number; readonly cursor?: string },
+  ): Promise<{
     readonly items: readonly ParkedSession[];
     readonly cursor: string | null;
   }>;

@@ -55,7 +55,10 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
     });
 
     async function worker(
-      options: Omit<CountingOptions, "store" | "ids"> & { readonly concurrency?: number; readonly leaseMs?: number } = {},
+      options: Omit<CountingOptions, "store" | "ids"> & {
+        readonly concurrency?: number;
+        readonly leaseMs?: number;
+      } = {},
       wrap: (runtime: Runtime) => Runtime = (runtime) => runtime,
     ): Promise<Worker> {
       const { concurrency = 16, leaseMs = 4000, ...counting } = options;
@@ -181,7 +184,10 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
     });
 
     test("drives no more at once than it has places, and everything in the end", async () => {
-      const { runtime } = await worker({ concurrency: 2, work: () => new Promise((resolve) => setTimeout(resolve, 20)) });
+      const { runtime } = await worker({
+        concurrency: 2,
+        work: () => new Promise((resolve) => setTimeout(resolve, 20)),
+      });
       const scripts = await Promise.all(Array.from({ length: 10 }, () => session()));
       await Promise.all(scripts.map((script) => script.prompt("hi")));
       await expect.poll(() => Promise.all(scripts.map(answers)), SOON).toEqual(scripts.map(() => 1));
@@ -196,7 +202,9 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => runtime.driving(), SOON).toBe(1);
       const one = await session("one");
       await one.prompt("hi");
-      await expect.poll(async () => (await store.due({ sessionId: one.sessionId, before: Date.now() })).length, SOON).toBe(1);
+      await expect
+        .poll(async () => (await store.due({ sessionId: one.sessionId, before: Date.now() })).length, SOON)
+        .toBe(1);
       // Long enough for the wake-up to have arrived wherever the engine waits for a place.
       await new Promise((resolve) => setTimeout(resolve, 300));
       gate.resolve();

@@ -117,7 +117,11 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
   test("lists the sessions that wait to be driven without claiming them", async () => {
     const { store } = fixture();
     const start = Date.now();
-    const [a, b, other] = [await fixture().created(), await fixture().created(), await fixture().created({ tenant: "other" })];
+    const [a, b, other] = [
+      await fixture().created(),
+      await fixture().created(),
+      await fixture().created({ tenant: "other" }),
+    ];
     for (const [n, script] of [a, b, other].entries())
       await script.append([edited], { dueAt: 1000 * (n + 1), tenant: script === other ? "other" : "default" });
     const ids = async (query: Partial<DueQuery>) =>

@@ -15,7 +15,7 @@ export interface EndpointOptions {
 }
 
 /** Drives a session for a while. The signal aborts when the attempt is over for Restate. An error makes Restate try again. */
-export type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>;
+type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>;
 
 /** Where Restate hands sessions to this worker: a virtual object per session, over HTTP/2. */
 export interface RestateEndpoint {
@@ -44,7 +44,13 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
           abortTimeout: SILENCE,
           enableLazyState: true,
           // A wake-up that nobody could serve is dropped, so that it never blocks its session; the sweep sends it again.
-          retryPolicy: { initialInterval: 50, exponentiationFactor: 2, maxInterval: 1000, maxAttempts: 30, onMaxAttempts: "kill" },
+          retryPolicy: {
+            initialInterval: 50,
+            exponentiationFactor: 2,
+            maxInterval: 1000,
+            maxAttempts: 30,
+            onMaxAttempts: "kill",
+          },
         },
         async (context: restate.ObjectContext): Promise<void> => {
           await drive(context.key, context.request().attemptCompletedSignal);

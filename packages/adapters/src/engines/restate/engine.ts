@@ -92,7 +92,10 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       : { sessionId, key: `${lastSequence}:slice:${now()}` };
   }
 
-  async function driveOnce(sessionId: string, { yieldAt, over }: { yieldAt: number; over: AbortSignal }): Promise<void> {
+  async function driveOnce(
+    sessionId: string,
+    { yieldAt, over }: { yieldAt: number; over: AbortSignal },
+  ): Promise<void> {
     const asked = now();
     const claim = await store.claim({ owner, leaseMs, sessionId, takeWithinMs: leaseMs + CLOCK_SLACK_MS });
     // Whoever has it is asked for it again soon.
@@ -104,14 +107,18 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     over.removeEventListener("abort", drive.stop);
   }
 
-  async function sweep(): Promise<void> {
-    const overdue = await store.due({ before: now() - OVERDUE_MS, perTenant: PER_TENANT, limit: PER_TENANT * 10 });
+  async function sweep(isFreed = false): Promise<void> {
+    const overdue = await store.due({
+      before: isFreed ? now() : now() - OVERDUE_MS,
+      perTenant: PER_TENANT,
+      limit: PER_TENANT * 10,
+    });
     const stretch = Math.floor(now() / SEND_AGAIN_MS);
     for (const [sessionId, last] of sent) if (last < stretch) sent.delete(sessionId);
     for (const { sessionId, lastSequence } of overdue) {
-      if (sent.get(sessionId) === stretch || drives.find(sessionId)) continue;
+      if ((sent.get(sessionId) === stretch && !isFreed) || drives.find(sessionId)) continue;
       sent.set(sessionId, stretch);
-      sender.offer({ sessionId, key: `${lastSequence}:overdue:${stretch}` });
+      sender.offer({ sessionId, key: `${lastSequence}:${isFreed ? `freed:${now()}` : `overdue:${stretch}`}` });
     }
   }
 
@@ -142,6 +149,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     // Restate places a session; the process that creates it does not.
     reserve: () => undefined,
     wake: (sessionId) => sender.offer({ sessionId, key: `wake:${crypto.randomUUID()}` }),
+    look: () => void sweep(true).catch(() => undefined),
     async stop() {
       stopping.abort();
       stopListening();

@@ -20,6 +20,8 @@ export interface IngressDeps {
 export interface Ingress {
   /** Resolves when Restate has the wake-up on its disks. Rejects if no ingress took it. */
   send(wakeUp: WakeUp): Promise<void>;
+  /** Resolves if an ingress answers. */
+  check(): Promise<void>;
 }
 
 /** An ingress that takes longer is taken for dead, and the next one is asked. */
@@ -33,27 +35,40 @@ export function createIngress({ urls, service, token, fetch: send = fetch }: Ing
     const path = `${url}/${service}/${encodeURIComponent(sessionId)}/drive/send`;
     const answer = await send(delayMs > 0 ? `${path}?delay=${Math.ceil(delayMs)}ms` : path, {
       method: "POST",
-      headers: { "idempotency-key": `${sessionId}:${key}`, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+      headers: {
+        "idempotency-key": `${sessionId}:${key}`,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
       signal: AbortSignal.timeout(ANSWER_MS),
     });
     const text = await answer.text();
-    if (!answer.ok) throw new Error(`Restate at ${url} refused a wake-up with status ${answer.status}: ${text.slice(0, 300)}`);
+    if (!answer.ok)
+      throw new Error(`Restate at ${url} refused a wake-up with status ${answer.status}: ${text.slice(0, 300)}`);
+  }
+
+  /** Asks the ingresses in turn until one answers. */
+  async function any(ask: (url: string) => Promise<void>): Promise<void> {
+    let problem: unknown;
+    for (let n = 0; n < urls.length; n++) {
+      const place = (best + n) % urls.length;
+      try {
+        await ask(urls[place] ?? "");
+        best = place;
+        return;
+      } catch (error) {
+        problem = error;
+      }
+    }
+    throw problem;
   }
 
   return {
-    async send(wakeUp) {
-      let problem: unknown;
-      for (let n = 0; n < urls.length; n++) {
-        const place = (best + n) % urls.length;
-        try {
-          await sendTo(urls[place] ?? "", wakeUp);
-          best = place;
-          return;
-        } catch (error) {
-          problem = error;
-        }
-      }
-      throw problem;
-    },
+    send: (wakeUp) => any((url) => sendTo(url, wakeUp)),
+    check: () =>
+      any(async (url) => {
+        const answer = await send(`${url}/restate/health`, { signal: AbortSignal.timeout(ANSWER_MS) });
+        await answer.body?.cancel();
+        if (!answer.ok) throw new Error(`Restate at ${url} answered ${answer.status}.`);
+      }),
   };
 }

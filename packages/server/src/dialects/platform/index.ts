@@ -15,6 +15,7 @@ import { sqlHandlers } from "./sql.ts";
 import { stepHandlers } from "./steps.ts";
 import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
+import { workerHandlers } from "./workers.ts";
 
 /** Who answers each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
@@ -32,6 +33,7 @@ export const handlers: Handlers = {
   ...runTextHandlers,
   ...sqlHandlers,
   ...webhookHandlers,
+  ...workerHandlers,
   ...claudeHandlers,
   ...adoptHandlers,
 };
