@@ -56,6 +56,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     const client = await createClusterClient(cluster, options.seed);
     const over = new AbortController();
     const working = work(client, options, over.signal);
+    // Whatever goes wrong in it is thrown where it is waited for.
+    working.catch(() => undefined);
     const { struck, outages } = await strike(cluster, options, say);
     say("The faults are over.");
     await Promise.race([working, sleep(SETTLE_MS, undefined, { ref: false })]);

@@ -90,7 +90,11 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
       const content = `Please do ${label}. ${script(steps, label)}`;
       const operation = begun(operations, "prompt", content, sessionId);
       const accepted = await patiently(operation, over, (key) =>
-        client.postMessage({ params: { session_id: sessionId }, body: { content }, idempotencyKey: key }),
+        client.postMessage({
+          params: { session_id: sessionId },
+          body: { role: "user", content: { text: content } },
+          idempotencyKey: key,
+        }),
       );
       if (accepted) Object.assign(operation, { messageId: accepted.message.id, sequence: accepted.event_sequence });
     },

@@ -7,7 +7,10 @@ const read = (path: string): string => readFileSync(new URL(`../../deploy/${path
 
 interface Compose {
   readonly services: Readonly<
-    Record<string, { readonly environment?: Readonly<Record<string, string>>; readonly deploy?: { readonly replicas?: number } }>
+    Record<
+      string,
+      { readonly environment?: Readonly<Record<string, string>>; readonly deploy?: { readonly replicas?: number } }
+    >
   >;
 }
 
@@ -57,7 +60,9 @@ interface Manifest {
   readonly stringData?: Readonly<Record<string, string>>;
   readonly spec?: {
     readonly replicas?: number;
-    readonly template?: { readonly spec: { readonly containers: readonly { readonly env: readonly { readonly name: string }[] }[] } };
+    readonly template?: {
+      readonly spec: { readonly containers: readonly { readonly env: readonly { readonly name: string }[] }[] };
+    };
   };
 }
 
