@@ -12,6 +12,7 @@ import { type Cluster, startCluster } from "./start-cluster.ts";
 
 export interface ChaosOptions {
   readonly sessions: number;
+  /** Each session gets so many at least, and as many as fit into the time of the faults. */
   readonly prompts: number;
   readonly strikes: number;
   /** Between the end of a fault and the next one. */
@@ -54,11 +55,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   say(`The cluster is up in ${cluster.folder}.`);
   try {
     const client = await createClusterClient(cluster, options.seed);
-    const over = new AbortController();
-    const working = work(client, options, over.signal);
+    const [calm, over] = [new AbortController(), new AbortController()];
+    const working = work(client, options, { calm: calm.signal, over: over.signal });
     // Whatever goes wrong in it is thrown where it is waited for.
     working.catch(() => undefined);
     const { struck, outages } = await strike(cluster, options, say);
+    calm.abort();
     say("The faults are over.");
     await Promise.race([working, sleep(SETTLE_MS, undefined, { ref: false })]);
     over.abort();
@@ -89,8 +91,15 @@ interface Work {
   readonly streams: readonly Stream[];
 }
 
-/** Every session gets its prompts one after the other, and is followed all the while. */
-async function work(client: Client, { sessions, prompts }: ChaosOptions, over: AbortSignal): Promise<Work> {
+interface Pace {
+  /** The faults are over: no session gets another prompt. */
+  readonly calm: AbortSignal;
+  /** Nobody waits any longer. */
+  readonly over: AbortSignal;
+}
+
+/** Every session gets one prompt after the other as long as faults happen, and is followed all the while. */
+async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm, over }: Pace): Promise<Work> {
   const operations: Operation[] = [];
   const streams: Stream[] = [];
   await Promise.all(
@@ -101,12 +110,25 @@ async function work(client: Client, { sessions, prompts }: ChaosOptions, over: A
       if (sessionId === undefined) return;
       const stream: Stream = { reader: `reader ${n}`, sessionId, after: 0, events: [], complete: false };
       streams.push(stream);
-      const ended = client.follow(stream, prompts, over);
-      for (let i = 0; i < prompts; i++) await client.prompt(operations, { sessionId, label: `${n}-${i}` }, over);
-      await ended;
+      const left = new AbortController();
+      let ended = Promise.withResolvers<void>();
+      const following = client.follow(stream, () => ended.resolve(), AbortSignal.any([over, left.signal]));
+      for (let i = 0; (i < prompts || !calm.aborted) && !over.aborted; i++) {
+        ended = Promise.withResolvers<void>();
+        await client.prompt(operations, { sessionId, label: `${n}-${i}` }, over);
+        await Promise.race([ended.promise, aborted(over)]);
+      }
+      stream.complete = !over.aborted;
+      left.abort();
+      await following;
     }),
   );
   return { operations, streams };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 async function strike(cluster: Cluster, options: ChaosOptions, say: (line: string) => void) {

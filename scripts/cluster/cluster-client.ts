@@ -14,8 +14,8 @@ export interface Client {
     asked: { readonly sessionId: string; readonly label: string },
     over: AbortSignal,
   ): Promise<void>;
-  /** Reads a session until so many runs have ended. */
-  follow(stream: Stream, runs: number, over: AbortSignal): Promise<void>;
+  /** Reads a session over as many connections as it takes, until it is over. */
+  follow(stream: Stream, onRunEnded: () => void, over: AbortSignal): Promise<void>;
 }
 
 const AGAIN_MS = 150;
@@ -98,23 +98,20 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
       );
       if (accepted) Object.assign(operation, { messageId: accepted.message.id, sequence: accepted.event_sequence });
     },
-    async follow(stream, runs, over) {
-      let ended = 0;
-      while (!over.aborted && ended < runs) {
+    async follow(stream, onRunEnded, over) {
+      while (!over.aborted) {
         try {
           const after = stream.events.at(-1)?.sequence ?? 0;
           for await (const item of client.follow(stream.sessionId, { after, signal: over })) {
             if (item.type !== "event") continue;
             const { event } = item;
             stream.events.push(event);
-            if (event.event_type === "session.completed" || event.event_type === "session.failed") ended += 1;
-            if (ended >= runs) break;
+            if (event.event_type === "session.completed" || event.event_type === "session.failed") onRunEnded();
           }
         } catch {
           await sleep(AGAIN_MS);
         }
       }
-      stream.complete = ended >= runs;
     },
   };
 }

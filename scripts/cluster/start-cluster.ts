@@ -16,7 +16,7 @@ import { type S3Server, startS3 } from "./s3.ts";
 import { COUNTS, type Places, environmentOf } from "./topology.ts";
 
 /** A process of Skein in the cluster. */
-export interface ClusterProcess {
+interface ClusterProcess {
   readonly name: string;
   readonly role: "api" | "worker";
   readonly url: string;

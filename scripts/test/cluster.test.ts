@@ -10,7 +10,7 @@ describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
     async () => {
       const outcome = await runChaos({
         sessions: 12,
-        prompts: 2,
+        prompts: 1,
         strikes: 4,
         everyMs: [300, 800],
         postgresDownMs: 1000,

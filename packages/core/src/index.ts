@@ -62,8 +62,8 @@ export {
 } from "./log/state.ts";
 
 // A run: its rules, its facts, its log, who watches it.
-export { type KnownWorker, type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
-export { type ParkedSession, type Parking, createParking } from "./run/parking.ts";
+export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
+export { type Parking, createParking } from "./run/parking.ts";
 export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";

@@ -3,7 +3,7 @@ import type { Claimed, Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 
 /** A session that no worker could drive. It sleeps until somebody retries or discards it. */
-export interface ParkedSession {
+interface ParkedSession {
   readonly sessionId: string;
   readonly tenant: string;
   readonly parkedAt: string;

@@ -15,7 +15,7 @@ export interface WorkerInfo {
 }
 
 /** A worker as the store shows it. */
-export interface KnownWorker extends WorkerInfo {
+interface KnownWorker extends WorkerInfo {
   /** Raised by each sign of life. Clocks of machines differ, so that liveness is told by this and not by a time. */
   readonly beat: number;
 }

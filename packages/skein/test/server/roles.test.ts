@@ -115,8 +115,8 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     const api = await process_("api", codeOf({ tools: [weigh] }));
     await process_("worker");
     const made = await api.call("POST", "/v1/agents", { name: "Weigher", tools: ["weigh"] });
-    const { body } = await api.call("POST", `/v1/agents/${String(made.body["id"])}/sessions`, {});
-    const path = `/v1/sessions/${String(body["id"])}`;
+    const { body } = await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {});
+    const path = `/v1/sessions/${body.id}`;
     await say(api.call, path, `Please. ${script([{ tools: [{ name: "weigh" }] }, { text: "It is $LAST" }], "weigh")}`);
     await expect
       .poll(async () => (await api.call("GET", `${path}/placement`)).body, SOON)
