@@ -50,6 +50,8 @@ export interface ServerDeps {
   readonly wake?: Engine["wake"] | undefined;
   /** Whether what drives sessions answers, if it is outside of this process. */
   readonly engineCheck?: (() => Promise<void>) | undefined;
+  /** How many processes answer requests on this store: each grants its share of what a key may use. One unless told. */
+  readonly apiProcesses?: (() => number) | undefined;
   /** Whether this process only drives sessions: it says how it does, and answers no other request. */
   readonly isWorker?: boolean | undefined;
   /** What carries drafts between machines, if there are several: only asked how it does. */

@@ -96,7 +96,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     limits,
     keys,
     logins,
-    meter: createMeter(limits, now),
+    meter: createMeter(limits, now, deps.apiProcesses),
     streams,
     changes,
     metrics: createMetrics(),

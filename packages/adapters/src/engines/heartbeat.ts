@@ -10,6 +10,8 @@ export interface HeartbeatDeps {
   readonly isDead: (owner: string) => boolean;
   /** Leases of a dead worker were freed: its sessions can be claimed. */
   readonly onFreed: () => void;
+  /** Told after each look who is there. */
+  readonly onSeen?: (workers: readonly WorkerInfo[]) => void;
   readonly report: (error: unknown) => void;
   readonly beatMs?: number;
   readonly now?: () => number;
@@ -47,7 +49,9 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       await workers.beat(worker());
       const took = now() - began;
       slowest = Math.max(took, slowest * 0.9);
-      for (const other of await workers.list()) if (other.owner !== owner) await watch(other.owner, other.beat);
+      const all = await workers.all();
+      deps.onSeen?.(all);
+      for (const other of all) if (other.owner !== owner) await watch(other);
     } catch (error) {
       // While the store is away nobody's silence means anything.
       seen.clear();
@@ -55,17 +59,16 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
     }
   }
 
-  async function watch(other: string, beat_: number): Promise<void> {
+  async function watch(worker_: WorkerInfo & { readonly beat: number }): Promise<void> {
+    const { owner: other } = worker_;
+    const isProven = deps.isDead(other);
     const last = seen.get(other);
-    if (last?.beat !== beat_) {
-      seen.set(other, { beat: beat_, at: now(), looks: 0, freed: false });
-      if (!deps.isDead(other)) return;
-    }
-    const known = seen.get(other);
-    if (!known) return;
+    const isNew = last?.beat !== worker_.beat;
+    const known = isNew || !last ? { beat: worker_.beat, at: now(), looks: 0, freed: false } : last;
+    seen.set(other, known);
+    if (isNew && !isProven) return;
     known.looks += 1;
     const silentMs = now() - known.at;
-    const isProven = deps.isDead(other);
     const isSilent = known.looks >= MISSED && silentMs >= Math.max(MISSED * beatMs, 4 * slowest);
     if ((isProven || isSilent) && !known.freed) {
       await store.free(other, isProven ? {} : { withinMs: FENCED_MS });
@@ -73,7 +76,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       deps.onFreed();
     }
     if (isProven || silentMs > FORGET_MS) {
-      await workers.leave(other);
+      await workers.leave(worker_);
       seen.delete(other);
     }
   }
@@ -90,7 +93,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       stopped = true;
       clearTimeout(timer);
       await beating;
-      await workers.leave(owner).catch(() => undefined);
+      await workers.leave(worker()).catch(() => undefined);
     },
   };
 }

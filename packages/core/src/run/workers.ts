@@ -1,8 +1,10 @@
 import type { AgentConfig } from "@skein/protocol";
 import type { Records } from "../ports/records.ts";
 
-/** A process that drives sessions, and what it has for them. */
+/** A process on a store, and what it has for sessions. */
 export interface WorkerInfo {
+  /** What it does: `api` drives nothing, `worker` answers no requests. */
+  readonly role: "all" | "api" | "worker";
   /** The name under which it holds leases. */
   readonly owner: string;
   readonly runtimes: readonly AgentConfig["runtime"][];
@@ -20,12 +22,15 @@ interface KnownWorker extends WorkerInfo {
   readonly beat: number;
 }
 
-/** The workers on a store: each says what it has, and that it is alive. */
+/** The processes on a store: each says what it has, and that it is alive. */
 export interface Workers {
   beat(worker: WorkerInfo): Promise<void>;
+  /** Every process, those that drive nothing included. */
+  all(): Promise<readonly KnownWorker[]>;
+  /** The processes that drive sessions. */
   list(): Promise<readonly KnownWorker[]>;
-  /** The worker has ended, or is known to be dead. */
-  leave(owner: string): Promise<void>;
+  /** The process has ended, or is known to be dead. */
+  leave(worker: Pick<WorkerInfo, "role" | "owner">): Promise<void>;
 }
 
 /** No tenant can have this name. */
@@ -33,18 +38,26 @@ const TENANT = "$workers";
 const KIND = "worker";
 
 export function createWorkers(records: Records): Workers {
+  async function all(): Promise<readonly KnownWorker[]> {
+    const { items } = await records.list({ tenant: TENANT, kind: KIND, limit: 200 });
+    return items.map(({ value, version }) => ({ ...(value as WorkerInfo), beat: version }));
+  }
+
   return {
     async beat(worker) {
-      await records.put([{ tenant: TENANT, kind: KIND, id: worker.owner, value: worker }]);
+      await records.put([{ tenant: TENANT, kind: KIND, id: idOf(worker), value: worker }]);
     },
-    async list() {
-      const { items } = await records.list({ tenant: TENANT, kind: KIND, limit: 200 });
-      return items.map(({ value, version }) => ({ ...(value as WorkerInfo), beat: version }));
-    },
-    async leave(owner) {
-      await records.delete(TENANT, KIND, owner);
+    all,
+    list: async () => (await all()).filter(({ role }) => role !== "api"),
+    async leave(worker) {
+      await records.delete(TENANT, KIND, idOf(worker));
     },
   };
+}
+
+/** Servers of one process share its name. */
+function idOf({ role, owner }: Pick<WorkerInfo, "role" | "owner">): string {
+  return `${role}:${owner}`;
 }
 
 /** What a worker lacks for an agent, in words; nothing if it has everything. */

@@ -21,6 +21,8 @@ export interface ServerParts {
   readonly host: Host;
   /** Whether what the engine needs answers; undefined if it needs nothing. */
   readonly engineCheck: (() => Promise<void>) | undefined;
+  /** How many processes answer requests on this store. */
+  readonly apiProcesses: () => number;
   readonly model: OpenModel;
   readonly files: FileStore;
   readonly bus: Bus | undefined;
@@ -69,16 +71,19 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });
+  let apis = 1;
   const heartbeat = beating(store, options, {
     host,
     model,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
+    onSeen: (workers) => void (apis = Math.max(1, workers.filter(({ role }) => role !== "worker").length)),
     report,
   });
   heartbeat?.start();
   return {
     host,
     engineCheck: engine.check,
+    apiProcesses: () => apis,
     model,
     files,
     bus,
@@ -100,7 +105,7 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
   };
 }
 
-/** Signs of life between processes that drive sessions of one store. An api process drives nothing, and says nothing. */
+/** Signs of life between the processes of one store. */
 function beating(
   store: Store,
   { engine, storeUrl, code }: StartOptions,
@@ -108,16 +113,19 @@ function beating(
     host,
     model,
     runtimes,
+    onSeen,
     report,
   }: {
     readonly host: Host;
     readonly model: OpenModel;
     readonly runtimes: WorkerInfo["runtimes"];
+    readonly onSeen: (workers: readonly WorkerInfo[]) => void;
     readonly report: (error: unknown) => void;
   },
 ): Heartbeat | undefined {
-  if (engine?.role === "api" || !/^postgres(ql)?:/.test(storeUrl)) return undefined;
+  if (!/^postgres(ql)?:/.test(storeUrl)) return undefined;
   const worker: WorkerInfo = {
+    role: engine?.role ?? "all",
     owner: thisOwner(),
     runtimes,
     agents: code.agents.map(({ agent }) => agent.config.name),
@@ -130,6 +138,7 @@ function beating(
     worker: () => worker,
     isDead: isDeadOwner,
     onFreed: host.engine.look,
+    onSeen,
     report,
   });
 }

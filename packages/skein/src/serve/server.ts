@@ -53,6 +53,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     reserve: host.engine.reserve,
     wake: host.engine.wake,
     engineCheck: parts.engineCheck,
+    apiProcesses: parts.apiProcesses,
     isWorker: options.engine?.role === "worker",
     bus,
     files,

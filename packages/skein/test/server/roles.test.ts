@@ -131,7 +131,14 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     onTestFinished(() => store.close());
     const { hostname } = await import("node:os");
     const dead = `${hostname()}/999999/1`;
-    await createWorkers(store.records).beat({ owner: dead, runtimes: ["loop"], agents: [], tools: [], model: "none" });
+    await createWorkers(store.records).beat({
+      role: "worker",
+      owner: dead,
+      runtimes: ["loop"],
+      agents: [],
+      tools: [],
+      model: "none",
+    });
     const api = await process_("api");
     const { path, id } = await session(api.call);
     expect(await store.claim({ owner: dead, leaseMs: 60_000, sessionId: id })).toMatchObject({ kind: "leased" });
