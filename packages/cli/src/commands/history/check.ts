@@ -9,6 +9,7 @@ import { count, counted } from "../../terminal/counts.ts";
 export const checkCommand = historyCommand({
   name: "history check",
   summary: "What in the data is newer than this version of Skein knows",
+  shares: ["root", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [
     ["skein history check", "Unknown types and forms; exit code 1 if there are any"],

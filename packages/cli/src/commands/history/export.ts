@@ -12,7 +12,7 @@ import { historyCommand } from "./command.ts";
 import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
-import { sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
@@ -23,6 +23,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const exportCommand = historyCommand({
   name: "history export",
   summary: "Write sessions as JSON, Markdown or self-contained HTML",
+  shares: [...SESSION_OPTIONS, "archive"],
   words: "[SESSION…]",
   options: {
     format: {

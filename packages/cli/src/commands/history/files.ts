@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { type Kind, wholeNumber } from "../../terminal/option-kinds.ts";
-import { sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
@@ -22,6 +22,7 @@ const versions: Kind<readonly [from: number, to: number]> = {
 export const files = historyCommand({
   name: "history files",
   summary: "The copies that Claude Code made of files before it edited them",
+  shares: [...SESSION_OPTIONS, "archive", "pager"],
   words: "SESSION [PATH]",
   usesPager: true,
   options: {

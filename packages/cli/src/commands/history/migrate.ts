@@ -6,13 +6,12 @@ import {
   type MigrateResult,
 } from "@skein/history";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { isatty } from "node:tty";
 import type { Config } from "skein/config";
 import { historyCommand } from "./command.ts";
+import { isConfirmed } from "../../terminal/confirm.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { YES_OPTION } from "../../terminal/shared-options.ts";
-import { absolute, sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, absolute, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
@@ -22,6 +21,7 @@ import { size } from "../../terminal/times.ts";
 export const migrate = historyCommand({
   name: "history migrate",
   summary: "Copy or move sessions, or a whole project's, to another project path",
+  shares: SESSION_OPTIONS,
   isLive: true,
   words: "[SESSION…]",
   options: {
@@ -65,7 +65,7 @@ export const migrate = historyCommand({
       else await screen.print(...planLines(plan, { mode, destination }, screen));
       if (isDry || plan.successCount === 0) return codeOf(plan);
     }
-    if (!values.yes && !(await isConfirmed(screen, mode))) return EXIT.cancelled;
+    if (!values.yes && !(await mayBegin(screen, mode))) return EXIT.cancelled;
     const result = await run(false);
     screen.progress(undefined);
     if (values.json) await screen.json(result);
@@ -83,18 +83,13 @@ function codeOf({ successCount, failedCount }: MigrateResult): number {
   return successCount === 0 ? EXIT.io : EXIT.failed;
 }
 
-async function isConfirmed(screen: StyledScreen, mode: "copy" | "move"): Promise<boolean> {
-  if (!isatty(0) || !screen.isTerminal)
-    throw new UsageError(`Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`);
-  const questions = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await questions.question(`${mode === "move" ? "Move" : "Copy"} them? [y/N] `);
-    const isYes = /^y(es)?$/i.test(answer.trim());
-    if (!isYes) screen.note(styledText`Nothing was changed.`);
-    return isYes;
-  } finally {
-    questions.close();
-  }
+async function mayBegin(screen: StyledScreen, mode: "copy" | "move"): Promise<boolean> {
+  const isYes = await isConfirmed(
+    `${mode === "move" ? "Move" : "Copy"} them?`,
+    `Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`,
+  );
+  if (!isYes) screen.note(styledText`Nothing was changed.`);
+  return isYes;
 }
 
 function planLines(

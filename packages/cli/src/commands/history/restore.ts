@@ -8,6 +8,7 @@ import { archiveFolder } from "./with-archived.ts";
 export const restore = historyCommand({
   name: "history restore",
   summary: "Bring an archived session back to where Claude Code finds it",
+  shares: ["root", "json"],
   isLive: true,
   words: "SESSION",
   examples: [

@@ -2,7 +2,7 @@ import { exportSession, getAgentSession, getSession, type AgentSession, type Ses
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
-import { sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
@@ -14,6 +14,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const show = historyCommand({
   name: "history show",
   summary: "Read one session, or a subagent's (agent-<id>)",
+  shares: [...SESSION_OPTIONS, "archive", "pager"],
   words: "SESSION",
   usesPager: true,
   options: {

@@ -8,6 +8,7 @@ import { shortTime } from "../../terminal/times.ts";
 export const todos = historyCommand({
   name: "history todos",
   summary: "Todo lists and tasks, with what is done",
+  shares: ["root", "limit", "offset", "json", "archive", "pager"],
   words: "[SESSION]",
   usesPager: true,
   options: { open: { about: "Only lists that have something left to do" } },

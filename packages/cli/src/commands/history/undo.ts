@@ -11,6 +11,7 @@ import { shortTime } from "../../terminal/times.ts";
 export const undo = historyCommand({
   name: "history undo",
   summary: "Take a migration back, byte for byte",
+  shares: ["limit", "offset", "json"],
   isLive: true,
   words: "[MIGRATION]",
   options: { list: { short: "l", about: "Only show the migrations" } },
