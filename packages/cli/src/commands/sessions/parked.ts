@@ -1,13 +1,13 @@
 import { createParking } from "@skein/core";
 import { counted } from "../../terminal/counts.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { storeCommand, withStore } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { visible } from "../../terminal/visible-text.ts";
 
 const TENANT = "default";
 
-export const parked = sessionCommand({
+export const parked = storeCommand({
   name: "sessions parked",
   summary: "Sessions that failed whoever drove them. They sleep until they are retried or discarded.",
   options: {
@@ -17,7 +17,7 @@ export const parked = sessionCommand({
   },
   examples: ["skein sessions parked", "skein sessions parked --retry 0199c8f1-0000-7000-8000-000000000000"],
   run: (call) =>
-    withStore(call, async ({ store }) => {
+    withStore(call, async (store) => {
       const parking = createParking({ store, now: Date.now, report: () => {} });
       const { retry, discard, json } = call.values;
       if (retry !== undefined) await parking.retry(TENANT, retry);
