@@ -17,6 +17,7 @@ import { createConnections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
+import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
 import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
@@ -133,6 +134,7 @@ const DELETE = statement("delete", "select skein.delete_session($1, $2)");
 export async function createPostgresStore({ url, poolSize = 6, now = Date.now }: PostgresStoreOptions): Promise<Store> {
   const connections = createConnections({ url, poolSize });
   try {
+    await refusePooler(connections);
     await connections.withClient(migrate);
   } catch (error) {
     await connections.close();
