@@ -1,8 +1,0 @@
-import { createAgent } from "skein";
-
-const agent = createAgent({ system_prompt: "You answer in one sentence." });
-
-for await (const event of agent.stream("How much is 20+22?"))
-  if (event.event_type === "step.generating") process.stdout.write(event.data.delta);
-
-await agent.close();
