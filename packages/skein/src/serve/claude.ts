@@ -48,7 +48,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     return path;
   };
   const places = placesWith(allowedAddresses);
-  const walls = createServerWalls(settings.sandbox, api);
+  const walls = createServerWalls(settings, { api, places });
   // Behind walls every session has folders of its own: it must not see another one's.
   const ownFolder = (tenant: string, name: string, sessionId: string): string =>
     folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));

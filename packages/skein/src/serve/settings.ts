@@ -160,6 +160,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     keys: [...one.keys, ...other.keys],
     roots: [...one.roots, ...other.roots],
     env: [...one.env, ...other.env],
+    hosts: [...one.hosts, ...other.hosts],
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,

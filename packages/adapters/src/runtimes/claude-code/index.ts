@@ -64,7 +64,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const children = createChildPool(async () => {
     const walls = await deps.walls?.();
     const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(walls)));
-    return { sdk: await loadSdk(), spawn, broker: walls?.broker };
+    return { sdk: await loadSdk(), spawn, walls };
   }, deps.children);
   const driveDeps: DriveDeps = {
     ...deps,

@@ -137,6 +137,7 @@ async function startOf(
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
     places: placesOf(options),
+    hosts: hostsOf(options),
     options: {
       // Claude Code's own sandbox cannot be made inside of ours, which is stricter.
       ...sdkOptions(walls ? { ...options, sandbox: null } : options),
@@ -162,6 +163,11 @@ function placesOf({ add_dirs, plugins, sandbox }: ResolvedOptions): readonly San
     ...written.map((path) => ({ path, access: "write" as const })),
     ...read.map((path) => ({ path, access: "read" as const })),
   ];
+}
+
+/** The MCP servers that a session named, which the policy has checked. */
+function hostsOf({ mcp_servers }: ResolvedOptions): readonly string[] {
+  return Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
 }
 
 /** How hooks reach the log of whoever drives now. */
