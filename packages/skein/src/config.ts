@@ -24,7 +24,8 @@ export interface Config {
   readonly host: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
-  readonly engine: string | undefined;
+  /** What this process does, who drives its sessions, and where Restate is, as it was written. */
+  readonly engine: EngineConfig;
   /** `off`: this server begins no session of Claude Code and drives none. */
   readonly claudeCode: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
@@ -40,6 +41,21 @@ export interface Config {
   readonly allowedWebhookAddresses: readonly string[];
   /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
   readonly sqlHistory: readonly string[];
+}
+
+/** Role and engine. */
+export interface EngineConfig {
+  readonly role: string | undefined;
+  readonly engine: string | undefined;
+  readonly restate: {
+    readonly ingressUrls: readonly string[];
+    readonly adminUrl: string | undefined;
+    readonly endpoint: string | undefined;
+    readonly workersUrl: string | undefined;
+    readonly identityKeys: readonly string[];
+    readonly service: string | undefined;
+    readonly token: string | undefined;
+  };
 }
 
 /** What is opened by the environment; `skein.config.ts` can open more. */
@@ -91,7 +107,19 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
-    engine: env["SKEIN_ENGINE"] || undefined,
+    engine: {
+      role: env["SKEIN_ROLE"] || undefined,
+      engine: env["SKEIN_ENGINE"] || undefined,
+      restate: {
+        ingressUrls: listIn(env["SKEIN_RESTATE_URL"]),
+        adminUrl: env["SKEIN_RESTATE_ADMIN_URL"] || undefined,
+        endpoint: env["SKEIN_RESTATE_ENDPOINT"] || undefined,
+        workersUrl: env["SKEIN_RESTATE_WORKERS_URL"] || undefined,
+        identityKeys: listIn(env["SKEIN_RESTATE_IDENTITY_KEYS"]),
+        service: env["SKEIN_RESTATE_SERVICE"] || undefined,
+        token: env["SKEIN_RESTATE_TOKEN"] || undefined,
+      },
+    },
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
     claude: {
       keys: listIn(env["SKEIN_CLAUDE_KEYS"]),

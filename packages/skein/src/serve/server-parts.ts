@@ -1,7 +1,10 @@
 import { join } from "node:path";
-import type { Bus, FileStore, Store } from "@skein/core";
+import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
+import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers } from "@skein/core";
 import { isKnownError, withoutSecrets } from "@skein/protocol";
 import type { Adoption, ServerDeps } from "@skein/server";
+import { openEngine } from "../engine.ts";
 import { type Host, createHost } from "../host.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
 import { openServerFiles } from "../open-files.ts";
@@ -16,6 +19,10 @@ type SqlPort = NonNullable<ServerDeps["sql"]>;
 /** What stands behind the HTTP server of one process. */
 export interface ServerParts {
   readonly host: Host;
+  /** Whether what the engine needs answers; undefined if it needs nothing. */
+  readonly engineCheck: (() => Promise<void>) | undefined;
+  /** How many processes answer requests on this store. */
+  readonly apiProcesses: () => number;
   readonly model: OpenModel;
   readonly files: FileStore;
   readonly bus: Bus | undefined;
@@ -56,9 +63,11 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
   const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
   const sql = await openSql(store, options);
   const adoption = await openAdoption(store);
+  const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const host = createHost({
     store,
     bus,
+    engine: engine.factory,
     model: model.model,
     ...code,
     files,
@@ -66,8 +75,19 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });
+  let apis = 1;
+  const heartbeat = beating(store, options, {
+    host,
+    model,
+    runtimes: claude ? ["loop", "claude-code"] : ["loop"],
+    onSeen: (workers) => void (apis = Math.max(1, workers.filter(({ role }) => role !== "worker").length)),
+    report,
+  });
+  heartbeat?.start();
   return {
     host,
+    engineCheck: engine.check,
+    apiProcesses: () => apis,
     model,
     files,
     bus,
@@ -75,7 +95,8 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     sql,
     adoption,
     async stop() {
-      await Promise.all([host.stop(), sql.close()]);
+      await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
+      await engine.close();
     },
     async close() {
       await claude?.close();
@@ -86,6 +107,44 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
       await model.close();
     },
   };
+}
+
+/** Signs of life between the processes of one store. */
+function beating(
+  store: Store,
+  { engine, storeUrl, code }: StartOptions,
+  {
+    host,
+    model,
+    runtimes,
+    onSeen,
+    report,
+  }: {
+    readonly host: Host;
+    readonly model: OpenModel;
+    readonly runtimes: WorkerInfo["runtimes"];
+    readonly onSeen: (workers: readonly WorkerInfo[]) => void;
+    readonly report: (error: unknown) => void;
+  },
+): Heartbeat | undefined {
+  if (!/^postgres(ql)?:/.test(storeUrl)) return undefined;
+  const worker: WorkerInfo = {
+    role: engine?.role ?? "all",
+    owner: thisOwner(),
+    runtimes,
+    agents: code.agents.map(({ agent }) => agent.config.name),
+    tools: [...code.tools.keys()],
+    model: model.description,
+  };
+  return createHeartbeat({
+    store,
+    workers: createWorkers(store.records),
+    worker: () => worker,
+    isDead: isDeadOwner,
+    onFreed: host.engine.look,
+    onSeen,
+    report,
+  });
 }
 
 /** Loaded only where there are several machines. */

@@ -6,6 +6,7 @@ import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 import type { ClaudeConfig, Config, S3Config } from "../config.ts";
 import { checkFiles } from "../open-files.ts";
+import { type EngineSettings, engineSettings } from "./engine-settings.ts";
 import { limitsIn } from "./limits.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
@@ -19,6 +20,8 @@ export interface ServeSettings {
   readonly s3: S3Config;
   /** Limits that the environment changes. */
   readonly limits: Partial<Limits>;
+  /** What this process does, and who drives its sessions. */
+  readonly engine: EngineSettings;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
   readonly allowedHosts: readonly string[];
@@ -45,6 +48,7 @@ export interface ServeFlags {
   readonly data?: string | undefined;
   readonly files?: string | undefined;
   readonly config?: string | undefined;
+  readonly role?: string | undefined;
 }
 
 const DEFAULT_PORT = "7433";
@@ -64,8 +68,6 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     );
   if (config.apiKey !== undefined && !/^[\x21-\x7e]{16,500}$/.test(config.apiKey))
     throw new KnownError("invalid", "SKEIN_API_KEY must have at least 16 printable characters and no spaces.");
-  if (config.engine !== undefined && config.engine !== "local")
-    throw new KnownError("invalid", `SKEIN_ENGINE is "${config.engine}", and the engine there is "local".`);
   if (config.claudeCode !== undefined && config.claudeCode !== "on" && config.claudeCode !== "off")
     throw new KnownError("invalid", `SKEIN_CLAUDE_CODE is "${config.claudeCode}". Expected "on" or "off".`);
   for (const origin of config.allowedOrigins)
@@ -86,10 +88,12 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   const filesUrl = flags.files ?? config.filesUrl;
   if (filesUrl !== undefined) checkFiles(filesUrl, config.s3);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
+  const storeUrl = flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`;
   return Object.freeze({
     port: Number(port),
     host,
-    storeUrl: flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`,
+    storeUrl,
+    engine: engineSettings(config.engine, flags.role, storeUrl),
     dataDir,
     filesUrl,
     s3: config.s3,

@@ -27,7 +27,10 @@ export interface StartOptions extends Omit<
   | "filesUrl"
   | "s3"
   | "limits"
+  | "engine"
 > {
+  /** Everything in one process, driven by it, unless told. */
+  readonly engine?: ServeSettings["engine"];
   readonly redisUrl?: string | undefined;
   readonly filesUrl?: string | undefined;
   readonly s3?: ServeSettings["s3"];

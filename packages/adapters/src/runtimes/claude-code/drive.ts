@@ -36,7 +36,7 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   const log = createDriverLog({ lease, clock: claimed.clock, state, takenIn: answers.takeIn }, deps);
   const drive: Drive = { claimed, lease, log, answers, signal, deps, entriesBefore: state.transcriptEntries };
   while (!log.released) {
-    if (signal.aborted) return giveBack(drive);
+    if (signal.aborted || deps.now() >= (claimed.yieldAt ?? Infinity)) return giveBack(drive);
     const how = await work(drive);
     if (how === "lost") return;
     if (how === "stopped") return giveBack(drive);

@@ -9,6 +9,7 @@ import { sessionRoutes } from "./session-routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
+import { workerRoutes } from "./worker-routes.ts";
 
 /** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
@@ -19,6 +20,7 @@ export const ROUTES = {
   ...runRoutes,
   ...sqlRoutes,
   ...webhookRoutes,
+  ...workerRoutes,
   ...claudeRoutes,
   ...adoptRoutes,
   ...offerRoutes,

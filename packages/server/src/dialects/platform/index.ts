@@ -16,6 +16,7 @@ import { sqlHandlers } from "./sql.ts";
 import { stepHandlers } from "./steps.ts";
 import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
+import { workerHandlers } from "./workers.ts";
 
 /** Who answers each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
@@ -33,6 +34,7 @@ export const handlers: Handlers = {
   ...runTextHandlers,
   ...sqlHandlers,
   ...webhookHandlers,
+  ...workerHandlers,
   ...claudeHandlers,
   ...adoptHandlers,
   ...offerHandlers,

@@ -9,7 +9,7 @@ import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    const dependencies = [await storeHealth(call), ...(await busHealth(call))];
+    const dependencies = [await storeHealth(call), ...(await busHealth(call)), ...(await engineHealth(call))];
     const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
     return { status, version, ...(call.principal.scopes.length > 0 && { dependencies }) };
   },
@@ -65,6 +65,17 @@ export async function busHealth({ shared: { deps } }: RequestContext) {
     () => "failed" as const,
   );
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
+}
+
+/** How the cluster does that drives the sessions, where there is one. */
+async function engineHealth({ shared: { deps } }: RequestContext) {
+  if (!deps.engineCheck) return [];
+  const began = performance.now();
+  const status = await deps.engineCheck().then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
 /** Whether the store answers, and how fast. */
