@@ -24,6 +24,7 @@ export {
   exportAllSessionsToJson,
   exportAllSessionsToMarkdown,
   exportSession,
+  exportSessionLines,
   exportSessionToHtml,
   exportSessionToJson,
   exportSessionToMarkdown,

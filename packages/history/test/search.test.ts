@@ -115,6 +115,20 @@ describe("queries", () => {
   });
 });
 
+test("a line that is not JSON is found by its text, with and without an index", async () => {
+  const data = createDataDirectory();
+  const path = `projects/-work-app/${sessionId(1)}.jsonl`;
+  data.write(path, `${jsonLines([conversation().user("hello")])}{"type":"user","message":"torn porcupine\n`);
+  data.append(path, `{"cut":"marmalade{"type":"user","uuid":"g","message":{"content":"glued walrus"}}\n`);
+  for (const config of [data.config, data.indexed]) {
+    const { data: found } = await searchSessions("porcupine", config);
+    expect(found).toMatchObject([{ messageType: "damaged", fileLine: 2, match: "porcupine", kind: "other" }]);
+    expect((await searchSessions("marmalade", config)).data).toMatchObject([{ messageType: "damaged", fileLine: 3 }]);
+    expect((await searchSessions("walrus", config)).data).toMatchObject([{ messageType: "user", fileLine: 3 }]);
+    await buildIndex(data.indexed);
+  }
+});
+
 describe("filters and pages", () => {
   test("a search is filtered by role, tool, project, date and subagents", async () => {
     const data = library();

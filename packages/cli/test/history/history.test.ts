@@ -80,6 +80,7 @@ test("list is the newest first, filters and pages, and is a PaginatedResult as J
     data: [{ id: first, projectPath: "/work/app", messageCount: 7 }],
     pagination: { total: 2, limit: 1, offset: 0, hasMore: true },
   });
+  expect((await world.run("list", "--limit", "0")).out).toBe("2 sessions; this page shows none of them.\n");
   expect((await world.run("list", "--project", "/work/other/")).out).toContain("an older session");
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
 });
@@ -289,7 +290,7 @@ test("migrate shows its plan, asks, moves, and undo takes it back", async () => 
   );
   expect(existsSync(file)).toBe(false);
   expect((await world.run("list", "--project", "/work/new")).out).toContain(first.slice(0, 8));
-  expect((await world.run("undo")).code).toBe(0);
+  expect((await world.run("undo", "--yes")).code).toBe(0);
   expect(readFileSync(file)).toEqual(before);
 });
 

@@ -1,7 +1,7 @@
 import { connectMcpServer, type McpConnection } from "@skein/adapters/mcp";
 import { resultContent } from "@skein/core";
 import { spawnSync } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
@@ -95,9 +95,19 @@ test.skipIf(!hasBubblewrap)(
     await store.close();
     const connection = await connected(world, { SKEIN_STORE_URL: `sqlite:${join(world.folder, "skein.db")}` });
     const ask = async (sql: string): Promise<string> => (await call(connection, "sql", { sql })).text;
+    const cache = join(world.env["SKEIN_CACHE_DIR"] ?? "", "sql");
+    const copies = (): readonly string[] =>
+      existsSync(cache) ? readdirSync(cache).filter((name) => name.endsWith(".duckdb")) : [];
+    // A question about nothing makes no copy, and the first one about the files does not wait for it.
+    expect(await ask("SELECT 42 AS n")).toContain("42");
     expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
       "true",
     );
+    expect(copies()).toEqual([]);
+    await expect.poll(copies, { timeout: 60_000 }).toHaveLength(1);
+    const databases = await ask("PRAGMA database_list");
+    expect(databases).toContain("skein_copy");
+    expect(databases).not.toContain(world.folder);
     // The others are asked three at a time: each is mostly the start of its process.
     await Promise.all([
       expect(ask("SELECT DISTINCT source FROM all_sessions ORDER BY 1")).resolves.toMatch(

@@ -2,11 +2,12 @@
 import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
-import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
+import { parseLine, type LinePlace, type ParsedLine } from "../scan/parse-line.ts";
 import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
 import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
+import { damagedLine } from "../sources/claude-code/search/line-texts.ts";
 import { bestScore, bestScoreIn } from "../sources/claude-code/search/best-score.ts";
 import { gramsFacet, gramsOf, mayContain } from "./grams.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
@@ -53,9 +54,10 @@ export async function searchFiles(
     for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
       searchStretch(file, stretch, { search, needle, isWanted }, (line) => {
         const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
-        if (time < options.since || time >= options.until) return;
+        if (time < options.since || time >= options.until) return false;
         const found = matchLine(line.value, query, options.filter, options.context);
         if (found.length > 0) onFound({ file, line, time, found });
+        return found.length > 0;
       });
     }
   };
@@ -153,7 +155,10 @@ interface Scanner {
   readonly isWanted: IsWanted | undefined;
 }
 
-function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
+/** Returns whether the line matches. */
+type OnLine = (line: ParsedLine) => boolean;
+
+function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: OnLine): void {
   try {
     readStretch(file, stretch, scanner, onLine);
   } catch {
@@ -161,7 +166,7 @@ function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLin
   }
 }
 
-function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
+function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: OnLine): void {
   const { search, needle, isWanted } = scanner;
   let line = stretch.firstLine;
   readFile(file.path, { from: stretch.from, until: stretch.until, search }, (region) => {
@@ -183,11 +188,23 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
       if (isWanted && !isWanted(bytes, lineStart, lineEnd)) continue;
       line += countLines(bytes, counted, lineStart);
       counted = lineStart;
-      const place = { line, offset: region.offset + (lineStart - region.start) };
-      for (const parsed of parseLine(bytes.subarray(lineStart, lineEnd), place, () => {})) onLine(parsed);
+      searchLine(
+        bytes.subarray(lineStart, lineEnd),
+        { line, offset: region.offset + (lineStart - region.start) },
+        onLine,
+      );
     }
     line += countLines(bytes, counted, end);
   });
+}
+
+/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched as it is. */
+function searchLine(bytes: Buffer, place: LinePlace, onLine: OnLine): void {
+  let text: string | undefined;
+  let isFound = false;
+  for (const record of parseLine(bytes, place, (damage) => (text = damage.text))) isFound = onLine(record) || isFound;
+  if (isFound || text === undefined) return;
+  onLine({ line: place.line, offset: place.offset, length: bytes.length, value: { type: damagedLine, text } });
 }
 
 function countLines(bytes: Buffer, start: number, end: number): number {

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
 import { type Example, examples } from "../examples.ts";
 import { COLUMNS_STATEMENT, type DescribedTable, describedTables } from "./described-tables.ts";
 import { createDatabaseWriter } from "./database-writer.ts";
+import { namesTranscripts } from "../plan/named-tables.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
 /** SQL from clients, over the rows of their own tenant. */
@@ -58,6 +58,8 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const rowsSandbox = createSandbox({ folder: join(own, "sandbox"), ...commands });
   const historySandbox = options.history && createHistorySandbox(options.history);
   const writer = createDatabaseWriter();
+  // A process of its own: the rows of a tenant do not wait for the copy.
+  const copier = createDatabaseWriter();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
   let described: readonly DescribedTable[] | undefined;
@@ -65,7 +67,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   function createHistorySandbox({ roots, cacheFolder }: NonNullable<TenantSqlOptions["history"]>) {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     const history = { roots: roots.map(realPath), cacheFolder: realPath(cacheFolder) };
-    const refreshCopy = createCopyRefresher(() => writer.write({ kind: "copy", history }), { copyMs, now });
+    const refreshCopy = createCopyRefresher(() => copier.write({ kind: "copy", history }), now);
     return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), refreshCopy };
   }
 
@@ -96,9 +98,13 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const sandbox = sandboxFor(history);
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
-      if (sandbox !== rowsSandbox) await historySandbox?.refreshCopy();
       const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
-      yield* sandbox.ask({ ...question, database }, signal);
+      try {
+        yield* sandbox.ask({ ...question, database }, signal);
+      } finally {
+        // After the answer, so that the build does not slow it down.
+        if (sandbox !== rowsSandbox && namesTranscripts(question.statement)) historySandbox?.refreshCopy();
+      }
     },
     async tables(asking, signal) {
       const limits = { rows: 10_000, bytes: 10_000_000, history: false };
@@ -109,7 +115,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     },
     examples,
     async close() {
-      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), writer.close()]);
+      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), writer.close(), copier.close()]);
       await Promise.all([...tenants.values()].map((rows) => rows.remove()));
       rmSync(own, { recursive: true, force: true });
     },
@@ -121,23 +127,20 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Brings the cached copy up to date. The first question waits for that, up to `copyMs`; later ones do not wait. */
-function createCopyRefresher(
-  copy: () => Promise<void>,
-  { copyMs, now }: { readonly copyMs: number; readonly now: () => number },
-): () => Promise<void> {
-  let running: Promise<void> | undefined;
+/** Starts to bring the cached copy up to date, unless that is running or was done a moment ago. Nobody waits for it. */
+function createCopyRefresher(copy: () => Promise<void>, now: () => number): () => void {
+  let isRunning = false;
   let copiedAt: number | undefined;
-  return async () => {
-    if (!running && (copiedAt === undefined || now() - copiedAt > HISTORY_MS))
-      // A failed build is ignored: without a copy the answers are the same, only slower.
-      running = copy()
-        .catch(() => {})
-        .finally(() => {
-          copiedAt = now();
-          running = undefined;
-        });
-    if (copiedAt === undefined) await Promise.race([running, delay(copyMs, undefined, { ref: false })]);
+  return () => {
+    if (isRunning || (copiedAt !== undefined && now() - copiedAt <= HISTORY_MS)) return;
+    isRunning = true;
+    // A failed build is ignored: without a copy the answers are the same, only slower.
+    void copy()
+      .catch(() => {})
+      .finally(() => {
+        copiedAt = now();
+        isRunning = false;
+      });
   };
 }
 
