@@ -110,7 +110,7 @@ describe("HTML", () => {
   });
 
   test.each([
-    ["unclosed emphasis", `${"**a ".repeat(20_000)}`],
+    ["unclosed emphasis", "**a ".repeat(20_000)],
     ["unclosed code", "`a ``b ".repeat(20_000)],
     ["nested lists", Array.from({ length: 3000 }, (_, at) => `${" ".repeat(at % 40)}- x`).join("\n")],
     ["nested quotes", ">".repeat(20_000)],

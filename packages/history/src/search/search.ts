@@ -46,11 +46,11 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
 }
 
 /** How many matches are counted exactly. A search for a frequent word reads only what may be on the page. */
-const exactTotal = 2000;
+const exactTotal = 500;
 
 /**
  * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
- * The total is exact up to 2,000; beyond that only what may be on the page is read.
+ * The total is exact up to 500; beyond that only what may be on the page is read.
  */
 export async function searchSessions(
   query: string,

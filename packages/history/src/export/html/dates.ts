@@ -13,7 +13,7 @@ export function dayText(date: Date): string {
   return day.format(date).replace(",", "");
 }
 
-export function timeText(date: Date): string {
+function timeText(date: Date): string {
   return time.format(date);
 }
 

@@ -3,7 +3,6 @@
  * to anything but web pages stay the text that they are. Line breaks are kept, because prompts have them.
  */
 import { codeHtml } from "./code-html.ts";
-import { escapeHtml } from "./escape-html.ts";
 import { inlineHtml } from "./inline-html.ts";
 
 const deepest = 6;
@@ -116,7 +115,8 @@ function dedent(line: string, columns: number): string {
 }
 
 function tableAt(lines: readonly string[], at: number): Taken {
-  const [head = [], alignments = []] = [cellsOf(lines[at] ?? ""), cellsOf(lines[at + 1] ?? "")];
+  const head = cellsOf(lines[at] ?? "");
+  const alignments = cellsOf(lines[at + 1] ?? "");
   let end = at + 2;
   while (end < lines.length && (lines[end] ?? "").includes("|") && (lines[end] ?? "").trim() !== "") end += 1;
   const right = alignments.map((cell) => cell.endsWith(":"));
@@ -143,9 +143,4 @@ function paragraphAt(lines: readonly string[], at: number): Taken {
   let end = at + 1;
   while (end < lines.length && !isBlockStart(lines[end] ?? "") && !rule.test(lines[end] ?? "")) end += 1;
   return { html: `<p>${lines.slice(at, end).map(inlineHtml).join("<br>")}</p>`, next: end };
-}
-
-/** Text as it is, with its line breaks. */
-export function plainHtml(text: string): string {
-  return `<p>${escapeHtml(text).replaceAll("\n", "<br>")}</p>`;
 }
