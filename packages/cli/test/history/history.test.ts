@@ -14,6 +14,7 @@ test.each([
   "show",
   "search",
   "usage",
+  "statusline",
   "export",
   "files",
   "plans",
@@ -186,6 +187,29 @@ test("usage counts each call once, with the same numbers by day, model, project 
     expect(report[view]?.[0]).toMatchObject({ inputTokens: 300, outputTokens: 150 });
   const { out } = await world.run("usage", "--by", "session", "--by", "project");
   expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111[\s\S]+Total +300 +150 +30 +3,000/);
+});
+
+test("usage is broken down by model, and its blocks have a burn rate", async () => {
+  const world = createWorld();
+  const { out } = await world.run("usage", "--timezone", "UTC", "--by", "day", "--by", "block", "--breakdown");
+  expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5 +300/);
+  expect(out).toMatch(/\(estimate, \$0\.\d\d\/h\)[\s\S]+No block is active\./);
+});
+
+test("statusline is one line with model, costs and context, from what Claude Code writes to it", () => {
+  const world = createWorld();
+  const transcript = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  const status = { session_id: first, transcript_path: transcript, cwd: "/work/app", model: { display_name: "Opus" } };
+  const run = (input: string, ...args: readonly string[]) =>
+    spawnSync(process.execPath, [bin, "history", "statusline", "--root", world.root, ...args], {
+      encoding: "utf8",
+      env: { ...process.env, ...world.env },
+      input,
+    });
+  expect(run(JSON.stringify(status)).stdout).toMatch(
+    /^Opus in app \| \$0\.00 session, \$0\.00 today \| [\d,]+ tokens \(\d+ %\)\n$/,
+  );
+  expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
 });
 
 test("usage shows the newest, or what cost most, where not everything is wanted", async () => {

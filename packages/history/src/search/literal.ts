@@ -11,6 +11,7 @@ export interface Literal {
 }
 
 /** Characters that an encoder for web pages writes as \u003c, and those that JSON itself escapes. */
+// oxlint-disable-next-line no-control-regex
 const escaped = /["\\<>&'+\0-\x1f\x7f]/;
 const fewestBytes = 2;
 
