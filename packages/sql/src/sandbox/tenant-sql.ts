@@ -39,7 +39,7 @@ export interface TenantSqlOptions {
   /** For databases, while this process runs. What earlier processes left there is removed. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How long a question waits for the copy of its rows before it fails. */
+  /** How long a question waits for the copy of its rows before it fails, and how long it may take while the transcripts have no copy. */
   readonly copyMs?: number;
   /** Where bubblewrap is looked for; the usual folders if not given. */
   readonly commandFolders?: readonly string[];
@@ -67,8 +67,8 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   function createHistorySandbox({ roots, cacheFolder }: NonNullable<TenantSqlOptions["history"]>) {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     const history = { roots: roots.map(realPath), cacheFolder: realPath(cacheFolder) };
-    const refreshCopy = createCopyRefresher(() => copier.write({ kind: "copy", history }), now);
-    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), refreshCopy };
+    const copy = createCopyRefresher(() => copier.write({ kind: "copy", history }), now);
+    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), copy };
   }
 
   function rowsOf(from: Store, tenant: string): TenantRows {
@@ -99,11 +99,14 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
       const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
+      const copy = sandbox !== rowsSandbox && namesTranscripts(question.statement) ? historySandbox?.copy : undefined;
+      // Until there is a copy, every transcript is read in place, which may take longer.
+      const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;
       try {
-        yield* sandbox.ask({ ...question, database }, signal);
+        yield* sandbox.ask({ ...question, timeMs, database }, signal);
       } finally {
         // After the answer, so that the build does not slow it down.
-        if (sandbox !== rowsSandbox && namesTranscripts(question.statement)) historySandbox?.refreshCopy();
+        copy?.refresh();
       }
     },
     async tables(asking, signal) {
@@ -127,20 +130,29 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Starts to bring the cached copy up to date, unless that is running or was done a moment ago. Nobody waits for it. */
-function createCopyRefresher(copy: () => Promise<void>, now: () => number): () => void {
+interface CopyRefresher {
+  /** Starts to bring the cached copy up to date, unless that is running or was done a moment ago. Nobody waits for it. */
+  refresh(): void;
+  /** True until this process has seen a build end. */
+  isMissing(): boolean;
+}
+
+function createCopyRefresher(copy: () => Promise<void>, now: () => number): CopyRefresher {
   let isRunning = false;
   let copiedAt: number | undefined;
-  return () => {
-    if (isRunning || (copiedAt !== undefined && now() - copiedAt <= HISTORY_MS)) return;
-    isRunning = true;
-    // A failed build is ignored: without a copy the answers are the same, only slower.
-    void copy()
-      .catch(() => {})
-      .finally(() => {
-        copiedAt = now();
-        isRunning = false;
-      });
+  return {
+    isMissing: () => copiedAt === undefined,
+    refresh() {
+      if (isRunning || (copiedAt !== undefined && now() - copiedAt <= HISTORY_MS)) return;
+      isRunning = true;
+      // A failed build is ignored: without a copy the answers are the same, only slower.
+      void copy()
+        .catch(() => {})
+        .finally(() => {
+          copiedAt = now();
+          isRunning = false;
+        });
+    },
   };
 }
 
