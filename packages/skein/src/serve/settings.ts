@@ -3,7 +3,10 @@ import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { KnownError } from "@skein/protocol";
-import type { ClaudeConfig, Config } from "../config.ts";
+import type { Limits } from "@skein/server";
+import type { ClaudeConfig, Config, S3Config } from "../config.ts";
+import { checkFiles } from "../open-files.ts";
+import { limitsIn } from "./limits.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
 export interface ServeSettings {
@@ -11,6 +14,11 @@ export interface ServeSettings {
   readonly host: string;
   readonly storeUrl: string;
   readonly dataDir: string;
+  /** Where generated files are kept; beside the sessions unless told. */
+  readonly filesUrl: string | undefined;
+  readonly s3: S3Config;
+  /** Limits that the environment changes. */
+  readonly limits: Partial<Limits>;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
   readonly allowedHosts: readonly string[];
@@ -33,6 +41,7 @@ export interface ServeFlags {
   readonly host?: string | undefined;
   readonly store?: string | undefined;
   readonly data?: string | undefined;
+  readonly files?: string | undefined;
   readonly config?: string | undefined;
 }
 
@@ -72,12 +81,17 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   for (const address of config.allowedWebhookAddresses)
     if (isIP(address) === 0)
       throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
+  const filesUrl = flags.files ?? config.filesUrl;
+  if (filesUrl !== undefined) checkFiles(filesUrl, config.s3);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
   return Object.freeze({
     port: Number(port),
     host,
     storeUrl: flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`,
     dataDir,
+    filesUrl,
+    s3: config.s3,
+    limits: limitsIn(config.limits),
     configFile: configFile(flags.config, folder),
     apiKey: config.apiKey,
     allowedHosts: [...config.allowedHosts, ...(LOOPBACK.includes(host) ? [] : [host])].map((name) =>
@@ -101,12 +115,14 @@ function historyFolder(path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...lists }: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
     return text === "on";
   };
+  if (!isSandboxMode(sandbox))
+    throw new KnownError("invalid", `SKEIN_CLAUDE_SANDBOX is "${sandbox}". Expected ${SANDBOX_MODES.join(", ")}.`);
   const variables = {
     keys: "SKEIN_CLAUDE_KEYS",
     roots: "SKEIN_CLAUDE_ROOTS",
@@ -117,11 +133,19 @@ function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeCon
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+    sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
+}
+
+/** From the most open to the strictest. */
+const SANDBOX_MODES = ["off", "preferred", "required"] as const;
+
+function isSandboxMode(text: string): text is ClaudeSettings["sandbox"] {
+  return (SANDBOX_MODES as readonly string[]).includes(text);
 }
 
 /** What either of them opens is open. */
@@ -135,6 +159,9 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
+    // Of two rules the stricter one counts.
+    sandbox:
+      SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",
   };
 }
 

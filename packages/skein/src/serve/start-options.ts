@@ -16,9 +16,19 @@ export interface RunningServer {
 
 export interface StartOptions extends Omit<
   ServeSettings,
-  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl"
+  | "configFile"
+  | "traceEndpoint"
+  | "sqlHistory"
+  | "claudeCode"
+  | "claudeOpened"
+  | "redisUrl"
+  | "filesUrl"
+  | "s3"
+  | "limits"
 > {
   readonly redisUrl?: string | undefined;
+  readonly filesUrl?: string | undefined;
+  readonly s3?: ServeSettings["s3"];
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
   readonly claudeCode?: boolean;

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { count } from "../../terminal/counts.ts";
-import { type Styled, joined, t } from "../../terminal/styled.ts";
+import { type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { hours } from "../../terminal/times.ts";
 
 /** What Claude Code writes to the standard input of its status line, as far as it is needed. */
@@ -24,6 +24,7 @@ const usualContext = 200_000;
 export const statusline = historyCommand({
   name: "history statusline",
   summary: "One line for Claude Code's status line: model, cost, burn rate, context",
+  shares: ["root", "json", "cache"],
   examples: [
     [
       "skein history statusline < status.json",
@@ -55,17 +56,17 @@ export const statusline = historyCommand({
     const { paint } = screen;
     const parts: Styled[] = [];
     if (status.model !== null)
-      parts.push(t`${paint.cyan(status.model)}${status.folder === "" ? "" : ` in ${status.folder}`}`);
-    parts.push(t`${usd(status.sessionCostUsd)} session, ${usd(status.todayCostUsd)} today`);
+      parts.push(styledText`${paint.cyan(status.model)}${status.folder === "" ? "" : ` in ${status.folder}`}`);
+    parts.push(styledText`${usd(status.sessionCostUsd)} session, ${usd(status.todayCostUsd)} today`);
     const { activeBlock } = report;
     if (activeBlock) {
-      parts.push(t`${usd(activeBlock.block.costUsd)} block (${hours(activeBlock.remainingMinutes)} left)`);
-      if (activeBlock.burnRate) parts.push(t`${usd(activeBlock.burnRate.costUsdPerHour)}/h`);
+      parts.push(styledText`${usd(activeBlock.block.costUsd)} block (${hours(activeBlock.remainingMinutes)} left)`);
+      if (activeBlock.burnRate) parts.push(styledText`${usd(activeBlock.burnRate.costUsdPerHour)}/h`);
     }
     if (context !== null) {
       const share = Math.round((context / most) * 100);
       const shown = `${count(context)} tokens (${share} %)`;
-      parts.push(share >= 80 ? paint.red(shown) : share >= 50 ? paint.yellow(shown) : t`${shown}`);
+      parts.push(share >= 80 ? paint.red(shown) : share >= 50 ? paint.yellow(shown) : styledText`${shown}`);
     }
     await screen.print(joined(parts, " | "));
     return EXIT.completed;

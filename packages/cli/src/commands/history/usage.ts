@@ -5,7 +5,7 @@ import { oneOf } from "../../terminal/option-kinds.ts";
 import { shortenPath } from "./list.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Piece, type Styled, t } from "../../terminal/styled.ts";
+import { type Piece, type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { hours, shortTime } from "../../terminal/times.ts";
@@ -43,14 +43,14 @@ export const usage = historyCommand({
       ...library,
       ...(values.timezone === undefined ? {} : { timeZone: values.timezone }),
       onProgress: (done, total) => {
-        if (done % 50 === 0) screen.progress(t`Counting: ${done} of ${total} files`);
+        if (done % 50 === 0) screen.progress(styledText`Counting: ${done} of ${total} files`);
       },
     });
     screen.progress(undefined);
     if (values.json) await screen.json(report);
     else {
       for (const view of shown) {
-        await screen.print(...viewLines(view, report, screen, { ...library, isSplit: values.breakdown }), t``);
+        await screen.print(...viewLines(view, report, screen, { ...library, isSplit: values.breakdown }), styledText``);
         if (view === "block") await screen.print(...forecastLines(report.activeBlock, screen));
       }
       await screen.print(...remarks(report, screen));
@@ -89,7 +89,7 @@ function viewLines(
     [name, ...numbers(totals)],
     ...(page.isSplit && "models" in totals
       ? (totals as UsageReport["byDay"][number]).models.map((part) =>
-          [t`  ${shortModel(part.model)}`, ...numbers(part)].map((cell) => paint.dim(cell)),
+          [styledText`  ${shortModel(part.model)}`, ...numbers(part)].map((cell) => paint.dim(cell)),
         )
       : []),
   ]);
@@ -114,7 +114,7 @@ function rowsOf(
       return report.byModel.map((model) => {
         // With its date: two editions of a model are two rows.
         const name = model.model.replace(/^claude-/, "");
-        return [model.isPriced ? name : t`${name} ${paint.yellow("(unpriced)")}`, model];
+        return [model.isPriced ? name : styledText`${name} ${paint.yellow("(unpriced)")}`, model];
       });
     case "project":
       return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
@@ -122,7 +122,10 @@ function rowsOf(
       return report.bySession.map((session) => {
         const own =
           session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
-        return [t`${session.sessionId.slice(0, 8)} ${paint.dim(shortTime(session.lastActivityAt))}${own}`, session];
+        return [
+          styledText`${session.sessionId.slice(0, 8)} ${paint.dim(shortTime(session.lastActivityAt))}${own}`,
+          session,
+        ];
       });
     case "block":
       return report.blocks
@@ -130,24 +133,24 @@ function rowsOf(
         .map((block) => {
           const rate = burnRateOf(block);
           const note = rate ? `(estimate, $${rate.costUsdPerHour.toFixed(2)}/h)` : "(estimate)";
-          return [t`${shortTime(block.startsAt)} ${paint.dim(note)}`, block];
+          return [styledText`${shortTime(block.startsAt)} ${paint.dim(note)}`, block];
         });
   }
 }
 
 /** The block of now: how fast it goes, and where it ends if it goes on like that. */
 function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledScreen): readonly Styled[] {
-  if (!forecast) return [paint.dim("No block is active."), t``];
+  if (!forecast) return [paint.dim("No block is active."), styledText``];
   const { block, remainingMinutes, burnRate, projection } = forecast;
   return [
-    t`Active block: $${block.costUsd.toFixed(2)} since ${shortTime(block.startsAt)}, ${hours(remainingMinutes)} left`,
+    styledText`Active block: $${block.costUsd.toFixed(2)} since ${shortTime(block.startsAt)}, ${hours(remainingMinutes)} left`,
     ...(burnRate && projection
       ? [
-          t`Burn rate:    ${count(Math.round(burnRate.tokensPerMinute))} tokens/min, $${burnRate.costUsdPerHour.toFixed(2)}/h`,
-          t`Projection:   ${count(projection.totalTokens)} tokens, $${projection.costUsd.toFixed(2)} at its end`,
+          styledText`Burn rate:    ${count(Math.round(burnRate.tokensPerMinute))} tokens/min, $${burnRate.costUsdPerHour.toFixed(2)}/h`,
+          styledText`Projection:   ${count(projection.totalTokens)} tokens, $${projection.costUsd.toFixed(2)} at its end`,
         ]
       : []),
-    t``,
+    styledText``,
   ];
 }
 
@@ -165,13 +168,13 @@ function numbers(totals: UsageTotals): readonly string[] {
 function remarks(report: UsageReport, { paint }: StyledScreen): readonly Styled[] {
   const lines = [
     paint.dim(
-      t`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,
+      styledText`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,
     ),
   ];
   const { unpricedModels, unreadable } = report;
   if (unpricedModels.length > 0)
-    lines.push(paint.yellow(t`Without a price, so in no cost: ${unpricedModels.join(", ")}`));
+    lines.push(paint.yellow(styledText`Without a price, so in no cost: ${unpricedModels.join(", ")}`));
   if (unreadable.length > 0)
-    lines.push(paint.red(t`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
+    lines.push(paint.red(styledText`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
   return lines;
 }

@@ -75,6 +75,11 @@ export const ClaudeSettings = z.strictObject({
   mcpServers: z.record(Name, RegisteredMcpServer).default({}),
   /** Another `claude` than the one that comes with the SDK. */
   executable: AbsolutePath.optional(),
+  /**
+   * Whether Claude Code runs in a sandbox that sees only its session: `required` runs nothing without one, `preferred` uses one
+   * where it can be had.
+   */
+  sandbox: z.enum(["off", "preferred", "required"]).default("off"),
   /** Whether admin keys may run sessions with `bypassPermissions`, with the sandbox on. */
   bypassPermissions: z.boolean().default(false),
   /** Whether subagents may start subagents. */
