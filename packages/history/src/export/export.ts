@@ -4,7 +4,6 @@ import { getSession, readSession, type GetSessionOptions } from "../get/get-sess
 import { orderSessions, withStore } from "../list/sessions.ts";
 import type { AgentSession, Session } from "../model/types.ts";
 import { createPause } from "../scan/pause.ts";
-import { toHtml } from "./export-html.ts";
 import { toJson } from "./export-json.ts";
 import { redactStrings, toLines } from "./export-lines.ts";
 import { toMarkdown } from "./export-markdown.ts";
@@ -39,7 +38,7 @@ export async function exportSession(
   options: ExportOptions = {},
 ): Promise<string> {
   const session = await getSession(idOrIndex, options);
-  return write(session, await agentsOf(session, options), format, options);
+  return await write(session, await agentsOf(session, options), format, options);
 }
 
 /** Exports the sessions one after the other, so that only one is in memory. */
@@ -60,7 +59,7 @@ export async function* exportAllSessions(
     if (format === "jsonl") {
       const bytes = linesOf(session, options);
       yield { ...exported, content: bytes.toString(), bytes };
-    } else yield { ...exported, content: write(session, await agentsOf(session, options), format, options) };
+    } else yield { ...exported, content: await write(session, await agentsOf(session, options), format, options) };
     await pause();
   }
 }
@@ -95,18 +94,21 @@ const extensions: Readonly<Record<ExportFormat, string>> = {
   html: "html",
 };
 
-function write(
+async function write(
   session: Session,
   agents: readonly AgentSession[],
   format: ExportFormat,
   options: ExportOptions,
-): string {
+): Promise<string> {
   if (format === "jsonl") return linesOf(session, options).toString();
   const { redact } = options;
   const shown = redact ? redactStrings(session, redact) : session;
   const shownAgents = redact ? redactStrings(agents, redact) : agents;
   if (format === "json") return `${toJson(shown, shownAgents)}\n`;
-  return format === "markdown" ? toMarkdown(shown, shownAgents) : toHtml(shown, shownAgents);
+  if (format === "markdown") return toMarkdown(shown, shownAgents);
+  // Pages need calendars and prices. Lists and searches start faster without loading them.
+  const { toHtml } = await import("./export-html.ts");
+  return toHtml(shown, shownAgents);
 }
 
 async function agentsOf(session: Session, options: ExportOptions): Promise<readonly AgentSession[]> {
