@@ -6,8 +6,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createIds } from "@skein/protocol";
+import { InMemoryTransport } from "@modelcontextprotocol/server";
+import type { TenantSql } from "@skein/sql/sandbox";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { playSessions } from "../../../skein/test/conformance/played-sessions.ts";
+import { createHistoryServer } from "../../src/mcp/serve-history.ts";
 import { bin, createWorld, first, second, type World } from "./world.ts";
 
 /** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
@@ -123,6 +126,36 @@ test.skipIf(!hasBubblewrap)(
     ]);
   },
 );
+
+test("a client that asks for progress hears every second that a call is still running", async () => {
+  const { promise: heard, resolve: hear } = Promise.withResolvers<unknown>();
+  const sql = {
+    async *ask() {
+      // The statement ends when its progress was heard.
+      await heard;
+      yield { kind: "end", rows: 0, truncated: false } as const;
+    },
+  } as unknown as TenantSql;
+  const [client, server] = InMemoryTransport.createLinkedPair();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<unknown>();
+  client.onmessage = (message) => {
+    if ("method" in message && message.method === "notifications/progress") hear(message.params);
+    if ("id" in message && message.id === 2) answer(message);
+  };
+  await createHistoryServer({ version: "1", config: async () => ({}), sql: async () => sql }).connect(server);
+  await client.start();
+  const send = (id: number, method: string, params: Record<string, unknown>): Promise<void> =>
+    client.send({ jsonrpc: "2.0", id, method, params });
+  await send(1, "initialize", {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "t", version: "1" },
+  });
+  await send(2, "tools/call", { name: "sql", arguments: { sql: "SELECT 1" }, _meta: { progressToken: "p" } });
+  expect(await heard).toMatchObject({ progressToken: "p", progress: 1 });
+  expect(JSON.stringify(await answered)).toContain("(0 rows)");
+  await client.close();
+});
 
 test("what is not there is an answer that says so", async () => {
   const connection = await connected(createWorld());
