@@ -18,10 +18,18 @@ export interface PlatformOptions {
   readonly modelUrl?: string;
   readonly config?: string;
   readonly port?: number;
+  /** Where the built console is; without it the one of its package. */
+  readonly consoleFolder?: string;
 }
 
 /** A real `skein serve` as a child of this process, on loopback with a store of its own. */
-export async function startPlatform({ data, modelUrl, config, port = 0 }: PlatformOptions): Promise<Platform> {
+export async function startPlatform({
+  data,
+  modelUrl,
+  config,
+  port = 0,
+  consoleFolder,
+}: PlatformOptions): Promise<Platform> {
   const key = "console-development-key";
   const args = [join(ROOT, "packages/cli/bin/skein.js"), "serve", "--port", String(port), "--data", data];
   if (config !== undefined) args.push("--config", config);
@@ -33,6 +41,7 @@ export async function startPlatform({ data, modelUrl, config, port = 0 }: Platfo
       HOME: data,
       SKEIN_API_KEY: key,
       SKEIN_CLAUDE_CODE: "off",
+      ...(consoleFolder !== undefined && { SKEIN_CONSOLE: consoleFolder }),
       ...(modelUrl !== undefined && { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "simulated" }),
     },
   });

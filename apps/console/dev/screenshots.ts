@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { openBrowser } from "./browser.ts";
-import { startConsoleServer } from "./console-server.ts";
 import { type SeededWorld, seed } from "./seed.ts";
 
 interface Shot {
@@ -72,16 +71,16 @@ const folder = join(import.meta.dirname, "../pictures");
 mkdirSync(folder, { recursive: true });
 const data = mkdtempSync(join(tmpdir(), "skein-console-"));
 const world = await seed({ data });
-const server = await startConsoleServer({ folder: join(import.meta.dirname, "../dist"), target: world.platform.url });
+const { url, key } = world.platform;
 try {
   for (const { size, width, height, scale, touch } of SIZES)
     for (const dark of [false, true]) {
       const browser = await openBrowser({ width, height, scale, touch, dark });
       const page = await browser.context.newPage();
-      await page.goto(`${server.url}/#key=${world.platform.key}`);
+      await page.goto(`${url}/#key=${key}`);
       for (const shot of SHOTS) {
         if (only && !only.includes(shot.name)) continue;
-        await page.goto(`${server.url}${shot.path(world)}`);
+        await page.goto(`${url}${shot.path(world)}`);
         await page.waitForLoadState("load");
         await delay(1200);
         await shot.before?.(page);
@@ -91,7 +90,6 @@ try {
       await browser.close();
     }
 } finally {
-  await server.close();
   await world.close();
   rmSync(data, { recursive: true, force: true });
 }

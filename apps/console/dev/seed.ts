@@ -29,7 +29,15 @@ export interface SeededWorld {
  * Makes sessions as they would come to be: agents run on a real store, with the simulator as their model. Only the clock is set
  * back for those of the past, and one worker is killed in the middle of a call.
  */
-export async function seed({ data, past = PAST.length }: { data: string; past?: number }): Promise<SeededWorld> {
+export async function seed({
+  data,
+  past = PAST.length,
+  port = 0,
+}: {
+  data: string;
+  past?: number;
+  port?: number;
+}): Promise<SeededWorld> {
   const model = await startScriptedModel();
   for (const story of [...PAST, ...FINISHED, ...WAITING, ...RUNNING, ...SUBAGENTS, exportRunsTwice])
     for (const { prompt, steps } of story.turns) model.plays(prompt, steps);
@@ -38,7 +46,7 @@ export async function seed({ data, past = PAST.length }: { data: string; past?: 
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
-  let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG });
+  let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   for (const story of WAITING) await tell(client, story);
   const main = await tell(client, exportRunsTwice, { isAwaited: false });

@@ -20,6 +20,8 @@ export interface Config {
   readonly claudeCode: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
   readonly claude: ClaudeConfig;
+  /** The folder of another built console, or `off`: this server shows none. */
+  readonly console: string | undefined;
   /** The Redis that carries drafts and nudges between machines that share a store. */
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
@@ -63,6 +65,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       bypassPermissions: env["SKEIN_CLAUDE_BYPASS_PERMISSIONS"] || undefined,
       nestedAgents: env["SKEIN_CLAUDE_NESTED_AGENTS"] || undefined,
     },
+    console: env["SKEIN_CONSOLE"] || undefined,
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),

@@ -16,7 +16,10 @@ export function HomePage() {
   const awaits = useAwaits();
   const active = useActive();
   const agents = useAgents();
-  const last = useQuery({ queryKey: ["sessions", "last"], queryFn: () => api.sessions({}), refetchInterval: 8000 });
+  const last = useQuery({
+    queryKey: ["sessions", "last"],
+    queryFn: () => api.sessions({ sort: "last_run", isTopLevel: true, limit: 20 }),
+  });
   const isFirst = agents.data?.length === 0 || last.data?.data.length === 0;
   const running = (active.data ?? []).filter(({ activity }) => activity === "running");
   return (

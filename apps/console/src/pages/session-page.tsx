@@ -26,7 +26,7 @@ export function SessionPage({ id }: { id: string }) {
   const api = useApi();
   const live = useLiveSession(id);
   const { view, phase } = live;
-  const details = useQuery({ queryKey: ["sessions", id], queryFn: () => api.session(id), refetchInterval: 10_000 });
+  const details = useQuery({ queryKey: ["session", id], queryFn: () => api.session(id) });
   if (phase === "failed" && isMissing(live.error))
     return (
       <Nothing title="There is no such session" state="failed">

@@ -36,7 +36,6 @@ export function UsagePage() {
   const models = useQuery({
     queryKey: ["usage", "models", ...key],
     queryFn: () => api.usage({ group_by: "model", ...query }),
-    refetchInterval: 30_000,
   });
   const byDay = useQuery({
     queryKey: ["usage", "days", ...key],

@@ -14,11 +14,8 @@ const STATUSES: readonly (readonly [value: string, word: string])[] = [
   ["idle", "Idle"],
 ];
 const SORTS: readonly (readonly [value: string, word: string])[] = [
-  ["changed", "Last changed"],
+  ["changed", "Last run"],
   ["begun", "Begun"],
-  ["cost", "Cost"],
-  ["runs", "Runs"],
-  ["title", "Title"],
 ];
 
 /** What is shown and in which order. Each choice is one value of the address. */
@@ -30,7 +27,7 @@ export function Filters({ agents, models }: { agents: readonly Agent[]; models: 
       <Choice name="model" label="Model" values={models.map((model) => [model, shortModel(visibleLine(model))])} />
       <Choice name="subagents" label="Subagents" values={[["1", "Shown"]]} />
       <span className="grow" />
-      <Choice name="sort" label="Last changed" values={SORTS} isSort />
+      <Choice name="sort" label="Last run" values={SORTS} isSort />
     </div>
   );
 }

@@ -40,7 +40,7 @@ export function describePages(shared: { readonly world: World }): void {
         "/agents?new=1",
       ];
       for (const path of [...pages, "/usage", "/sql", "/settings"]) {
-        await page.goto(`${world.server.url}${path}`);
+        await page.goto(`${world.url}${path}`);
         await page.locator("h1, [role=dialog]").first().waitFor();
         await page.waitForLoadState("networkidle", { timeout: 800 }).catch(() => undefined);
         for (const colorScheme of ["light", "dark"] as const) {
@@ -113,7 +113,7 @@ export function describePages(shared: { readonly world: World }): void {
       page.on("response", (response) => {
         if (response.url().endsWith(".js")) scripts.push(response.url());
       });
-      await page.goto(`${world.server.url}/#key=${world.platform.key}`);
+      await page.goto(`${world.url}/#key=${world.platform.key}`);
       await page.locator("h1", { hasText: "Home" }).waitFor();
       await page.waitForTimeout(500);
       const sizes = await Promise.all(scripts.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
@@ -150,12 +150,12 @@ export function describePages(shared: { readonly world: World }): void {
       const page = await world.open("/");
       await page.setViewportSize({ width: 390, height: 844 });
       for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/settings"]) {
-        await page.goto(`${world.server.url}${path}`);
+        await page.goto(`${world.url}${path}`);
         await page.locator("h1").first().waitFor();
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
       }
-      await page.goto(`${world.server.url}/sessions/${id}`);
+      await page.goto(`${world.url}/sessions/${id}`);
       await page.getByRole("button", { name: "Inspector" }).click();
       await page.getByRole("tab", { name: "Session" }).waitFor();
       await page.close();
@@ -164,7 +164,7 @@ export function describePages(shared: { readonly world: World }): void {
     test("a wrong key leads to the login page, and a right one from there to the first page", async () => {
       const { world } = shared;
       const page = await world.context.newPage();
-      await page.goto(`${world.server.url}/#key=a-wrong-key-of-some-length`);
+      await page.goto(`${world.url}/#key=a-wrong-key-of-some-length`);
       await page.getByText("does not know this key").waitFor();
       await page.getByLabel("Key").fill(world.platform.key);
       await page.getByRole("button", { name: "Log in" }).click();

@@ -6,7 +6,6 @@ import type { Step } from "@skein/simulator";
 import type { BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
 import { type OpenBrowser, openBrowser } from "../../dev/browser.ts";
-import { type ConsoleServer, startConsoleServer } from "../../dev/console-server.ts";
 import { type Platform, startPlatform } from "../../dev/platform.ts";
 import { type ScriptedModel, startScriptedModel } from "../../dev/scripted-model.ts";
 
@@ -16,7 +15,8 @@ const CONFIG = join(CONSOLE, "dev/skein.config.ts");
 /** A built console over a real platform, and a browser in front of it: shared by all tests of a file. */
 export interface World {
   platform: Platform;
-  readonly server: ConsoleServer;
+  /** Where the platform and its console are. */
+  readonly url: string;
   readonly model: ScriptedModel;
   readonly client: Client;
   readonly context: BrowserContext;
@@ -56,30 +56,27 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
   const config = withAgents ? { config: CONFIG } : {};
-  const [folder, platform] = await Promise.all([
-    builtConsole(),
-    startPlatform({ data, modelUrl: model.url, ...config }),
-  ]);
-  const server = await startConsoleServer({ folder, target: platform.url });
+  const consoleFolder = await builtConsole();
+  const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
   const browser: OpenBrowser = context
     ? { context, close: async () => {} }
     : await openBrowser({ width: 1280, height: 800 });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   const world: World = {
     platform,
-    server,
+    url: platform.url,
     model,
     client,
     context: browser.context,
     async open(path) {
       const page = await browser.context.newPage();
-      await page.goto(`${server.url}${path}#key=${platform.key}`);
+      await page.goto(`${platform.url}${path}#key=${platform.key}`);
       return page;
     },
     async crash() {
       const { port } = world.platform;
       await world.platform.kill();
-      world.platform = await startPlatform({ data, modelUrl: model.url, port, ...config });
+      world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
     },
     async begin(agentName, prompt, steps) {
       model.plays(prompt, steps);
@@ -92,7 +89,6 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
     },
     async close() {
       await browser.close();
-      await server.close();
       await world.platform.stop();
       await model.close();
       rmSync(data, { recursive: true, force: true });

@@ -20,6 +20,8 @@ export interface ServeSettings {
   /** Carries drafts and nudges between machines that share the store; without it each is on its own. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
+  /** Where the built console is; null for none, undefined for the one of its package. */
+  readonly consoleFolder: string | null | undefined;
   /** Whether sessions of Claude Code are begun and driven here. */
   readonly claudeCode: boolean;
   /** What the environment opens for them. */
@@ -88,11 +90,20 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     sqlHistory: config.sqlHistory.map((path) => historyFolder(resolve(folder, path))),
     redisUrl: config.redisUrl,
     traceEndpoint: config.traceEndpoint,
+    consoleFolder: consoleSetting(config.console, folder),
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
+}
+
+function consoleSetting(text: string | undefined, folder: string): string | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === "off") return null;
+  const path = resolve(folder, text);
+  if (existsSync(join(path, "index.html"))) return path;
+  throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
 }
 
 function historyFolder(path: string): string {

@@ -16,7 +16,7 @@ export interface RunningServer {
 
 export interface StartOptions extends Omit<
   ServeSettings,
-  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl"
+  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl" | "consoleFolder"
 > {
   readonly redisUrl?: string | undefined;
   readonly traceEndpoint?: string | undefined;
@@ -29,6 +29,6 @@ export interface StartOptions extends Omit<
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
   /** Where the built console is, unless in its package; null for none. */
-  readonly consoleFolder?: string | null;
+  readonly consoleFolder?: string | null | undefined;
   readonly webhookRetryMs?: readonly number[];
 }

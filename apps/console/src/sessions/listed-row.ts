@@ -1,0 +1,42 @@
+import type { Session } from "../api/api.ts";
+import { lengthOf, stateOf, titleOf } from "../ui/session-state.ts";
+import type { State } from "../ui/status.tsx";
+
+/** A session of any source as one row of the list. */
+export interface ListedRow {
+  readonly id: string;
+  readonly source: "skein" | "claude-code";
+  readonly href: string;
+  readonly title: string;
+  /** Null for a session that somebody else drives: nobody here knows what it does. */
+  readonly state: State | null;
+  /** Who worked: the agent's name, or the project of a session of Claude Code. */
+  readonly place: string;
+  readonly model: string;
+  /** Runs, or messages of a session of Claude Code. */
+  readonly count: number;
+  readonly lengthMs: number;
+  readonly costMicros: number | null;
+  /** When it was last at work. */
+  readonly at: string;
+  readonly isFork: boolean;
+  readonly tags: readonly string[];
+}
+
+export function rowOfSession(session: Session, agentName: string, now: number): ListedRow {
+  return {
+    id: session.id,
+    source: "skein",
+    href: `/sessions/${session.id}`,
+    title: titleOf(session),
+    state: stateOf(session),
+    place: agentName,
+    model: session.model,
+    count: session.total_runs,
+    lengthMs: lengthOf(session, now),
+    costMicros: session.cost_micros,
+    at: session.last_run_at ?? session.created_at,
+    isFork: session.parent_session_id !== null,
+    tags: session.tags,
+  };
+}
