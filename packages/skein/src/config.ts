@@ -31,6 +31,9 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** Addresses that webhooks may go to although they are not public. */
   readonly allowedWebhookAddresses: readonly string[];
+  /** Claude Code's data directories that may be read over HTTP, or `off`; and names of keys besides admins' that may. */
+  readonly history: readonly string[];
+  readonly historyKeys: readonly string[];
   /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
   readonly sqlHistory: readonly string[];
 }
@@ -71,6 +74,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
+    history: listIn(env["SKEIN_HISTORY"]),
+    historyKeys: listIn(env["SKEIN_HISTORY_KEYS"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
 }

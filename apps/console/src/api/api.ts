@@ -20,7 +20,7 @@ export type NewAgent = RouteInput<"createAgent">["body"];
 export type AgentChange = RouteInput<"patchAgent">["body"];
 export type MessageMode = "queue" | "steer" | "interrupt";
 export type PromptContent = RouteInput<"postMessage">["body"]["content"];
-export interface Page<Item> {
+interface Page<Item> {
   readonly data: Item[];
   readonly next_cursor: string | null;
 }

@@ -14,18 +14,13 @@ export interface Asked {
 /** The filter of the server for what the address asks. */
 export function filterOf({ status, model, tag, agent, subagents }: Asked, title: string): SessionFilter {
   return {
-    ...(STATES[status ?? ""] ?? {}),
+    ...STATES[status ?? ""],
     ...(model !== null && { model }),
     ...(tag !== null && { tag }),
     ...(agent !== null && { agentId: agent }),
     ...(title !== "" && { title }),
     ...(subagents !== "1" && { isTopLevel: true }),
   };
-}
-
-/** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
-export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
-  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
 }
 
 const STATES: Readonly<Record<string, SessionFilter>> = {

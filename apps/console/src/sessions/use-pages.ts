@@ -2,9 +2,9 @@ import { useQueries } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 
 /** Rows of one page. */
-export const PAGE = 200;
+const PAGE = 200;
 
-export interface PageAnswer<Item> {
+interface PageAnswer<Item> {
   readonly data: readonly Item[];
   readonly total: number;
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createFolderFileStore } from "@skein/adapters/files/folder";
 import type { Bus, FileStore, Store } from "@skein/core";
 import { isKnownError, withoutSecrets } from "@skein/protocol";
-import type { Adoption, ServerDeps } from "@skein/server";
+import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
@@ -22,6 +22,8 @@ export interface ServerParts {
   readonly claude: Claude | undefined;
   readonly sql: SqlPort;
   readonly adoption: Adoption;
+  /** Undefined where Claude Code's sessions are closed, or their package is not installed. */
+  readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
   /** Drives nothing more and answers no more SQL. */
   stop(): Promise<void>;
   /** Closes the rest, the store included, when nobody uses it any more. */
@@ -52,6 +54,7 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
   const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
   const sql = await openSql(store, options);
   const adoption = await openAdoption(store);
+  const history = await openHistory(store, options);
   const host = createHost({
     store,
     bus,
@@ -70,10 +73,12 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     claude,
     sql,
     adoption,
+    history,
     async stop() {
       await Promise.all([host.stop(), sql.close()]);
     },
     async close() {
+      await history?.close();
       await claude?.close();
       await memories.close();
       await bus?.close();
@@ -113,6 +118,18 @@ async function openAdoption(store: Store): Promise<Adoption> {
   } catch (error) {
     const refuse = refusal(error);
     return { adopt: refuse, filesOf: refuse };
+  }
+}
+
+/** Claude Code's sessions for callers, where the operator opened them. */
+async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
+  if (!history) return undefined;
+  try {
+    const { createHistory } = await loadPart.claudeHistory();
+    return createHistory({ store, dataDir, ...history });
+  } catch (error) {
+    refusal(error);
+    return undefined;
   }
 }
 

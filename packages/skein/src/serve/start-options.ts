@@ -16,11 +16,19 @@ export interface RunningServer {
 
 export interface StartOptions extends Omit<
   ServeSettings,
-  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl" | "consoleFolder"
+  | "configFile"
+  | "traceEndpoint"
+  | "sqlHistory"
+  | "claudeCode"
+  | "claudeOpened"
+  | "redisUrl"
+  | "consoleFolder"
+  | "history"
 > {
   readonly redisUrl?: string | undefined;
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
+  readonly history?: ServeSettings["history"];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
   readonly code: ServedCode;

@@ -11,3 +11,4 @@ export * from "./run-shapes.ts";
 export * from "./webhook-shapes.ts";
 export * from "./health-shapes.ts";
 export * from "./login-shapes.ts";
+export * from "./history-shapes.ts";

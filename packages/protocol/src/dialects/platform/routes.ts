@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { adoptRoutes } from "../claude/adopt-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { historyRoutes } from "./history-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -17,6 +18,7 @@ export const ROUTES = {
   ...sessionRoutes,
   ...runRoutes,
   ...sqlRoutes,
+  ...historyRoutes,
   ...webhookRoutes,
   ...claudeRoutes,
   ...adoptRoutes,

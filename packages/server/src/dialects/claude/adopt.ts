@@ -27,7 +27,7 @@ function adoptionOf({ shared }: Call): Adoption {
 }
 
 /** The folder of a session from elsewhere is its folder here only if the operator has opened it. */
-function folderFor({ shared, principal }: Call): (cwd: string, sessionId: string) => Promise<string | null> {
+export function folderFor({ shared, principal }: Call): (cwd: string, sessionId: string) => Promise<string | null> {
   return async (cwd, sessionId) => {
     const gate = shared.deps.claude;
     if (!gate) return null;
