@@ -59,7 +59,7 @@ export {
 } from "./log/state.ts";
 
 // A run: its rules, its facts, its log, who watches it.
-export { brokeEnd, outOfMoney } from "./run/budget.ts";
+export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
 export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";

@@ -12,7 +12,8 @@ import fastify, {
 } from "fastify";
 import { allowedMethods } from "./http/allowed-methods.ts";
 import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
-import { type Shared, createViews } from "./call.ts";
+import type { ServerContext } from "./request-context.ts";
+import { createTenantViews } from "./tenant-views.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
 import { consoleFile, registerConsole } from "./http/console.ts";
@@ -87,7 +88,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
   const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
-  const shared: Shared = {
+  const shared: ServerContext = {
     deps,
     limits,
     keys,
@@ -98,7 +99,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     metrics: createMetrics(),
     webhooks,
     tracing,
-    viewOf: createViews({ store: deps.store, reserve: deps.reserve, ids, now }),
+    viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
     ids,
     now,
     stopping: stopping.signal,
@@ -223,7 +224,7 @@ function addErrors(
 }
 
 /** Before routing and parsing: who calls, from where, and whether it may. */
-function addGuards(app: FastifyInstance, shared: Shared): void {
+function addGuards(app: FastifyInstance, shared: ServerContext): void {
   const { deps, keys, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);

@@ -1,4 +1,4 @@
-import { type Answered, type FileStore, type SessionState, openAwaits } from "@skein/core";
+import { type Answered, type SessionState, openAwaits } from "@skein/core";
 import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig } from "./config.ts";
@@ -6,6 +6,7 @@ import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
 import { checkModelAddress, openModel } from "./open-model.ts";
+import { openFiles } from "./open-files.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { register, registrations } from "./registration.ts";
@@ -131,7 +132,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await (await open?.catch(() => undefined))?.close();
     },
   };
-  register(agent, all);
+  register(agent, all, options);
   optionsOfAgents.set(agent, options);
   return agent;
 }
@@ -163,11 +164,6 @@ async function lastRun(host: Host, sessionId: string): Promise<string> {
   return last.id;
 }
 
-async function folderOfFiles(folder: string): Promise<FileStore> {
-  const { createFolderFileStore } = await import("@skein/adapters/files/folder");
-  return createFolderFileStore({ folder });
-}
-
 async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): Promise<Opened> {
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
@@ -180,7 +176,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
   });
-  const files = typeof options.files === "string" ? await folderOfFiles(options.files) : options.files;
+  const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,

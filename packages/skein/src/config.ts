@@ -8,6 +8,11 @@ export interface Config {
   readonly dataDir: string;
   /** For what can be made again. */
   readonly cacheDir: string;
+  /** Where generated files are kept, if not beside the store: a folder or `s3://BUCKET/PREFIX`. */
+  readonly filesUrl: string | undefined;
+  readonly s3: S3Config;
+  /** Limits of the HTTP server, as they were written: `streams=20,requestsPerSecond=50`. */
+  readonly limits: readonly string[];
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** Where the server listens, as it was written. */
@@ -48,11 +53,29 @@ export interface ClaudeConfig {
   readonly nestedAgents: string | undefined;
 }
 
+/** The variables that tools for S3 read. */
+export interface S3Config {
+  readonly accessKeyId: string | undefined;
+  readonly secretAccessKey: string | undefined;
+  readonly sessionToken: string | undefined;
+  readonly region: string | undefined;
+  readonly endpoint: string | undefined;
+}
+
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return Object.freeze({
     storeUrl: env["SKEIN_STORE_URL"] || undefined,
     dataDir: env["SKEIN_DATA_DIR"] || join(home(), ".skein"),
     cacheDir: env["SKEIN_CACHE_DIR"] || join(env["XDG_CACHE_HOME"] || join(home(), ".cache"), "skein"),
+    filesUrl: env["SKEIN_FILES"] || undefined,
+    s3: {
+      accessKeyId: env["AWS_ACCESS_KEY_ID"] || undefined,
+      secretAccessKey: env["AWS_SECRET_ACCESS_KEY"] || undefined,
+      sessionToken: env["AWS_SESSION_TOKEN"] || undefined,
+      region: env["AWS_REGION"] || env["AWS_DEFAULT_REGION"] || undefined,
+      endpoint: env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] || undefined,
+    },
+    limits: listIn(env["SKEIN_LIMITS"]),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     port: env["SKEIN_PORT"] || undefined,

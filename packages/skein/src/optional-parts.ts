@@ -28,6 +28,7 @@ export function whatToInstall(part: OptionalPart): string {
 export const loadPart = {
   postgresStore: () => optionalPart("postgres", () => import("@skein/adapters/stores/postgres")),
   postgresMemory: () => optionalPart("postgres", () => import("@skein/adapters/memories/postgres")),
+  postgresFiles: () => optionalPart("postgres", () => import("@skein/adapters/files/postgres")),
   redisBus: () => optionalPart("redis", () => import("@skein/adapters/buses/redis")),
   mcp: () => optionalPart("mcp", () => import("@skein/adapters/mcp")),
   server: () => optionalPart("server", () => import("@skein/server")),

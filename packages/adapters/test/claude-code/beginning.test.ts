@@ -1,7 +1,7 @@
 /** A prompt goes to Claude Code while the beginning of its run is being stored: nothing may depend on which is first. */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { expect, test } from "vitest";
 import type { NewEvent } from "@skein/protocol";
 import { type World, createWorld, folder, isAlive, only, play, spawning, storeWhere, until } from "./world.ts";

@@ -1,7 +1,11 @@
 /** A child that misbehaves ends its run with one clear outcome, and leaves no process behind. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Containment, createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import {
+  type Containment,
+  createSpawnChild,
+  findContainment,
+} from "@skein/adapters/runtimes/claude-code/process-guard";
 import type { Event } from "@skein/protocol";
 import { beforeAll, expect, test } from "vitest";
 import { createStub } from "./stub.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { findContainment } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createSessions } from "@skein/core";
 import { createSimulator } from "@skein/simulator";

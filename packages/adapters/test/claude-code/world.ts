@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { createClaudeCode, type ClaudeCodeDeps, type Spawn } from "@skein/adapters/runtimes/claude-code";
-import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { type SessionAgent, type Store, createMemoryStore } from "@skein/core";
 import { AgentConfig, type ClaudeOptions, type Content, type Event, type NewEvent } from "@skein/protocol";
 import { type Step, createSimulator, script } from "@skein/simulator";

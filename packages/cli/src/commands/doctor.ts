@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
-import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { findContainment } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";

@@ -14,5 +14,9 @@ export const SERVER_OPTIONS = {
     about: "The address to listen on (SKEIN_HOST, default 127.0.0.1; others need SKEIN_API_KEY)",
   },
   ...SERVER_PLACE,
+  files: {
+    takes: "PLACE",
+    about: "Where generated files are: a folder or s3://BUCKET/PREFIX (SKEIN_FILES, default: beside the sessions)",
+  },
   config: { takes: "FILE", about: "Agents and tools in code (default: skein.config.ts here, if there is one)" },
 } as const;

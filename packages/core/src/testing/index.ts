@@ -1,4 +1,4 @@
-export type * from "./bench.ts";
+export type * from "./store-fixture.ts";
 export * from "./bus-contract.ts";
 export * from "./check-history.ts";
 export * from "./naughty-text.ts";

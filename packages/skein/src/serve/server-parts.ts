@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { createFolderFileStore } from "@skein/adapters/files/folder";
 import type { Bus, FileStore, Store } from "@skein/core";
 import { isKnownError, withoutSecrets } from "@skein/protocol";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
+import { openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { loadPart } from "../optional-parts.ts";
 import { type Claude, createClaude } from "./claude.ts";
@@ -40,7 +40,7 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     });
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
-  const files = createFolderFileStore({ folder: join(dataDir, "files") });
+  const { files, close: closeFiles } = await openServerFiles(options);
   const claude =
     options.claudeCode === false
       ? undefined
@@ -81,6 +81,7 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
       await history?.close();
       await claude?.close();
       await memories.close();
+      await closeFiles();
       await bus?.close();
       await store.close();
       await model.close();

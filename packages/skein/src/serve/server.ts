@@ -45,6 +45,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
 function serverDeps(options: StartOptions, { store, parts }: { store: Store; parts: ServerParts }): ServerDeps {
   const { host, sql, adoption, history, bus, files, claude, model } = parts;
+  const { code } = options;
   return {
     store,
     sql,
@@ -58,11 +59,11 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     history,
     console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
-      const tool = options.code.tools.get(name);
+      const tool = code.tools.get(name);
       return tool && { name, description: tool.description, input_schema: tool.inputSchema };
     },
     tools: () =>
-      [...options.code.tools.values()].map(({ name, description, inputSchema, policy }) => ({
+      [...code.tools.values()].map(({ name, description, inputSchema, policy }) => ({
         name,
         description,
         input_schema: inputSchema,
@@ -82,7 +83,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     allowedOrigins: options.allowedOrigins,
     log: options.log,
     logRequests: options.logRequests,
-    ...(options.limits && { limits: options.limits }),
+    limits: { ...code.limits, ...options.limits },
   };
 }
 

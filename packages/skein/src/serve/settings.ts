@@ -3,7 +3,10 @@ import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { KnownError } from "@skein/protocol";
-import type { ClaudeConfig, Config } from "../config.ts";
+import type { Limits } from "@skein/server";
+import type { ClaudeConfig, Config, S3Config } from "../config.ts";
+import { checkFiles } from "../open-files.ts";
+import { limitsIn } from "./limits.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
 export interface ServeSettings {
@@ -11,6 +14,11 @@ export interface ServeSettings {
   readonly host: string;
   readonly storeUrl: string;
   readonly dataDir: string;
+  /** Where generated files are kept; beside the sessions unless told. */
+  readonly filesUrl: string | undefined;
+  readonly s3: S3Config;
+  /** Limits that the environment changes. */
+  readonly limits: Partial<Limits>;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
   readonly allowedHosts: readonly string[];
@@ -43,6 +51,7 @@ export interface ServeFlags {
   readonly host?: string | undefined;
   readonly store?: string | undefined;
   readonly data?: string | undefined;
+  readonly files?: string | undefined;
   readonly config?: string | undefined;
 }
 
@@ -82,12 +91,17 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   for (const address of config.allowedWebhookAddresses)
     if (isIP(address) === 0)
       throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
+  const filesUrl = flags.files ?? config.filesUrl;
+  if (filesUrl !== undefined) checkFiles(filesUrl, config.s3);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
   return Object.freeze({
     port: Number(port),
     host,
     storeUrl: flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`,
     dataDir,
+    filesUrl,
+    s3: config.s3,
+    limits: limitsIn(config.limits),
     configFile: configFile(flags.config, folder),
     apiKey: config.apiKey,
     allowedHosts: [...config.allowedHosts, ...(LOOPBACK.includes(host) ? [] : [host])].map((name) =>

@@ -24,8 +24,13 @@ export interface StartOptions extends Omit<
   | "redisUrl"
   | "consoleFolder"
   | "history"
+  | "filesUrl"
+  | "s3"
+  | "limits"
 > {
   readonly redisUrl?: string | undefined;
+  readonly filesUrl?: string | undefined;
+  readonly s3?: ServeSettings["s3"];
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
   readonly history?: ServeSettings["history"];

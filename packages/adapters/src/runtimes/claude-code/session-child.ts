@@ -11,7 +11,7 @@ import {
 import { ClaudeOptions, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { Answers } from "./answers.ts";
-import type { Child, ChildStart, HookBridge } from "./child.ts";
+import type { Child, ChildStart, HookBridge } from "./claude-child.ts";
 import type { ChildPool } from "./child-pool.ts";
 import { childEnvironment } from "./environment.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";

@@ -1,7 +1,7 @@
 /** A server that runs one turn of the real Claude Code: what a test kills. Arguments: guarded or bare, folder, prompt. */
 import { join } from "node:path";
 import { query } from "@anthropic-ai/claude-agent-sdk";
-import { createSpawnChild, findContainment } from "../../../src/runtimes/claude-code/child/index.ts";
+import { createSpawnChild, findContainment } from "../../../src/runtimes/claude-code/process-guard/index.ts";
 
 const [how = "", folder = "", prompt = ""] = process.argv.slice(2);
 const containment = await findContainment();

@@ -1,5 +1,5 @@
 /** A server that does nothing but keep one child: what a test kills or stops. Arguments: kind, folder, milliseconds, command. */
-import { createSpawnChild, findContainment } from "../../../src/runtimes/claude-code/child/index.ts";
+import { createSpawnChild, findContainment } from "../../../src/runtimes/claude-code/process-guard/index.ts";
 
 const [kind = "", folder = "", goodFor = "", command = "", ...args] = process.argv.slice(2);
 const containment = await findContainment(kind === "group" ? withoutUnshare : undefined);

@@ -2,7 +2,7 @@ import { archive } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { bringIndexUpToDate } from "./search.ts";
-import { t } from "../../terminal/styled.ts";
+import { styled } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
 import { archiveFolder } from "./with-archived.ts";
@@ -20,7 +20,10 @@ export const archiveCommand = historyCommand({
       ...library,
       archiveFolder: archiveFolder(config),
       onProgress: (done, total) => {
-        if (done % 20 === 0) screen.progress(t`Archiving: ${done} of ${total} files`);
+        if (done % 20 === 0)
+          screen.progress(styled`
+            archiving: ${done} of ${total} files;
+          `);
       },
     });
     screen.progress(undefined);
@@ -29,8 +32,16 @@ export const archiveCommand = historyCommand({
     if (values.json) await screen.json(result);
     else {
       await screen.print(
-        ...result.failed.map(({ path, reason }) => screen.paint.red(t`${path}: ${reason}`)),
-        t`${counted(result.files, "file")}: ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")}, kept in ${archiveFolder(config)}`,
+        ...result.failed.map(({ path, reason }) =>
+          screen.paint.red(styled`
+            ${path}: ${reason}
+          `),
+        ),
+        styled`
+          ${counted(result.files, "file")}:
+            ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")},
+            kept in ${archiveFolder(config)}
+        `,
       );
     }
     return result.failed.length === 0 ? EXIT.completed : EXIT.failed;

@@ -2,7 +2,7 @@ import { checkFormat, type SeenType } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styled } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 
@@ -15,7 +15,7 @@ export const checkCommand = historyCommand({
     ["skein history check --json", "All types with counts, as JSON"],
   ],
   async run({ screen, values, library }) {
-    screen.progress(t`Reading …`);
+    screen.progress(styled`Reading …`);
     const report = await checkFormat(library);
     screen.progress(undefined);
     const unknown = [...report.lineTypes, ...report.blockTypes].filter(({ isKnown }) => !isKnown);
@@ -28,18 +28,18 @@ export const checkCommand = historyCommand({
     const versions = Object.entries(report.versions);
     await screen.print(
       ...typeLines("LINES", report.lineTypes, screen),
-      t``,
+      styled``,
       ...typeLines("BLOCKS", report.blockTypes, screen),
-      t``,
-      t`Claude Code versions: ${versions.length === 0 ? "none" : versions.map(([version, lines]) => `${version} (${count(lines)})`).join(", ")}`,
+      styled``,
+      styled`Claude Code versions: ${versions.length === 0 ? "none" : versions.map(([version, lines]) => `${version} (${count(lines)})`).join(", ")}`,
       ...report.formProblems.map(({ type, field, count: times, path, line }) =>
         paint.yellow(
-          t`${counted(times, "line")} of type ${type} with a new form of ${field === "" ? "the line" : field}: ${path}:${line}`,
+          styled`${counted(times, "line")} of type ${type} with a new form of ${field === "" ? "the line" : field}: ${path}:${line}`,
         ),
       ),
       isClean
         ? paint.green("Everything is known.")
-        : t`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
+        : styled`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
     );
     return isClean ? EXIT.completed : EXIT.failed;
   },
@@ -49,7 +49,11 @@ function typeLines(title: string, types: readonly SeenType[], { paint }: StyledS
   const rows = types.map(({ type, count: times, isKnown, path, line, fields }) => [
     isKnown ? type : paint.yellow(type),
     count(times),
-    isKnown ? "" : t`unknown: ${fields.slice(0, 8).join(", ")} ${paint.dim(`${path}:${line}`)}`,
+    isKnown
+      ? ""
+      : styled`
+          unknown: ${fields.slice(0, 8).join(", ")} ${paint.dim(`${path}:${line}`)};
+        `,
   ]);
   return table([{ title }, { title: "COUNT", align: "right" }, { title: "" }], rows);
 }

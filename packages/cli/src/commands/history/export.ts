@@ -14,7 +14,7 @@ import { oneOf } from "../../terminal/option-kinds.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { t } from "../../terminal/styled.ts";
+import { styled } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
 import { counted } from "../../terminal/counts.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
@@ -105,11 +105,13 @@ async function exportAll({ screen, format, options, folder, force }: All): Promi
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       failed += 1;
-      screen.note(t`${sessionId}: ${error.message}`);
+      screen.note(styled`
+        ${sessionId}: ${error.message}
+      `);
     }
-    screen.progress(t`Exported ${counted(done, "session")}`);
+    screen.progress(styled`Exported ${counted(done, "session")}`);
   }
   screen.progress(undefined);
-  screen.note(t`Wrote ${counted(done, "session")} to ${folder}`);
+  screen.note(styled`Wrote ${counted(done, "session")} to ${folder}`);
   return failed === 0 ? EXIT.completed : EXIT.failed;
 }

@@ -5,7 +5,7 @@ import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { type Kind, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styled } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
 import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
@@ -48,7 +48,13 @@ export const files = historyCommand({
     if (values.version !== undefined) return await printText(screen, textOf(entry, values.version));
     if (values.diff !== undefined) return await printDiff(screen, entry, values.diff);
     if (values.json) await screen.json(entry);
-    else await screen.print(t`${entry.path}`, ...versionLines(entry));
+    else
+      await screen.print(
+        styled`
+          ${entry.path}
+        `,
+        ...versionLines(entry),
+      );
     return EXIT.completed;
   },
 });
@@ -56,14 +62,16 @@ export const files = historyCommand({
 async function listFiles(history: FileHistory, screen: StyledScreen, isJson: boolean): Promise<number> {
   const { sessionId, files: entries, messageUuids } = history;
   if (isJson) await screen.json({ sessionId, files: entries, messageUuids });
-  else if (entries.length === 0) await screen.print(t`No file copies are recorded in this session.`);
+  else if (entries.length === 0) await screen.print(styled`No file copies are recorded in this session.`);
   else {
     const rows = entries.map(({ path, versions }) => [
       String(versions.length),
       lastTime(versions),
       versions.some(({ backupPath }) => backupPath !== null)
         ? path
-        : t`${path} ${screen.paint.dim("(copies are gone)")}`,
+        : styled`
+            ${path} ${screen.paint.dim("(copies are gone)")}
+          `,
     ]);
     await screen.print(
       ...table(
@@ -132,9 +140,13 @@ async function printDiff(
   const marks = { same: " ", removed: "-", added: "+" } as const;
   const colours = { same: paint.dim, removed: paint.red, added: paint.green } as const;
   await screen.print(
-    t`--- ${entry.path} version ${from}`,
-    t`+++ ${entry.path} version ${to}`,
-    ...lines.map(({ kind, text }) => colours[kind](t`${marks[kind]}${text}`)),
+    styled`--- ${entry.path} version ${from}`,
+    styled`+++ ${entry.path} version ${to}`,
+    ...lines.map(({ kind, text }) =>
+      colours[kind](styled`
+        ${marks[kind]}${text}
+      `),
+    ),
   );
   return EXIT.completed;
 }

@@ -14,7 +14,7 @@ import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { YES_OPTION } from "../../terminal/shared-options.ts";
 import { absolute, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styled } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
@@ -50,7 +50,7 @@ export const migrate = historyCommand({
       ...library,
       journalFolder: migrationsFolder(config),
       ...(values["to-root"] === undefined ? {} : { destinationRoot: values["to-root"] }),
-      onProgress: (done, total) => screen.progress(t`${done} of ${total}`),
+      onProgress: (done, total) => screen.progress(styled`${done} of ${total}`),
     };
     const { from } = values;
     const run = async (dryRun: boolean): Promise<MigrateResult> =>
@@ -90,7 +90,7 @@ async function isConfirmed(screen: StyledScreen, mode: "copy" | "move"): Promise
   try {
     const answer = await questions.question(`${mode === "move" ? "Move" : "Copy"} them? [y/N] `);
     const isYes = /^y(es)?$/i.test(answer.trim());
-    if (!isYes) screen.note(t`Nothing was changed.`);
+    if (!isYes) screen.note(styled`Nothing was changed.`);
     return isYes;
   } finally {
     questions.close();
@@ -110,7 +110,9 @@ function planLines(
     count(rewrittenPaths),
   ]);
   return [
-    t`Plan: ${mode} ${counted(plan.successCount, "session")} to ${paint.bold(destination)}`,
+    styled`
+      plan: ${mode} ${counted(plan.successCount, "session")} to ${paint.bold(destination)};
+    `,
     ...(rows.length === 0
       ? []
       : table(
@@ -129,18 +131,28 @@ function planLines(
 
 function resultLines(result: MigrateResult, mode: "copy" | "move", { paint }: StyledScreen): readonly Styled[] {
   return [
-    paint.green(t`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
+    paint.green(styled`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
     ...(result.finishedBefore > 0
-      ? [t`Finished ${counted(result.finishedBefore, "session")} of a migration that was interrupted.`]
+      ? [styled`Finished ${counted(result.finishedBefore, "session")} of a migration that was interrupted.`]
       : []),
     ...remarks(result, paint.red),
-    ...(result.migrationId === null ? [] : [paint.dim(t`skein history undo ${result.migrationId} takes it back.`)]),
+    ...(result.migrationId === null
+      ? []
+      : [paint.dim(styled`skein history undo ${result.migrationId} takes it back.`)]),
   ];
 }
 
 function remarks({ errors, notes }: MigrateResult, red: (text: Styled) => Styled): readonly Styled[] {
   return [
-    ...errors.map(({ sessionId, code, message }) => red(t`${sessionId}: ${message} (${code})`)),
-    ...notes.map((note) => t`${note}`),
+    ...errors.map(({ sessionId, code, message }) =>
+      red(styled`
+        ${sessionId}: ${message} (${code})
+      `),
+    ),
+    ...notes.map(
+      (note) => styled`
+        ${note}
+      `,
+    ),
   ];
 }

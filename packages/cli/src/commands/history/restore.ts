@@ -1,7 +1,7 @@
 import { restoreSession } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { t } from "../../terminal/styled.ts";
+import { styled } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { archiveFolder } from "./with-archived.ts";
 
@@ -27,8 +27,12 @@ export const restore = historyCommand({
     else {
       const { paint } = screen;
       await screen.print(
-        t`${result.sessionId}: ${counted(result.restored.length, "file")} restored, ${counted(result.present.length, "file")} there already`,
-        ...result.conflicts.map((path) => paint.red(t`${path} is there and differs; it stays as it is.`)),
+        styled`
+          ${result.sessionId}:
+            ${counted(result.restored.length, "file")} restored,
+            ${counted(result.present.length, "file")} there already
+        `,
+        ...result.conflicts.map((path) => paint.red(styled`${path} is there and differs; it stays as it is.`)),
       );
     }
     if (result.conflicts.length === 0) return EXIT.completed;

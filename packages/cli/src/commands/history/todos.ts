@@ -2,7 +2,7 @@ import { listTasks, listTodos, type TaskList, type TodoList } from "@skein/histo
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
-import { type Paint, type Styled, t } from "../../terminal/styled.ts";
+import { type Paint, type Styled, styled } from "../../terminal/styled.ts";
 import { shortTime } from "../../terminal/times.ts";
 
 export const todos = historyCommand({
@@ -34,7 +34,7 @@ export const todos = historyCommand({
     const hasProblem =
       todoLists.some(({ problem }) => problem !== null) || taskLists.some(({ problems }) => problems.length > 0);
     if (values.json) await screen.json({ todos: pageOf(todoLists, library), tasks: pageOf(taskLists, library) });
-    else if (todoLists.length + taskLists.length === 0) await screen.print(t`No todos and no tasks.`);
+    else if (todoLists.length + taskLists.length === 0) await screen.print(styled`No todos and no tasks.`);
     else {
       const { data: shownTasks } = pageOf(taskLists, library);
       const { data: shownTodos } = pageOf(todoLists, library);
@@ -49,22 +49,38 @@ export const todos = historyCommand({
 
 function taskLines({ listId, tasks, problems }: TaskList, paint: Paint): readonly Styled[] {
   return [
-    paint.bold(t`Tasks ${listId}`),
+    paint.bold(styled`Tasks ${listId}`),
     ...tasks.map(({ id, subject, status, blockedBy = [] }) => {
       const waits = blockedBy.length === 0 ? "" : paint.dim(` (after ${blockedBy.join(", ")})`);
-      return t`  ${box(status, paint)} ${id}. ${subject}${waits}`;
+      return styled`  ${box(status, paint)} ${id}. ${subject}${waits}`;
     }),
-    ...problems.map(({ path, problem }) => paint.red(t`  ${path}: ${problem}`)),
-    t``,
+    ...problems.map(({ path, problem }) =>
+      paint.red(styled`
+        ${path}: ${problem}
+      `),
+    ),
+    styled``,
   ];
 }
 
 function todoLines({ sessionId, items, modifiedAt, problem, path }: TodoList, paint: Paint): readonly Styled[] {
   return [
-    t`${paint.bold(t`Todos ${sessionId}`)} ${paint.dim(shortTime(modifiedAt))}`,
-    ...items.map(({ content, status }) => t`  ${box(status, paint)} ${content}`),
-    ...(problem === null ? [] : [paint.red(t`  ${path}: ${problem}`)]),
-    t``,
+    styled`
+      ${paint.bold(styled`Todos ${sessionId}`)} ${paint.dim(shortTime(modifiedAt))}
+    `,
+    ...items.map(
+      ({ content, status }) => styled`
+        ${box(status, paint)} ${content}
+      `,
+    ),
+    ...(problem === null
+      ? []
+      : [
+          paint.red(styled`
+            ${path}: ${problem}
+          `),
+        ]),
+    styled``,
   ];
 }
 

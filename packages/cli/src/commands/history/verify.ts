@@ -1,7 +1,7 @@
 import { verify } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { t } from "../../terminal/styled.ts";
+import { styled } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
 
@@ -14,7 +14,7 @@ export const verifyCommand = historyCommand({
     ["skein history verify --root /backup/claude --json", "Another data directory, as JSON"],
   ],
   async run({ screen, values, library }) {
-    screen.progress(t`Reading …`);
+    screen.progress(styled`Reading …`);
     const report = await verify(library);
     screen.progress(undefined);
     const { damage, skipped } = report;
@@ -23,9 +23,13 @@ export const verifyCommand = historyCommand({
     else {
       const { paint } = screen;
       await screen.print(
-        ...damage.map(({ path, line, kind, message }) => t`${path}:${line}: ${paint.red(kind)} ${message}`),
-        ...skipped.map(({ path, reason }) => paint.dim(t`${path}: not read (${reason})`)),
-        t`${counted(report.files, "file")}, ${counted(report.lines, "line")}, ${size(report.bytes)}: ${
+        ...damage.map(({ path, line, kind, message }) => styled`${path}:${line}: ${paint.red(kind)} ${message}`),
+        ...skipped.map(({ path, reason }) =>
+          paint.dim(styled`
+            ${path}: not read (${reason})
+          `),
+        ),
+        styled`${counted(report.files, "file")}, ${counted(report.lines, "line")}, ${size(report.bytes)}: ${
           damage.length === 0 ? paint.green("no damage") : paint.red(counted(damage.length, "damaged line"))
         }`,
       );

@@ -1,6 +1,7 @@
 import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Caller, Handlers } from "../../call.ts";
+import type { RequestContext, Caller, Handlers } from "../../request-context.ts";
+import { deleteSession } from "../../delete-session.ts";
 import { busHealth, storeHealth } from "../platform/system.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
@@ -25,8 +26,7 @@ export const claudeHandlers = {
   getClaudeSession: async ({ params }, call) => sessionResponse(await claudeSession(call, params.session_id)),
   async deleteClaudeSession({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
-    await call.sessions.delete(session_id);
-    await call.shared.deps.claude?.forget(session_id, call.principal);
+    await deleteSession(call, session_id);
     return undefined;
   },
   async listClaudeMessages({ params: { session_id }, query: { page, page_size } }, call) {
@@ -138,7 +138,7 @@ async function checkpoints({ shared, principal }: Caller, sessionId: string): Pr
 }
 
 async function rewind(
-  call: Call,
+  call: RequestContext,
   sessionId: string,
   { checkpoint_id, dry_run }: { checkpoint_id: string; dry_run: boolean },
 ) {
@@ -166,7 +166,7 @@ async function rewind(
   throw new ApiError("REQUEST_TIMEOUT", "The files were not brought back in time. The session will still try.");
 }
 
-async function health(call: Call) {
+async function health(call: RequestContext) {
   const { version } = call.shared.deps.description;
   const store = await storeHealth(call);
   const [bus] = await busHealth(call);

@@ -1,5 +1,5 @@
 import { KnownError } from "@skein/protocol";
-import type { Call, Handlers, Raw } from "../../call.ts";
+import type { Handlers, RawAnswer, RequestContext } from "../../request-context.ts";
 import type { HistoryChange, HistoryPort } from "../../history-port.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type Principal, allows } from "../../keys.ts";
@@ -96,7 +96,7 @@ export const historyHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-function historyOf({ shared, principal }: Call): HistoryPort {
+function historyOf({ shared, principal }: RequestContext): HistoryPort {
   const { history } = shared.deps;
   const refusal = historyRefusal(history, principal);
   if (!history || refusal !== null) throw new ApiError("forbidden", refusal ?? "");
@@ -104,14 +104,14 @@ function historyOf({ shared, principal }: Call): HistoryPort {
 }
 
 /** Aborts when nobody waits for the answer any more. */
-function goneOf({ reply }: Call): AbortSignal {
+function goneOf({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort(new KnownError("closed", "The caller is gone.")));
   return gone.signal;
 }
 
 /** Never shown as a page of this server: whatever the file says, the browser saves it. */
-function saved(payload: Uint8Array, name: string): Raw {
+function saved(payload: Uint8Array, name: string): RawAnswer {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]/g, "_").replace(/^\.*/, "") || "file";
   return {
     raw: {

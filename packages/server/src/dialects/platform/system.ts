@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { type Call, type Handlers, type Raw, TAKEN_OVER } from "../../call.ts";
+import { type RequestContext, type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
@@ -48,14 +48,14 @@ export const systemHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-function html(payload: string): Raw {
+function html(payload: string): RawAnswer {
   return {
     raw: { type: "text/html; charset=utf-8", payload, headers: { "content-security-policy": PAGE_POLICY } },
   };
 }
 
 /** How the bus between machines does, where there is one. */
-export async function busHealth({ shared: { deps } }: Call) {
+export async function busHealth({ shared: { deps } }: RequestContext) {
   if (!deps.bus) return [];
   const began = performance.now();
   const status = await deps.bus.check().then(
@@ -66,7 +66,7 @@ export async function busHealth({ shared: { deps } }: Call) {
 }
 
 /** Whether the store answers, and how fast. */
-export async function storeHealth({ shared }: Call) {
+export async function storeHealth({ shared }: RequestContext) {
   const { store, description } = shared.deps;
   const began = performance.now();
   const status = await store.records.get("$health", "probe", "none").then(

@@ -73,7 +73,7 @@ export async function check(task: CheckTask): Promise<Verdict> {
   try {
     return JSON.parse(out) as Verdict;
   } catch {
-    const nothing = { openMs: 0, sessions: 0, events: 0, acknowledged: 0, unanswered: 0, happened: 0, settled: [] };
+    const nothing = { openMs: 0, sessions: 0, events: 0, acknowledged: 0, unanswered: 0, happened: 0, repeated: [] };
     return { ...nothing, violations: [`The store could not be opened or checked: ${err.trim()}`] };
   }
 }

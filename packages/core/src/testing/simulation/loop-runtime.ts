@@ -12,13 +12,14 @@ import { type Model, ModelFailure } from "../../ports/model.ts";
 import { createStateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";
 import { defineTool } from "../../ports/tool.ts";
-import type { Driver, DriverDeps } from "./driver.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { SimulatedRuntimeDeps } from "./simulated-runtime.ts";
 
 const INPUT: JsonObject = { type: "object", properties: { n: { type: "number" } } };
 const TOOL_STEPS = 4;
 
 /** The real loop in the simulated world, with the world's model, tools, time and ids. */
-export function createLoopDriver(deps: DriverDeps): Driver {
+export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
   const { now, sleep, ids, random, report } = deps;
   const opened: { call: Call | null } = { call: null };
   const store = watched(deps.store, opened);
@@ -98,7 +99,7 @@ function note(opened: { call: Call | null }, sessionId: string, events: readonly
   for (const event of events) if (event.event_type === "step.started") opened.call = { ...event.data, sessionId };
 }
 
-function worldModel({ model, random }: DriverDeps, opened: { call: Call | null }): Model {
+function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Call | null }): Model {
   return {
     async call({ body }) {
       const { call } = opened;

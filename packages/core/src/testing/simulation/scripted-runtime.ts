@@ -1,8 +1,8 @@
 import { type Fact, type NewEvent, isKnownError } from "@skein/protocol";
 import { fold, restore, snapshotOf } from "../../log/fold.ts";
 import { type RunState, type SessionState, contextOf, emptyState } from "../../log/state.ts";
-import type { Claimed } from "../../ports/runtime.ts";
-import type { Driver, DriverDeps, ModelReply } from "./driver.ts";
+import type { Claimed, Runtime } from "../../ports/runtime.ts";
+import type { ModelReply, SimulatedRuntimeDeps } from "./simulated-runtime.ts";
 import type { Mutant } from "./mutants.ts";
 import {
   type Ending,
@@ -24,8 +24,8 @@ const POISONED_AFTER = 5;
 /** The drive is over and the lease with it: somebody else goes on. Not an error. */
 class LeftAlone extends Error {}
 
-/** A small driver that keeps every rule of the log. With a mutant it breaks one of them. */
-export function createScriptedDriver(deps: DriverDeps, mutant: Mutant | null = null): Driver {
+/** A small runtime that keeps every rule of the log. With a mutant it breaks one of them. */
+export function createScriptedRuntime(deps: SimulatedRuntimeDeps, mutant: Mutant | null = null): Runtime {
   return {
     async drive(claimed, stop) {
       try {
@@ -39,7 +39,7 @@ export function createScriptedDriver(deps: DriverDeps, mutant: Mutant | null = n
   };
 }
 
-function createDrive(deps: DriverDeps, { lease, clock }: Claimed, mutant: Mutant | null) {
+function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, mutant: Mutant | null) {
   const { store, now, sleep, ids, model, tools, random } = deps;
   const { sessionId, fence } = lease;
   let state: SessionState = emptyState(sessionId);

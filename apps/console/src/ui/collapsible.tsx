@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
-interface FoldProps {
+interface CollapsibleProps {
   readonly title: string;
   readonly aside?: string;
   readonly icon?: IconName;
@@ -9,7 +9,7 @@ interface FoldProps {
 }
 
 /** Something that is there and folded. What was opened stays open. */
-export function Fold({ title, aside = "", icon, children }: FoldProps) {
+export function Collapsible({ title, aside = "", icon, children }: CollapsibleProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <div className="fold">

@@ -14,7 +14,7 @@ import {
   type Containment,
   createSpawnChild,
   findContainment,
-} from "../../src/runtimes/claude-code/child/index.ts";
+} from "../../src/runtimes/claude-code/process-guard/index.ts";
 import { createStub } from "./stub.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };

@@ -15,7 +15,7 @@ import { type Played, playSessions } from "./played-sessions.ts";
 type Row = Record<string, unknown>;
 
 /** The three stores that show the specified tables or documents, with the same sessions played in each. */
-export interface Bench {
+export interface SampleStores {
   /** Runs SQL on PostgreSQL; {agent} and {run} stand for the played session and its first run. */
   query(sql: string): Promise<readonly Row[]>;
   /** Runs SQL in a transaction that is rolled back. Answers the SQLSTATE of a refusal. */
@@ -31,7 +31,7 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export async function openBench(): Promise<Bench> {
+export async function openSampleStores(): Promise<SampleStores> {
   const folder = await mkdtemp(join(tmpdir(), "skein-conformance-"));
   const server = inject("postgres");
   const database = await createDatabase(server.url, { template: server.template });

@@ -35,7 +35,7 @@ interface PromptUnderTest {
 }
 
 /** What every test of the contract works with. */
-export interface RuntimeBench {
+export interface RuntimeFixture {
   readonly under: RuntimeUnderTest;
   /** The process that most tests share. */
   readonly host: Host;
@@ -81,7 +81,7 @@ export function only<Type extends Event["event_type"]>(events: readonly Event[],
   return events.filter((event): event is EventOf<Type> => event.event_type === type);
 }
 
-export function createRuntimeBench(under: RuntimeUnderTest, store: Store): RuntimeBench {
+export function createRuntimeFixture(under: RuntimeUnderTest, store: Store): RuntimeFixture {
   const ids = createIds();
   const stores: Store[] = [store];
   const hosts: Host[] = [];
@@ -105,7 +105,7 @@ export function createRuntimeBench(under: RuntimeUnderTest, store: Store): Runti
     return sessionId;
   }
 
-  const prompt: RuntimeBench["prompt"] = async (sessionId, steps, { host: by = host, ...options } = {}) => {
+  const prompt: RuntimeFixture["prompt"] = async (sessionId, steps, { host: by = host, ...options } = {}) => {
     const label = name();
     const accepted = await by.sessions.prompt(sessionId, { content: under.prompt(steps, label), ...options });
     return { ...accepted, label, host: by };

@@ -14,7 +14,7 @@ import type {
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf } from "@skein/core";
 import { writeBackups } from "./backups.ts";
-import type { ChildTerms, GuardedChild } from "./child/index.ts";
+import type { ChildTerms, GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";

@@ -3,16 +3,15 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 
 /**
- * What turns a claimed session into facts: a `Runtime`, such as the loop. The scripted one is the default.
+ * Makes the runtime that is simulated: the scripted one (the default) or the loop.
  *
- * It may be killed at any await and called again by somebody else. The worker prolongs the lease in `claimed.clock`.
+ * The runtime may be killed at any await and called again by another worker. The worker prolongs the lease in
+ * `claimed.clock`.
  */
-export type Driver = Runtime;
+export type CreateRuntime = (deps: SimulatedRuntimeDeps) => Runtime;
 
-export type CreateDriver = (deps: DriverDeps) => Driver;
-
-/** Everything a driver may touch. Each call of these is a place where its process can be killed, frozen or delayed. */
-export interface DriverDeps {
+/** Everything a simulated runtime may touch. Each call of these is a place where its process can be killed, frozen or delayed. */
+export interface SimulatedRuntimeDeps {
   readonly store: Store;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;

@@ -13,14 +13,14 @@ export interface StoreUnderTest {
   readonly cleanup?: () => Promise<void>;
 }
 
-/** What a driver cannot do, and why. */
-export interface Exceptions {
+/** What a store cannot do, and why. */
+export interface StoreExceptions {
   readonly reopen?: string;
   readonly another?: string;
 }
 
 /** What every test of the contract works with. */
-export interface Bench {
+export interface StoreFixture {
   readonly store: Store;
   readonly ids: Ids;
   readonly under: StoreUnderTest;
@@ -32,7 +32,7 @@ export interface Bench {
   reopen(): Promise<Store>;
 }
 
-/** The name of a test that a driver may leave out, with its reason where it does. */
+/** The name of a test that a store or runtime may leave out, with the reason if it does. */
 export function withReason(name: string, reason: string | undefined): string {
   return reason === undefined ? name : `${name} (cannot: ${reason})`;
 }

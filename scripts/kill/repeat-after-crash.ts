@@ -3,7 +3,7 @@ import { createIds, isKnownError } from "@skein/protocol";
 import { TENANT, createFacts } from "./facts.ts";
 import type { Answer, Operation } from "./journal.ts";
 
-export interface Settled {
+export interface RepeatedOperation {
   readonly answer: Answer;
   /** It had happened already when it was repeated. */
   readonly happened: boolean;
@@ -18,26 +18,26 @@ const REPEATED = 40;
  * Does what a client and an engine do after a crash: free the leases of the dead, repeat what had no answer, and find
  * that what was answered is answered again. Afterwards every operation has an answer.
  */
-export async function settle(
+export async function repeatAfterCrash(
   store: Store,
   {
     open,
     operations,
     wrong,
   }: { readonly open: readonly Operation[]; readonly operations: readonly Operation[]; readonly wrong: Wrong },
-): Promise<Settled[]> {
+): Promise<RepeatedOperation[]> {
   for (const owner of await store.owners()) await store.free(owner);
-  const settled: Settled[] = [];
+  const repeated: RepeatedOperation[] = [];
   const deleted = deletedIn(operations);
   for (const operation of open) {
     const done = operation.events
       ? await repeatAppend(store, operation, { wrong, deleted: deleted.has(operation.target) })
       : await repeatOther(store, operation);
     operation.answer = done.answer;
-    settled.push(done);
+    repeated.push(done);
   }
   await repeatAcknowledged(store, operations, wrong);
-  return settled;
+  return repeated;
 }
 
 /** `deleted`: the process went on, and deleted the session later. */
@@ -45,7 +45,7 @@ async function repeatAppend(
   store: Store,
   operation: Operation,
   { wrong, deleted }: { readonly wrong: Wrong; readonly deleted: boolean },
-): Promise<Settled> {
+): Promise<RepeatedOperation> {
   const { op, target, lease, events = [] } = operation;
   const there = await placesOf(store, operation);
   if (there.length !== 0 && there.length !== events.length)
@@ -87,7 +87,10 @@ function deletedIn(operations: readonly Operation[]): ReadonlySet<string> {
 }
 
 /** A delete or a put. Both are seen in the store; a delete is then done. */
-async function repeatOther(store: Store, { op, kind, target, value, expect = 0 }: Operation): Promise<Settled> {
+async function repeatOther(
+  store: Store,
+  { op, kind, target, value, expect = 0 }: Operation,
+): Promise<RepeatedOperation> {
   if (kind === "delete") {
     const happened = !(await store.get(target));
     if (!happened) await store.delete(target);

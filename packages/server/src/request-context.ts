@@ -1,4 +1,3 @@
-import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
 import {
   type Ids,
   KnownError,
@@ -15,11 +14,12 @@ import type { Limits, Meter } from "./http/limits.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";
+import type { TenantView } from "./tenant-views.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What all requests of a server share. */
-export interface Shared {
+export interface ServerContext {
   readonly deps: ServerDeps;
   readonly limits: Limits;
   readonly keys: Keys;
@@ -31,31 +31,28 @@ export interface Shared {
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
   readonly ids: Ids;
-  readonly viewOf: (tenant: string) => View;
+  readonly viewOf: (tenant: string) => TenantView;
   readonly now: () => number;
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal;
 }
 
 /** Who calls, with their own view of the data. */
-export interface Caller {
-  readonly shared: Shared;
+export interface Caller extends TenantView {
+  readonly shared: ServerContext;
   readonly principal: Principal;
-  readonly sessions: Sessions;
-  readonly agents: Agents;
-  readonly models: Models;
   /** Makes a repeated request do its work once, where the caller sent a key for that. */
   readonly idempotency: { readonly id: string; readonly fingerprint: string } | undefined;
 }
 
-/** One request. */
-export interface Call extends Caller {
+/** One request, with everything that its handler may use. */
+export interface RequestContext extends Caller {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
 /** An answer that is not JSON of the route's schema. */
-export interface Raw {
+export interface RawAnswer {
   readonly raw: {
     readonly type: string;
     readonly payload: string | Uint8Array;
@@ -63,7 +60,7 @@ export interface Raw {
   };
 }
 /** An answer that was checked before, as text: what does not change is made once. */
-export interface Checked {
+export interface CheckedAnswer {
   readonly checked: string;
 }
 /** The handler has taken the connection over. */
@@ -71,38 +68,10 @@ export const TAKEN_OVER = Symbol("taken over");
 
 type Handler<Name extends RouteName> = (
   input: ParsedRequest<Name>,
-  call: Call,
-) => Promise<RouteOutput<Name> | Raw | Checked | typeof TAKEN_OVER>;
+  call: RequestContext,
+) => Promise<RouteOutput<Name> | RawAnswer | CheckedAnswer | typeof TAKEN_OVER>;
 
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
-
-export type View = Pick<Caller, "sessions" | "agents" | "models">;
-
-/** Tenants whose view is kept. */
-const VIEWS = 1000;
-
-/** The data as each tenant sees it. */
-export function createViews({
-  store,
-  reserve,
-  ids,
-  now,
-}: Pick<ServerDeps, "store" | "reserve"> & { ids: Ids; now: () => number }): (tenant: string) => View {
-  const views = new Map<string, View>();
-  const { records } = store;
-  return (tenant) => {
-    const known = views.get(tenant);
-    if (known) return known;
-    const view = {
-      sessions: createSessions({ store, tenant, now, ids, reserve }),
-      agents: createAgents({ records, tenant, now, ids }),
-      models: createModels({ records, tenant, now, ids }),
-    };
-    if (views.size >= VIEWS) views.clear();
-    views.set(tenant, view);
-    return view;
-  };
-}
 
 /** The session of a path: there, the caller's, and the agent's that the path names. */
 export async function sessionIn(
