@@ -37,6 +37,8 @@ const SHOTS: readonly Shot[] = [
   },
   { name: "session-long", path: ({ long }) => `/sessions/${long}?tab=tools` },
   { name: "context", path: ({ main }) => `/sessions/${main}/context` },
+  { name: "claude-code", path: () => "/history/3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01" },
+  { name: "usage-claude-code", path: () => "/usage?source=claude-code" },
   { name: "agents", path: () => "/agents" },
   { name: "usage", path: () => "/usage" },
   {
@@ -78,6 +80,8 @@ try {
       const browser = await openBrowser({ width, height, scale, touch, dark });
       const page = await browser.context.newPage();
       await page.goto(`${url}/#key=${key}`);
+      // The cookie is there once a page is.
+      await page.locator(".app").waitFor();
       for (const shot of SHOTS) {
         if (only && !only.includes(shot.name)) continue;
         await page.goto(`${url}${shot.path(world)}`);

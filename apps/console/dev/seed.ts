@@ -6,6 +6,7 @@ import { createAgents } from "./agents.ts";
 import { type Platform, startPlatform } from "./platform.ts";
 import { type ScriptedModel, startScriptedModel } from "./scripted-model.ts";
 import { FINISHED, OUTPUTS, PAST, RUNNING, SUBAGENTS, WAITING, exportRunsTwice } from "./stories/index.ts";
+import { writeClaudeSessions } from "./stories/claude-code.ts";
 import type { Story } from "./story.ts";
 
 const CONFIG = join(import.meta.dirname, "skein.config.ts");
@@ -46,6 +47,8 @@ export async function seed({
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
+  // Where Claude Code would keep them: the home of the platform is its data folder.
+  writeClaudeSessions(join(data, ".claude"));
   let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   for (const story of WAITING) await tell(client, story);

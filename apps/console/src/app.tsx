@@ -13,6 +13,7 @@ import { useLogin } from "./shell/use-login.ts";
 // Only what Home needs is loaded first; every other page comes when it is opened.
 const SessionsPage = lazy(async () => ({ default: (await import("./pages/sessions-page.tsx")).SessionsPage }));
 const SessionPage = lazy(async () => ({ default: (await import("./pages/session-page.tsx")).SessionPage }));
+const HistoryPage = lazy(async () => ({ default: (await import("./pages/history-page.tsx")).HistoryPage }));
 const ContextPage = lazy(async () => ({ default: (await import("./pages/context-page.tsx")).ContextPage }));
 const AgentsPage = lazy(async () => ({ default: (await import("./pages/agents-page.tsx")).AgentsPage }));
 const AgentPage = lazy(async () => ({ default: (await import("./pages/agent-page.tsx")).AgentPage }));
@@ -42,6 +43,7 @@ export function App({ client, linkKey }: { client: Client; linkKey: string | und
               <Route path="/sessions" component={SessionsPage} />
               <Route path="/sessions/:id/context">{({ id }) => <ContextPage key={id} id={id} />}</Route>
               <Route path="/sessions/:id">{({ id }) => <SessionPage key={id} id={id} />}</Route>
+              <Route path="/history/:id">{({ id }) => <HistoryPage key={id} id={id} />}</Route>
               <Route path="/agents" component={AgentsPage} />
               <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
               <Route path="/usage" component={UsagePage} />

@@ -1,4 +1,4 @@
-import { type Client, type Followed, type FollowedChange, SkeinError } from "@skein/client";
+import { type Client, type Followed, type FollowedChange, type FollowedHistory, SkeinError } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
 import { askSql, type SqlAnswer } from "./sql.ts";
 import { searchText, type TextMatch } from "./search-text.ts";
@@ -9,6 +9,11 @@ export type Session = RouteOutput<"getSession">;
 export type Waiting = RouteOutput<"listTenantAwaits">["data"][number];
 export type SqlTable = RouteOutput<"getSqlSchema">["data"][number];
 export type SqlExample = RouteOutput<"listSqlExamples">["data"][number];
+export type HistorySession = RouteOutput<"listHistorySessions">["data"][number];
+export type HistoryDetails = RouteOutput<"getHistorySession">;
+export type HistoryMessage = RouteOutput<"listHistoryMessages">["data"][number];
+export type HistoryMatch = RouteOutput<"searchHistory">["data"][number];
+export type HistoryUsageRow = RouteOutput<"getHistoryUsage">["data"][number];
 export type Me = RouteOutput<"getMe">;
 export type Agent = RouteOutput<"getAgent">;
 export type Sent = RouteOutput<"getRunStep">["data"][number];
@@ -109,10 +114,8 @@ export function createApi(client: Client) {
       client.cancelSession({ ...inSession(id), body: runId === undefined ? {} : { run_id: runId } }),
     effects: async (id: string) => (await client.listEffects(inSession(id))).data,
     files: async (id: string) => (await client.listFiles(inSession(id))).data,
-    file: async (id: string, fileId: string) => {
-      const content: unknown = await client.downloadFile({ params: { session_id: id, file_id: fileId } });
-      return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
-    },
+    file: async (id: string, fileId: string) =>
+      blobOf(await client.downloadFile({ params: { session_id: id, file_id: fileId } })),
     sentAt: async (id: string, runId: string, step: number): Promise<Sent[]> =>
       (await client.getRunStep({ params: { session_id: id, run_id: runId, step } })).data,
 
@@ -144,6 +147,39 @@ export function createApi(client: Client) {
     sql: (statement: string, signal?: AbortSignal): Promise<SqlAnswer> => askSql(client, statement, signal),
 
     searchText: (text: string, signal?: AbortSignal): Promise<TextMatch[]> => searchText(client, text, signal),
+
+    historySessions: (query: { title?: string; offset: number; limit?: number }, signal?: AbortSignal) =>
+      client.listHistorySessions({ query: { limit: 200, ...query }, ...(signal && { signal }) }),
+    historySession: (id: string) => client.getHistorySession(inSession(id)),
+    historyMessages: (
+      id: string,
+      { agentId, ...place }: { agentId: string | null; before?: number; after?: number; limit?: number },
+      signal?: AbortSignal,
+    ) =>
+      client.listHistoryMessages({
+        ...inSession(id),
+        query: { limit: 150, ...place, ...(agentId !== null && { agent_id: agentId }) },
+        ...(signal && { signal }),
+      }),
+    historyLine: async (id: string, offset: number, agentId: string | null) =>
+      blobOf(
+        await client.getHistoryLine({
+          params: { session_id: id, offset },
+          query: agentId === null ? {} : { agent_id: agentId },
+        }),
+      ),
+    historyFiles: async (id: string) => (await client.listHistoryFiles(inSession(id))).data,
+    historyFile: async (id: string, path: string, version: number) =>
+      blobOf(await client.getHistoryFile({ ...inSession(id), query: { path, version } })),
+    exportHistory: async (id: string, format: "html" | "markdown" | "json") =>
+      blobOf(await client.exportHistorySession({ ...inSession(id), query: { format } })),
+    adoptHistory: (id: string) => client.adoptHistorySession(inSession(id)),
+    searchHistory: (q: string, signal?: AbortSignal) =>
+      client.searchHistory({ query: { q, limit: 100 }, ...(signal && { signal }) }),
+    historyUsage: async (query: RouteInput<"getHistoryUsage">["query"]) =>
+      (await client.getHistoryUsage({ query })).data,
+    historyChanges: (options: Parameters<Client["followHistory"]>[0]): AsyncGenerator<FollowedHistory> =>
+      client.followHistory(options),
 
     webhooks: async () => (await client.listWebhooks()).data,
     createWebhook: (body: RouteInput<"createWebhook">["body"]) => client.createWebhook({ body }),
@@ -178,6 +214,11 @@ function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSess
     ...(offset !== undefined && { offset }),
     ...(isCounted === true && { count: "true" }),
   };
+}
+
+/** Bytes that a route answers with. */
+function blobOf(content: unknown): Blob {
+  return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
 }
 
 /** Reads a list to its end. */

@@ -68,7 +68,7 @@ export function SessionsPage() {
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
       <div className="bar">
         <SearchField ref={field} value={typed} onValue={setTyped} onEnter={() => list.current?.open()} />
-        <Filters agents={agents.data ?? []} models={models} />
+        <Filters agents={agents.data ?? []} models={models} hasHistory={rows.hasHistory} />
       </div>
       {rows.total === undefined && rows.error !== null ? (
         <Nothing title="The sessions cannot be listed" state="failed">

@@ -18,10 +18,23 @@ const SORTS: readonly (readonly [value: string, word: string])[] = [
   ["begun", "Begun"],
 ];
 
+interface FiltersProps {
+  readonly agents: readonly Agent[];
+  readonly models: readonly string[];
+  /** Whether there are sessions of more than one source. */
+  readonly hasHistory: boolean;
+}
+
+const SOURCES: readonly (readonly [value: string, word: string])[] = [
+  ["skein", "Skein"],
+  ["claude-code", "Claude Code"],
+];
+
 /** What is shown and in which order. Each choice is one value of the address. */
-export function Filters({ agents, models }: { agents: readonly Agent[]; models: readonly string[] }) {
+export function Filters({ agents, models, hasHistory }: FiltersProps) {
   return (
     <div className="filters">
+      {hasHistory && <Choice name="source" label="Source" values={SOURCES} />}
       <Choice name="status" label="Status" values={STATUSES} />
       <Choice name="agent" label="Agent" values={agents.map(({ id, name }) => [id, visibleLine(name)])} />
       <Choice name="model" label="Model" values={models.map((model) => [model, shortModel(visibleLine(model))])} />

@@ -1,5 +1,5 @@
-import type { Session } from "../api/api.ts";
-import { lengthOf, stateOf, titleOf } from "../ui/session-state.ts";
+import type { HistorySession, Session } from "../api/api.ts";
+import { lengthOf, shortId, stateOf, titleOf } from "../ui/session-state.ts";
 import type { State } from "../ui/status.tsx";
 
 /** A session of any source as one row of the list. */
@@ -13,8 +13,8 @@ export interface ListedRow {
   /** Who worked: the agent's name, or the project of a session of Claude Code. */
   readonly place: string;
   readonly model: string;
-  /** Runs, or messages of a session of Claude Code. */
-  readonly count: number;
+  /** Runs, or messages of a session of Claude Code; null if nobody counted. */
+  readonly count: number | null;
   readonly lengthMs: number;
   readonly costMicros: number | null;
   /** When it was last at work. */
@@ -38,5 +38,23 @@ export function rowOfSession(session: Session, agentName: string, now: number): 
     at: session.last_run_at ?? session.created_at,
     isFork: session.parent_session_id !== null,
     tags: session.tags,
+  };
+}
+
+export function rowOfHistory(session: HistorySession): ListedRow {
+  return {
+    id: session.id,
+    source: "claude-code",
+    href: `/history/${session.id}`,
+    title: session.title ?? `Session ${shortId(session.id)}`,
+    state: null,
+    place: session.project_path.split("/").slice(-2).join("/"),
+    model: "",
+    count: session.message_count,
+    lengthMs: Math.max(0, Date.parse(session.last_activity_at) - Date.parse(session.created_at)),
+    costMicros: session.cost_micros,
+    at: session.last_activity_at,
+    isFork: false,
+    tags: [],
   };
 }

@@ -23,6 +23,11 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
+/** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
+export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
+  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
+}
+
 const STATES: Readonly<Record<string, SessionFilter>> = {
   waiting: { activity: "awaiting" },
   running: { activity: "running" },

@@ -134,7 +134,7 @@ function SessionRow({ row, index, isChosen, search, excerpt, hasSources }: Sessi
       aria-selected={isChosen}
     >
       <span role="cell" className="c-state">
-        {row.state === null ? <span className="faint">File</span> : <StateWord state={row.state} />}
+        {row.state === null ? <span className="st idle w-calm">Transcript</span> : <StateWord state={row.state} />}
       </span>
       <span role="cell" className="c-title cut">
         <Link href={row.href} className="strong cut">

@@ -27,12 +27,11 @@ interface PagesOptions<Item> {
   readonly queryKey: readonly unknown[];
   readonly ask: (offset: number, signal: AbortSignal) => Promise<PageAnswer<Item>>;
   readonly isWanted?: boolean;
+  /** How many pages are kept: somebody who jumps through 100,000 rows does not collect them all. */
+  readonly most?: number;
 }
 
-/** How many pages are kept, so that somebody who scrolls through 100,000 rows does not collect them all. */
-const MOST_PAGES = 60;
-
-export function usePages<Item>({ queryKey, ask, isWanted = true }: PagesOptions<Item>): Pages<Item> {
+export function usePages<Item>({ queryKey, ask, isWanted = true, most = Infinity }: PagesOptions<Item>): Pages<Item> {
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState<{ readonly key: string; readonly pages: readonly number[] }>({
     key,
@@ -53,11 +52,11 @@ export function usePages<Item>({ queryKey, ask, isWanted = true }: PagesOptions<
       setWanted((was) => {
         const known = was.key === key ? was.pages : [0];
         if (known.includes(page)) return was.key === key ? was : { key, pages: known };
-        const kept = known.length < MOST_PAGES ? known : [0, ...known.slice(2)];
+        const kept = known.length < most ? known : [0, ...known.slice(2)];
         return { key, pages: [...kept, page] };
       });
     },
-    [key],
+    [key, most],
   );
   const first = answers[0];
   return {

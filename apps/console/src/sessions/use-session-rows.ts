@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Session } from "../api/api.ts";
+import type { HistorySession, Session } from "../api/api.ts";
 import { useChangedRows } from "../api/changes.ts";
-import { useApi } from "../api/context.tsx";
-import { type ListedRow, rowOfSession } from "./listed-row.ts";
-import { type Asked, filterOf } from "./session-filter.ts";
+import { useApi, useMe } from "../api/context.tsx";
+import { type ListedRow, rowOfHistory, rowOfSession } from "./listed-row.ts";
+import { mergedPages } from "./merged-pages.ts";
+import { type Asked, filterOf, isOnlySkein } from "./session-filter.ts";
 import { useExcerpts } from "./use-excerpts.ts";
+import { useHistorySearch } from "./use-history-search.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
 /** The rows of the list of sessions: those whose titles fit, then those in which the words were said. */
@@ -17,9 +19,9 @@ export interface SessionRows {
   readonly excerptOf: (id: string) => string;
   /** How many rows fit by their title; the rest by what was said. */
   readonly titled: number;
-  /** Whether there are sessions of more than one source. */
+  /** Whether this server shows sessions of Claude Code, and whether some are among these rows. */
+  readonly hasHistory: boolean;
   readonly hasSources: boolean;
-  readonly isLoading: boolean;
   readonly isSearching: boolean;
   readonly error: unknown;
 }
@@ -32,39 +34,71 @@ interface RowsOptions {
 
 export function useSessionRows({ asked, search, names }: RowsOptions): SessionRows {
   const { rows } = useChangedRows();
-  const skein = useSkeinPages(asked, search.trim());
-  const said = useSaid(asked, search.trim());
-  const titled = skein.total ?? 0;
+  const me = useMe();
+  const hasHistory = me.data?.server.history.available ?? false;
+  const withHistory = hasHistory && !isOnlySkein(asked);
+  const words = search.trim();
+  const isSkeinWanted = asked.source !== "claude-code";
+  const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted, isAlone: !withHistory });
+  const history = useHistoryPages(words, withHistory);
+  const said = useSaid(asked, isSkeinWanted ? words : "");
+  const found = useHistorySearch(withHistory ? words : "");
+  const titled = mergedPages<Session, HistorySession>(
+    { pages: skein, timeOf: (session) => session.last_run_at ?? session.created_at },
+    { pages: history, timeOf: (session) => session.last_activity_at },
+  );
   const shown = (session: Session): ListedRow => {
     const latest = rows.get(session.id) ?? session;
     return rowOfSession(latest, names.get(latest.agent_id) ?? "", Date.now());
   };
+  const count = titled.total ?? 0;
+  const more: readonly ListedRow[] = [
+    ...said.sessions.map(shown),
+    ...found.rows.filter(({ title }) => !title.toLowerCase().includes(words.toLowerCase())),
+  ];
   return {
-    total: skein.total === undefined ? undefined : titled + said.sessions.length,
-    titled,
+    total: titled.total === undefined ? undefined : count + more.length,
+    titled: count,
     rowAt(index) {
-      const session = index < titled ? skein.rowAt(index) : said.sessions[index - titled];
-      return session && shown(session);
+      if (index >= count) return more[index - count];
+      const row = titled.rowAt(index);
+      if (!row) return undefined;
+      return row.from === "one" ? shown(row.item) : rowOfHistory(row.item);
     },
-    want: (index) => index < titled && skein.want(index),
-    excerptOf: (id) => said.excerpts.get(id) ?? "",
-    hasSources: false,
-    isLoading: skein.isLoading,
-    isSearching: said.isSearching,
-    error: skein.error,
+    want: titled.want,
+    excerptOf: (id) => said.excerpts.get(id) ?? found.excerpts.get(id) ?? "",
+    hasHistory,
+    hasSources: withHistory && (history.total ?? 0) > 0 && isSkeinWanted,
+    isSearching: said.isSearching || found.isSearching,
+    error: skein.error ?? history.error,
   };
 }
 
-function useSkeinPages(asked: Asked, title: string): Pages<Session> {
+function useSkeinPages(
+  asked: Asked,
+  { title, isWanted, isAlone }: { title: string; isWanted: boolean; isAlone: boolean },
+): Pages<Session> {
   const api = useApi();
   const filter = filterOf(asked, title);
   const sort = asked.sort === "begun" ? "created" : "last_run";
   return usePages<Session>({
     queryKey: ["sessions", "page", filter, sort],
+    isWanted,
+    // Beside another list all pages from the top are needed, to know the order.
+    most: isAlone ? 60 : Infinity,
     async ask(offset, signal) {
       const { data, total = 0 } = await api.sessions({ ...filter, sort, offset, isCounted: true }, signal);
       return { data, total };
     },
+  });
+}
+
+function useHistoryPages(title: string, isWanted: boolean): Pages<HistorySession> {
+  const api = useApi();
+  return usePages<HistorySession>({
+    queryKey: ["history", "page", title],
+    isWanted,
+    ask: (offset, signal) => api.historySessions({ offset, ...(title !== "" && { title }) }, signal),
   });
 }
 

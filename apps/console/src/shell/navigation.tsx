@@ -125,5 +125,6 @@ export function TabBar({ waiting }: { waiting: number }) {
 }
 
 function isAt(path: string, href: string): boolean {
+  if (href === "/sessions" && path.startsWith("/history/")) return true;
   return href === "/" ? path === "/" : path === href || path.startsWith(`${href}/`);
 }

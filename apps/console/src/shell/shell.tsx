@@ -41,7 +41,7 @@ export function Shell({ onLogOut, onUnauthorized, children }: ShellProps) {
     "g ,": () => go("/settings"),
   });
   const close = (): void => setOverlay(null);
-  const isInside = /^\/sessions\/.+/.test(path);
+  const isInside = /^\/(sessions|history)\/.+/.test(path);
 
   return (
     <div className={`app ${isInside ? "is-inside" : ""}`}>

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import axeCore from "axe-core";
 import { describe, expect, test } from "vitest";
 import type { Page } from "playwright-core";
+import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
 import type { World } from "./world.ts";
 
 interface Violation {
@@ -38,6 +39,7 @@ export function describePages(shared: { readonly world: World }): void {
         `/sessions/${id}/context`,
         "/agents",
         "/agents?new=1",
+        `/history/${await claudeSession(world)}`,
       ];
       for (const path of [...pages, "/usage", "/sql", "/settings"]) {
         await page.goto(`${world.url}${path}`);
@@ -171,7 +173,42 @@ export function describePages(shared: { readonly world: World }): void {
       await page.locator("h1", { hasText: "Home" }).waitFor();
       await page.close();
     });
+
+    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async () => {
+      const { world } = shared;
+      const page = await world.open("/settings");
+      await page.getByText("Logged in until").waitFor();
+      const kept =
+        "JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, history.state])";
+      expect(await page.evaluate(kept)).not.toContain(world.platform.key);
+      const [cookie] = (await world.context.cookies(world.url)).filter(({ name }) => name.startsWith("skein-"));
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+      expect(cookie?.value).not.toContain(world.platform.key);
+      await page.reload();
+      await page.getByText("Logged in until").waitFor();
+      await page.getByRole("button", { name: "Log out" }).click();
+      await page.getByLabel("Key").waitFor();
+      await page.goto(`${world.url}/sessions`);
+      await page.getByText("You are not logged in").waitFor();
+      await page.close();
+    });
+
+    test("an archived agent is brought back", async () => {
+      const { world } = shared;
+      const { id } = await world.client.createAgent({ body: { name: "Sleeper" } });
+      const page = await world.open(`/agents/${id}`);
+      await page.getByRole("button", { name: "Archive" }).click();
+      await page.getByRole("button", { name: "Bring back" }).click();
+      await page.getByRole("button", { name: "Archive" }).waitFor();
+      await page.close();
+    });
   });
+}
+
+/** A short session of Claude Code. */
+async function claudeSession({ claudeFolder }: World): Promise<string> {
+  writeClaudeSessions(claudeFolder);
+  return "3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01";
 }
 
 /** Runs axe past the policy of the page, as the developer tools do. The second time only what colours can change. */

@@ -23,7 +23,9 @@ export interface World {
   /** A page that is logged in, at an address. */
   open(path: string): Promise<Page>;
   /** Ends the platform as a crash would and starts it again at the same place. */
-  crash(): Promise<void>;
+  crash(whileGone?: () => Promise<void>): Promise<void>;
+  /** The folder in which Claude Code would keep its data. */
+  readonly claudeFolder: string;
   /** A session with an agent of the seed, after its first prompt was sent. */
   begin(agent: string, prompt: string, steps: readonly Step[]): Promise<string>;
   close(): Promise<void>;
@@ -71,11 +73,15 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
     async open(path) {
       const page = await browser.context.newPage();
       await page.goto(`${platform.url}${path}#key=${platform.key}`);
+      // Logged in: the cookie is there, and other addresses can be opened.
+      await page.locator(".app").waitFor();
       return page;
     },
-    async crash() {
+    claudeFolder: join(data, ".claude"),
+    async crash(whileGone) {
       const { port } = world.platform;
       await world.platform.kill();
+      await whileGone?.();
       world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
     },
     async begin(agentName, prompt, steps) {

@@ -116,7 +116,7 @@ export const historyRoutes = {
     status: 201,
     response: ApiSession,
   },
-  followHistory: {
+  streamHistory: {
     method: "GET",
     path: "/v1/history/events",
     scope: "read",

@@ -25,7 +25,7 @@ export function historyRefusal(history: HistoryPort | undefined, principal: Prin
 export const historyHandlers = {
   listHistorySessions: async ({ query }, call) => ({ checked: await historyOf(call).list(query, goneOf(call)) }),
   async getHistorySession({ params: { session_id } }, call) {
-    const text = await historyOf(call).get(session_id, goneOf(call));
+    const text = await historyWith(call).get(session_id, goneOf(call));
     const isAdopted = await call.sessions.get(session_id).then(
       () => true,
       () => false,
@@ -34,36 +34,36 @@ export const historyHandlers = {
     return { checked: `${text.slice(0, -1)},"is_adopted":${isAdopted}}` };
   },
   listHistoryMessages: async ({ params, query }, call) => ({
-    checked: await historyOf(call).messages(params.session_id, query, goneOf(call)),
+    checked: await historyWith(call).messages(params.session_id, query, goneOf(call)),
   }),
   async getHistoryLine({ params: { session_id, offset }, query }, call) {
-    const line = await historyOf(call).line(session_id, { offset, ...query }, goneOf(call));
+    const line = await historyWith(call).line(session_id, { offset, ...query }, goneOf(call));
     return saved(line, `line-${offset}.json`);
   },
   searchHistory: async ({ query }, call) => ({ checked: await historyOf(call).search(query, goneOf(call)) }),
   getHistoryUsage: async ({ query }, call) => ({ checked: await historyOf(call).usage(query, goneOf(call)) }),
   listHistoryFiles: async ({ params }, call) => ({
-    checked: await historyOf(call).files(params.session_id, goneOf(call)),
+    checked: await historyWith(call).files(params.session_id, goneOf(call)),
   }),
   async getHistoryFile({ params, query }, call) {
     const name = query.path.toWellFormed().split(/[\\/]/).at(-1) ?? "";
-    return saved(await historyOf(call).file(params.session_id, query, goneOf(call)), name);
+    return saved(await historyWith(call).file(params.session_id, query, goneOf(call)), name);
   },
   async exportHistorySession({ params: { session_id }, query: { format } }, call) {
     const ending = { html: "html", markdown: "md", json: "json" }[format];
     return saved(
-      await historyOf(call).export(session_id, format, goneOf(call)),
+      await historyWith(call).export(session_id, format, goneOf(call)),
       `session-${session_id.slice(0, 36)}.${ending}`,
     );
   },
   async adoptHistorySession({ params: { session_id } }, call) {
-    const history = historyOf(call);
+    const history = historyWith(call);
     call.shared.meter.session(call.principal.keyId);
     await storeClaudeAgent(call);
     const { tenant } = call.principal;
     return { checked: sessionText(await history.adopt(session_id, { tenant, folderFor: folderFor(call) })) };
   },
-  async followHistory(_, call) {
+  async streamHistory(_, call) {
     const history = historyOf(call);
     return answerWithStream(call, () => ({
       async send(sse) {
@@ -100,6 +100,14 @@ function historyOf({ shared, principal }: RequestContext): HistoryPort {
   const { history } = shared.deps;
   const refusal = historyRefusal(history, principal);
   if (!history || refusal !== null) throw new ApiError("forbidden", refusal ?? "");
+  return history;
+}
+
+/** The same for one session: to those who may not read it, it is not there. */
+function historyWith(call: RequestContext): HistoryPort {
+  const { history } = call.shared.deps;
+  if (!history || historyRefusal(history, call.principal) !== null)
+    throw new KnownError("not_found", "There is no such session of Claude Code.");
   return history;
 }
 
