@@ -7,6 +7,7 @@ export interface Platform {
   readonly url: string;
   readonly key: string;
   readonly port: number;
+  readonly pid: number;
   /** Ends the process at once, as a crash would. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -51,7 +52,8 @@ export async function startPlatform({
     child.kill(signal);
     await gone;
   };
-  return { url, key, port: Number(new URL(url).port), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+  const pid = child.pid ?? 0;
+  return { url, key, pid, port: Number(new URL(url).port), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
 
 function address(child: ChildProcess): Promise<string> {

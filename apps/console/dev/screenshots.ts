@@ -1,5 +1,5 @@
 /** `npm run screenshots`: every page in two sizes and two themes, from seeded sessions, into apps/console/pictures. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -65,6 +65,17 @@ const SIZES = [
   { size: "phone", width: 390, height: 844, scale: 2, touch: true },
 ] as const;
 
+/** The pictures that the documents show; `--docs` puts them into docs/pictures. */
+const SHOWN: Readonly<Record<string, string>> = {
+  "home-desktop-light": "console-home.png",
+  "session-desktop-dark": "console-session.png",
+  "sessions-desktop-light": "console-sessions.png",
+  "claude-code-desktop-light": "console-claude-code.png",
+  "context-desktop-light": "console-context.png",
+  "home-phone-dark": "console-phone.png",
+};
+const isForDocs = process.argv.includes("--docs");
+
 const only = process.argv
   .find((argument) => argument.startsWith("--only="))
   ?.slice(7)
@@ -89,7 +100,11 @@ try {
         await delay(1200);
         await shot.before?.(page);
         await delay(400);
-        await page.screenshot({ path: join(folder, `${shot.name}-${size}-${dark ? "dark" : "light"}.png`) });
+        const name = `${shot.name}-${size}-${dark ? "dark" : "light"}`;
+        await page.screenshot({ path: join(folder, `${name}.png`) });
+        const shown = SHOWN[name];
+        if (isForDocs && shown !== undefined)
+          copyFileSync(join(folder, `${name}.png`), join(import.meta.dirname, "../../../docs/pictures", shown));
       }
       await browser.close();
     }

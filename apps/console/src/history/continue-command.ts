@@ -8,5 +8,5 @@ export function continueCommand({
 }): string {
   if (directory === "") return command;
   const isPlain = /^[A-Za-z0-9_./~-]+$/.test(directory) && !directory.startsWith("-");
-  return `cd ${isPlain ? directory : `'${directory.replaceAll("'", String.raw`'\''`)}'`} && ${command}`;
+  return `cd ${isPlain ? directory : `-- '${directory.replaceAll("'", String.raw`'\''`)}'`} && ${command}`;
 }

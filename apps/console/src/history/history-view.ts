@@ -1,4 +1,4 @@
-import { type ContentBlock, type Usage, addUsage, isToolUse, priceCall, textOf } from "@skein/protocol";
+import { type ContentBlock, addUsage, isToolUse, priceCall, textOf } from "@skein/protocol";
 import type { HistoryMessage } from "../api/api.ts";
 import { addCall, completeFromResult } from "../session/fold-calls.ts";
 import { newStep } from "../session/fold-steps.ts";
@@ -90,7 +90,7 @@ function begin(fold: Fold, message: HistoryMessage): Step {
 
 function spend(view: SessionView, step: Step, { usage, model }: HistoryMessage): void {
   if (!usage) return;
-  step.usage = usage as Usage;
+  step.usage = usage;
   step.cost = priceCall(model ?? "", usage) ?? null;
   Object.assign(view.totals, addUsage(view.totals, step.usage));
   if (step.cost) view.costMicros += step.cost.total_micros;

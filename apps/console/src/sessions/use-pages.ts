@@ -1,5 +1,5 @@
 import { useQueries } from "@tanstack/react-query";
-import { useCallback, useState } from "react";
+import { useCallback, useRef, useState } from "react";
 
 /** Rows of one page. */
 const PAGE = 200;
@@ -45,7 +45,12 @@ export function usePages<Item>({ queryKey, ask, isWanted = true, most = Infinity
       staleTime: 10_000,
     })),
   });
-  const pages = new Map(numbers.map((page, at) => [page, answers[at]?.data]));
+  const [first] = answers;
+  const asked = new Map(numbers.map((page, at) => [page, answers[at]?.data]));
+  // Rows of the list before stay until the first of the new one are there: what is typed must not empty the page.
+  const shown = useRef<ReadonlyMap<number, PageAnswer<Item> | undefined>>(asked);
+  if (first?.data || first?.isError) shown.current = asked;
+  const pages = shown.current;
   const want = useCallback(
     (index: number): void => {
       const page = Math.floor(index / PAGE);
@@ -58,9 +63,8 @@ export function usePages<Item>({ queryKey, ask, isWanted = true, most = Infinity
     },
     [key, most],
   );
-  const first = answers[0];
   return {
-    total: isWanted ? first?.data?.total : 0,
+    total: isWanted ? pages.get(0)?.total : 0,
     rowAt: (index) => pages.get(Math.floor(index / PAGE))?.data[index % PAGE],
     want,
     isLoading: isWanted && (first?.isLoading ?? false),

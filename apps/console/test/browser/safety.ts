@@ -83,7 +83,7 @@ export function describeSafety(shared: { readonly world: World }): void {
       expect(await page.evaluate("window.pwned")).toBeUndefined();
       await page.close();
       canary.close();
-    });
+    }, 60_000);
 
     test("the page is served with a policy that allows nothing inline, and cannot be framed", async () => {
       const { headers } = await fetch(shared.world.url);

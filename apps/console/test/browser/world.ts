@@ -61,7 +61,7 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
   const consoleFolder = await builtConsole();
   const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
   const browser: OpenBrowser = context
-    ? { context, close: async () => {} }
+    ? { context, newContext: async () => context, close: async () => {} }
     : await openBrowser({ width: 1280, height: 800 });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   const world: World = {
