@@ -9,6 +9,14 @@ export { type Model, type ModelReply, ModelFailure } from "./ports/model.ts";
 export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
 export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
 export type {
+  Sandbox,
+  SandboxedEnd,
+  SandboxedProcess,
+  SandboxedProgram,
+  SandboxLimits,
+  SandboxPlace,
+} from "./ports/sandbox.ts";
+export type {
   Appended,
   AppendOptions,
   ChangedQuery,
@@ -85,7 +93,7 @@ export {
   stopReasonOf,
 } from "./run/rules.ts";
 export { createRuntimes, openingOf } from "./run/runtimes.ts";
-export { type RunWatch, type SeenRun, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
+export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
 
 // The loop.
 export { type AgentCode, createLoop } from "./loop/drive.ts";
@@ -129,3 +137,6 @@ export {
   pageOfRuns,
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
+
+// Sandboxes.
+export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
@@ -15,6 +15,7 @@ import type { AgentConfig } from "@skein/protocol";
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
 import { packageOf, whatToInstall } from "../optional-parts.ts";
+import { createServerWalls } from "./claude-walls.ts";
 import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
@@ -47,10 +48,14 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     return path;
   };
   const places = placesWith(allowedAddresses);
+  const walls = createServerWalls(settings, { api, places });
+  // Behind walls every session has folders of its own: it must not see another one's.
+  const ownFolder = (tenant: string, name: string, sessionId: string): string =>
+    folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));
   const policy = createClaudePolicy({
     settings,
     records,
-    defaultFolder: (tenant) => folder(tenant, "work"),
+    defaultFolder: (tenant, sessionId) => ownFolder(tenant, "work", sessionId),
     places,
     proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
     modelHost: new URL(api.baseUrl ?? MODEL).hostname,
@@ -60,7 +65,8 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     runtimes(parts) {
       runtime = createClaudeCode({
         ...parts,
-        configDirOf: (tenant) => folder(tenant, "config"),
+        configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
+        walls: walls.open,
         apiEnv: {
           ANTHROPIC_API_KEY: api.apiKey,
           ...(api.baseUrl !== undefined && { ANTHROPIC_BASE_URL: api.baseUrl }),
@@ -73,20 +79,28 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       return new Map([["claude-code", runtime]]);
     },
     gate: {
-      problem: async () => (problem === undefined ? undefined : (problem = sdkProblem())),
+      problem: async () => (problem = problem === undefined ? undefined : sdkProblem()) ?? walls.problem(),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
       bypass: settings.bypassPermissions,
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
-      inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
-      forget(sessionId, { tenant }) {
+      async inherit(parentId, forkId, { tenant }) {
+        await policy.inherit(parentId, forkId, tenant);
+        if (settings.sandbox === "off") return;
+        await walls.copyFolder(ownFolder(tenant, "work", parentId), ownFolder(tenant, "work", forkId));
+      },
+      async forget(sessionId, { tenant }) {
         runtime?.drop(sessionId);
-        return policy.forget(sessionId, tenant);
+        await policy.forget(sessionId, tenant);
+        if (settings.sandbox === "off") return;
+        for (const name of ["work", "config"])
+          rmSync(ownFolder(tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
       },
     },
     async close() {
       await runtime?.close();
+      await walls.close();
       (await proxy)?.close();
     },
   };
