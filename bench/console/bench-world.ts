@@ -1,7 +1,10 @@
 import type { Client } from "@skein/client";
-import type { BrowserContext, Page } from "playwright-core";
+import type { OpenBrowser } from "../../apps/console/dev/browser.ts";
 import type { Platform } from "../../apps/console/dev/platform.ts";
 import type { ScriptedModel } from "../../apps/console/dev/scripted-model.ts";
+
+export type BrowserContext = OpenBrowser["context"];
+export type Page = Awaited<ReturnType<BrowserContext["newPage"]>>;
 
 /** One measured line with its goal. */
 export interface Line {

@@ -1,6 +1,5 @@
 import { gzipSync } from "node:zlib";
-import type { BrowserContext, Page } from "playwright-core";
-import { type Bench, type Line, begin, line, median, openPage } from "./bench-world.ts";
+import { type Bench, type BrowserContext, type Line, type Page, begin, line, median, openPage } from "./bench-world.ts";
 import { importLongSession } from "../../apps/console/dev/long-session.ts";
 
 /** From the address to a page whose buttons work, and how much script it takes. */

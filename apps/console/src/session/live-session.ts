@@ -158,20 +158,20 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
 
   async function readAndFollow(signal: AbortSignal): Promise<void> {
     await readEnd(signal);
-    await Promise.all([from > 1 && from <= WHOLE ? readBack(signal, Infinity) : undefined, follow(signal)]);
+    await Promise.all([from > 1 && from <= WHOLE ? readBackOnce(signal, Infinity) : undefined, follow(signal)]);
   }
 
-  let isReadingBack = false;
+  /** Two at once would mix their pages. */
+  let readingBack: Promise<void> | undefined;
+  function readBackOnce(signal: AbortSignal, most: number): Promise<void> {
+    readingBack ??= readBack(signal, most).finally(() => (readingBack = undefined));
+    return readingBack;
+  }
+
   async function more(): Promise<void> {
-    if (isReadingBack || from <= 1 || !stop || snapshot.phase === "loading") return;
-    isReadingBack = true;
-    try {
-      await readBack(stop.signal, BACK);
-    } catch {
-      // Whoever scrolls again asks again.
-    } finally {
-      isReadingBack = false;
-    }
+    if (from <= 1 || !stop || snapshot.phase === "loading") return;
+    // Whoever scrolls again asks again.
+    await readBackOnce(stop.signal, BACK).catch(() => undefined);
   }
 
   async function run(signal: AbortSignal): Promise<void> {
