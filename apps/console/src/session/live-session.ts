@@ -190,6 +190,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     start() {
       const started = new AbortController();
       stop = started;
+      readingBack = undefined;
       view = emptyView();
       from = 1;
       earlier = [];
