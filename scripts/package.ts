@@ -97,6 +97,11 @@ async function serve(folder: string, skein: string): Promise<void> {
     for await (const line of createInterface(server.stdout)) if ((url = /http:\S+/.exec(line)?.[0])) break;
     const health = await fetch(`${url}/health`, { signal: AbortSignal.timeout(10_000) });
     say("skein serve", `/health ${health.status} ${await health.text()}`);
+    const page = await (await fetch(`${url}/`, { signal: AbortSignal.timeout(10_000) })).text();
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1];
+    const asset = await fetch(`${url}${script}`, { signal: AbortSignal.timeout(10_000) });
+    if (script === undefined || asset.status !== 200) throw new Error("The server does not bring the console.");
+    say("the console", `${script} ${asset.status}`);
   } finally {
     server.kill("SIGTERM");
   }

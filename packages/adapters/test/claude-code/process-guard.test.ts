@@ -9,12 +9,9 @@ import { fileURLToPath } from "node:url";
 import type { SpawnOptions, SpawnedProcess } from "@anthropic-ai/claude-agent-sdk";
 import { createSimulator, script } from "@skein/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  type ChildTerms,
-  type Containment,
-  createSpawnChild,
-  findContainment,
-} from "../../src/runtimes/claude-code/process-guard/index.ts";
+import type { Sandbox } from "@skein/core";
+import { type ChildTerms, createSpawnChild } from "../../src/runtimes/claude-code/process-guard/index.ts";
+import { openNone } from "../../src/sandboxes/none.ts";
 import { createStub } from "./stub.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
@@ -23,13 +20,13 @@ const QUERY = fileURLToPath(new URL("processes/query.ts", import.meta.url));
 const onPath = (name: string): string | undefined => (name === "unshare" ? undefined : `/usr/bin/${name}`);
 
 let folder = "";
-let best: Containment | undefined;
-let group: Containment | undefined;
+let best: Sandbox | undefined;
+let group: Sandbox | undefined;
 const stop = new AbortController();
 
 beforeAll(async () => {
-  best = await findContainment();
-  group = await findContainment(onPath);
+  best = await openNone();
+  group = await openNone(onPath);
 });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "skein-child-"));
@@ -39,14 +36,11 @@ afterEach(async () => {
 });
 afterAll(() => stop.abort());
 
-function start(
-  script: string,
-  options: { containment?: Containment | undefined; terms?: ChildTerms; graceMs?: number } = {},
-) {
-  const containment = options.containment ?? best;
-  if (!containment) throw new Error("There is no bash here.");
+function start(script: string, options: { sandbox?: Sandbox | undefined; terms?: ChildTerms; graceMs?: number } = {}) {
+  const sandbox = options.sandbox ?? best;
+  if (!sandbox) throw new Error("There is no bash here.");
   const spawnChild = createSpawnChild({
-    containment,
+    sandbox,
     folder: join(folder, "run"),
     ...(options.terms && { terms: options.terms }),
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
@@ -82,17 +76,17 @@ function marked(): number[] {
 const nothingLeft = (): Promise<void> => vi.waitFor(() => expect(marked()).toEqual([]), SOON);
 
 test("it fits the SDK", () => {
-  const spawnChild = createSpawnChild({ containment: best as Containment, folder });
+  const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder });
   const fits: (options: SpawnOptions) => SpawnedProcess = spawnChild;
   expect(fits).toBe(spawnChild);
 });
 
 describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
-  const containment = (): Containment | undefined => (kind === "group" ? group : best);
+  const sandbox = (): Sandbox | undefined => (kind === "group" ? group : best);
 
   test("what it says and how it ends are handed on", async ({ skip }) => {
-    if (containment()?.kind !== kind) skip(containment()?.says);
-    const child = start("cat; echo no >&2; exit 7", { containment: containment() });
+    if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
+    const child = start("cat; echo no >&2; exit 7", { sandbox: sandbox() });
     const exit = new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
     child.stdin.end("through");
     expect(await textOf(child.stdout)).toBe("through");
@@ -102,9 +96,9 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   });
 
   test("a child that ignores SIGTERM is killed after its grace, with what it started", async ({ skip }) => {
-    if (containment()?.kind !== kind) skip(containment()?.says);
+    if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const child = start(`trap '' TERM; (trap '' TERM; sleep 1000) & echo up; sleep 1000`, {
-      containment: containment(),
+      sandbox: sandbox(),
       graceMs: 200,
     });
     await once(child.stdout, "data");
@@ -114,14 +108,14 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   });
 
   test("a child that ends takes with it what it left in the background", async ({ skip }) => {
-    if (containment()?.kind !== kind) skip(containment()?.says);
-    const child = start("sleep 1000 >/dev/null 2>&1 & exit 0", { containment: containment() });
+    if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
+    const child = start("sleep 1000 >/dev/null 2>&1 & exit 0", { sandbox: sandbox() });
     expect(await child.ended).toMatchObject({ cause: "exited", code: 0 });
     await nothingLeft();
   });
 
   test.for(["SIGKILL", "SIGSTOP"] as const)("no effect comes after %s of its server", async (signal, { skip }) => {
-    if (containment()?.kind !== kind) skip(containment()?.says);
+    if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
     // A stopped server is silent; after this long its child is killed.
     const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
@@ -145,7 +139,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
 });
 
 test("in a namespace not even a daemon survives, and the child sees no process but its own", async ({ skip }) => {
-  if (best?.kind !== "namespace") skip(best?.says);
+  if (!best?.walls.processes) skip(best?.walls.summary);
   const child = start(
     `setsid bash -c 'sleep 1000' </dev/null >/dev/null 2>&1 & ls /proc | grep -c '^[0-9]*$'; sleep 0.1`,
   );
@@ -158,7 +152,7 @@ test("in a namespace not even a daemon survives, and the child sees no process b
 test("Claude Code itself does nothing more after SIGKILL of its server: no effect, no call of the model", async ({
   skip,
 }) => {
-  if (best?.kind !== "namespace") skip(best?.says);
+  if (!best?.walls.processes) skip(best?.walls.summary);
   const simulator = await createSimulator();
   const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
   const step = { tools: [{ name: "Bash", input: { command: "printf . >>effects" } }], delayMs: 100 };
@@ -228,7 +222,7 @@ test.each([
 });
 
 test("a child that says nothing, or owes an answer for too long, is ended", async () => {
-  const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run"), startMs: 200 });
+  const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run"), startMs: 200 });
   const mute = spawnChild({ command: "/bin/sleep", args: ["1000"], env: { MARK: folder }, signal: stop.signal });
   expect(await mute.ended).toMatchObject({ cause: "start_timeout" });
   const quiet = start("echo up; sleep 1000", { terms: { goodForMs: () => 8000, quietMs: 500, isBusy: () => true } });
@@ -238,7 +232,7 @@ test("a child that says nothing, or owes an answer for too long, is ended", asyn
 });
 
 test("what cannot be started says so", async () => {
-  const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run") });
+  const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const request = { args: [], env: {}, signal: stop.signal };
   expect(await spawnChild({ ...request, command: join(folder, "nothing") }).ended).toMatchObject({
     cause: "not_started",
@@ -251,7 +245,7 @@ test("what cannot be started says so", async () => {
 
 test("headers and environments of MCP servers are in a file that only this user reads, while the child lives", async () => {
   const stub = await createStub(folder, `echo up; cat >/dev/null`);
-  const spawnChild = createSpawnChild({ containment: best as Containment, folder: join(folder, "run") });
+  const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const config = JSON.stringify({ mcpServers: { x: { headers: { authorization: "canary-1" } } } });
   const child = spawnChild({
     command: stub.executable,
@@ -279,7 +273,7 @@ test.each(["a folder that others can read", "a link"])("secrets are not put in %
     await mkdir(place);
     await chmod(place, 0o755);
   }
-  const spawnChild = createSpawnChild({ containment: best as Containment, folder: place });
+  const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: place });
   const request = { command: "/bin/true", args: ["--mcp-config", "{}"], env: {}, signal: stop.signal };
   expect(() => spawnChild(request)).toThrow("0700");
 });
@@ -296,7 +290,7 @@ test("what a killed server left in that folder is removed by the next", async ()
   server.kill("SIGKILL");
   await once(server, "exit");
   expect(readdirSync(join(folder, "run"))).toHaveLength(1);
-  createSpawnChild({ containment: best as Containment, folder: join(folder, "run") });
+  createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   expect(readdirSync(join(folder, "run"))).toEqual([]);
   await nothingLeft();
 });

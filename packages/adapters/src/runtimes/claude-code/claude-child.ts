@@ -12,15 +12,20 @@ import type {
   SpawnedProcess,
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
-import type { FactOf } from "@skein/core";
+import type { FactOf, SandboxPlace } from "@skein/core";
+import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
+import { type ClaudeWalls, openHosts } from "./claude-walls.ts";
 import { writeBackups } from "./backups.ts";
-import type { ChildTerms, GuardedChild } from "./process-guard/index.ts";
+import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
-export type Spawn = (options: SpawnOptions) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
+export type Spawn = (
+  options: SpawnOptions,
+  places?: readonly SandboxPlace[],
+) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
 
 /** What a hook can reach of the session that it is called for. */
 export interface HookBridge {
@@ -58,6 +63,8 @@ export interface Child {
   /** Resolves when it has ended and whoever wants to hear of that was told. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
+  /** Of its outermost process; undefined before it is started. */
+  readonly pid: number | undefined;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
   /** What of its transcript the log has already: uuids of entries, and copies of files. */
@@ -76,6 +83,8 @@ export interface Child {
 export interface ChildDeps {
   readonly sdk: ClaudeSdk;
   readonly spawn: Spawn;
+  /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
+  readonly walls?: ClaudeWalls | undefined;
 }
 
 export interface ChildStart {
@@ -87,6 +96,10 @@ export interface ChildStart {
   readonly transcript: () => Promise<Transcript | null>;
   /** The part of it that the process is shown; all of it without this. */
   readonly shown?: (transcript: Transcript) => Transcript;
+  /** What the process sees beside its own folders, if it is in a sandbox. */
+  readonly places?: readonly SandboxPlace[];
+  /** Hosts that the process may call, if it is in a sandbox. */
+  readonly hosts?: readonly string[];
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -124,8 +137,13 @@ const NOT_RECORDED: HookJSONOutput = {
 
 const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
 
-export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
-  const { sessionId, options } = start;
+export async function startChild(start: ChildStart, { sdk, spawn, walls }: ChildDeps): Promise<Child> {
+  const { sessionId } = start;
+  const pass = await walls?.broker.issue({});
+  const gate = await (walls && openHosts([...(walls.hosts ?? []), ...(start.hosts ?? [])], walls.places));
+  const options = pass
+    ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
+    : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
@@ -182,7 +200,11 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
       markFolder(configDir);
       if (transcript) writeBackups(transcript, configDir, sessionId);
-      process = spawn(request);
+      process = spawn(request, [
+        ...(start.places ?? []),
+        ...(pass ? [{ path: pass.socket, access: "read" as const, inside: BROKER_SOCKET }] : []),
+        ...(gate ? [{ path: gate.socket, access: "read" as const, inside: PROXY_SOCKET }] : []),
+      ]);
       if (killed) process.kill("SIGKILL");
       process.agree?.(driver?.terms ?? IDLE);
       return process;
@@ -203,6 +225,8 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     }
     isOver = true;
     const end = await gone(problem, process);
+    await pass?.close();
+    gate?.close();
     removeSessionFiles(configDir, sessionId);
     return end;
   }
@@ -230,6 +254,9 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     get isOver() {
       return isOver;
     },
+    get pid() {
+      return process?.pid;
+    },
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
     now: { model: options.model, permissionMode: options.permissionMode },
@@ -239,6 +266,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     attach(next) {
       driver = next;
+      pass?.open();
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
@@ -247,6 +275,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     detach() {
       driver = undefined;
+      pass?.shut();
       process?.agree?.(IDLE);
     },
     end() {
@@ -260,6 +289,16 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       inbox.end();
       query.close();
     },
+  };
+}
+
+/** How a process in a sandbox reaches the model. The token is of use only to this process, and only while it is driven. */
+function wayToModel({ token }: ModelPass): Record<string, string> {
+  return {
+    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
+    // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
+    ANTHROPIC_BASE_URL: "http://broker",
+    ANTHROPIC_API_KEY: token,
   };
 }
 

@@ -29,6 +29,10 @@ export const list = historyCommand({
       await screen.print(styledText`No sessions.`);
       return EXIT.completed;
     }
+    if (data.length === 0) {
+      await screen.print(styledText`${counted(pagination.total, "session")}; this page shows none of them.`);
+      return EXIT.completed;
+    }
     // An index only means the same session elsewhere if nothing was filtered here.
     const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
     const isNarrow = screen.columns < NARROW;

@@ -7,6 +7,8 @@ const HIDDEN = ["--mcp-config", "--settings"];
 
 export interface HiddenArguments {
   readonly args: readonly string[];
+  /** The files that have what was hidden. */
+  readonly files: readonly string[];
   remove(): void;
 }
 
@@ -16,11 +18,13 @@ export interface HiddenArguments {
  */
 export function hideArguments(args: readonly string[], folder: string): HiddenArguments {
   let made: string | undefined;
+  const files: string[] = [];
   const fileWith = (text: string, flag: string): string => {
     makeOwn(folder);
     made ??= mkdtempSync(join(folder, `${encodeURIComponent(thisOwner())}-`));
     const file = join(made, `${flag.slice(2)}.json`);
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+    files.push(file);
     return file;
   };
   const hidden = args.map((arg, index) => {
@@ -31,6 +35,7 @@ export function hideArguments(args: readonly string[], folder: string): HiddenAr
   });
   return {
     args: hidden,
+    files,
     remove() {
       if (made !== undefined) rmSync(made, { recursive: true, force: true });
     },

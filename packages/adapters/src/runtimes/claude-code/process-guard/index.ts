@@ -1,9 +1,2 @@
-export { type Containment, findContainment } from "./containment.ts";
-export {
-  type ChildCause,
-  type ChildEnd,
-  type ChildRequest,
-  type ChildTerms,
-  type GuardedChild,
-  createSpawnChild,
-} from "./spawn-child.ts";
+export { type ChildCause, type ChildEnd, type ChildTerms, type GuardedChild, createSpawnChild } from "./spawn-child.ts";
+export { BROKER_SOCKET, type ChildRequest, PROXY_SOCKET } from "./claude-room.ts";

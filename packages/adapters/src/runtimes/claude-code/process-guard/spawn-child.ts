@@ -1,20 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
-import type { Containment } from "./containment.ts";
-import { guardOf } from "./guard.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
+import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-room.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
-
-/** What the SDK wants started: its `SpawnOptions`. */
-export interface ChildRequest {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
-}
 
 /** What holds for a child now. All can change while it runs: a child that was started ahead gets its session later. */
 export interface ChildTerms {
@@ -43,6 +35,8 @@ export type ChildCause =
   | "quiet"
   /** One of its messages was larger than it may be. */
   | "message_too_large"
+  /** It used more than it may. */
+  | "limit"
   /** The guard ended it: this server was stopped or busy for longer than its lease allows. */
   | "guard";
 
@@ -82,7 +76,8 @@ interface ChildEvents {
 type Listener<Name extends keyof ChildEvents> = (...args: ChildEvents[Name]) => void;
 
 export interface SpawnChildDeps {
-  readonly containment: Containment;
+  readonly sandbox: Sandbox;
+  readonly limits?: SandboxLimits;
   /** Where files with secrets are kept while their child lives; made with 0700. */
   readonly folder: string;
   readonly terms?: ChildTerms;
@@ -110,6 +105,7 @@ const SENTENCES: Record<ChildCause, string> = {
   start_timeout: "Claude Code said nothing after its start and was stopped.",
   quiet: "Claude Code was silent for too long and was stopped.",
   message_too_large: "Claude Code sent a message that is larger than max_buffer_size and was stopped.",
+  limit: "Claude Code was stopped because of a limit of this server",
   guard: "Claude Code was stopped because its server had been silent for longer than it may.",
 };
 
@@ -117,12 +113,20 @@ const SENTENCES: Record<ChildCause, string> = {
  * Starts child processes that end with this server, whatever becomes of it: killed, stopped, or too busy to renew its lease.
  * What it answers fits the SDK's `spawnClaudeCodeProcess`.
  */
-export function createSpawnChild(deps: SpawnChildDeps): (request: ChildRequest) => GuardedChild {
+export function createSpawnChild(
+  deps: SpawnChildDeps,
+): (request: ChildRequest, places?: readonly SandboxPlace[]) => GuardedChild {
   sweepHidden(deps.folder);
-  return (request) => spawnChild(request, deps);
+  return (request, places = []) => spawnChild(request, { ...deps, places });
 }
 
-function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: SpawnChildDeps): GuardedChild {
+interface SpawnDeps extends SpawnChildDeps {
+  /** What the child sees beside its own folders, where the sandbox has walls. */
+  readonly places: readonly SandboxPlace[];
+}
+
+function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
+  const { signal } = request;
   const { graceMs = GRACE_MS, startMs = START_MS } = deps;
   let terms: ChildTerms = deps.terms ?? {};
   let cause: ChildCause | undefined;
@@ -133,11 +137,9 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
   let goodUntil = Infinity;
   const goodForMs = (): number => Math.max(0, terms.goodForMs?.() ?? GOOD_FOR_MS);
 
-  const hidden = hideArguments(args, deps.folder);
-  const { prefix, bash } = deps.containment;
-  const guarded = [...prefix, ...guardOf(bash, seconds(goodForMs())), command, ...hidden.args];
-  const child = startGuarded(guarded, { cwd, env }, hidden);
-  const [stdin, rawStdout, stderr, words] = child.stdio as unknown as [Writable, Readable, Readable, Writable];
+  const hidden = hideArguments(request.args, deps.folder);
+  const child = startInRoom(request, { deps, hidden, goodForMs: goodForMs() });
+  const { stdin, stdout: rawStdout, stderr } = child;
   const events = new EventEmitter();
   const tail = createTail();
   const maxBytes = (): number => terms.maxMessageBytes ?? MAX_MESSAGE_BYTES;
@@ -148,15 +150,12 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
     clearTimeout(starting);
   });
   stderr.on("data", tail.add);
-  // Whoever is gone cannot be told anything; its end is heard of below.
-  for (const stream of [stdin, words]) stream.on("error", () => {});
 
   function stop(why: ChildCause, how: NodeJS.Signals = "SIGKILL"): void {
     if (end) return;
     cause ??= why;
-    if (how === "SIGKILL") return killAll(child, words);
-    words.write(`${how.slice("SIG".length)}\n`);
-    grace ??= setTimeout(() => killAll(child, words), graceMs);
+    child.kill(how);
+    if (how !== "SIGKILL") grace ??= setTimeout(() => child.kill("SIGKILL"), graceMs);
   }
   function beat(): void {
     clearTimeout(beats);
@@ -164,7 +163,7 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
     goodUntil = Date.now() + ms;
     if (ms === 0) return stop("guard");
     if (terms.isBusy?.() && Date.now() - lastWord > (terms.quietMs ?? QUIET_MS)) return stop("quiet");
-    words.write(`${seconds(ms)}\n`);
+    child.allow(ms);
     beats = setTimeout(beat, Math.min(MAX_BEAT_MS, ms / 4)).unref();
   }
   const abort = (): void => stop("killed", "SIGTERM");
@@ -173,29 +172,25 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
   if (signal.aborted) abort();
 
   const ended = new Promise<ChildEnd>((resolve) => {
-    function finish(code: number | null, killedBy: NodeJS.Signals | null): void {
+    function finish(code: number | null, killedBy: NodeJS.Signals | null, limit: string | undefined): void {
       if (end) return;
       for (const timer of [beats, grace, starting]) clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       hidden.remove();
-      const why = cause ?? causeOf(code, killedBy, Date.now() > goodUntil);
-      const message = `${SENTENCES[why]}${why === "exited" ? ` Its exit code was ${code ?? killedBy}.` : ""}`;
+      const why = limit === undefined ? (cause ?? causeOf(code, killedBy, Date.now() > goodUntil)) : "limit";
+      const message = `${SENTENCES[why]}${why === "exited" ? ` Its exit code was ${code ?? killedBy}.` : ""}${limit === undefined ? "" : `: ${limit}.`}`;
       end = { cause: why, code, signal: killedBy, message, stderr: tail.text(terms.secrets ?? []) };
       resolve(end);
       if (code !== null || killedBy !== null) events.emit("exit", code, killedBy);
       else if (events.listenerCount("error") > 0) events.emit("error", new Error(message));
     }
-    child.once("error", () => finish(null, null));
-    child.once("exit", (code, killedBy) => {
-      // In a namespace nothing is left of it; in a group there may be.
-      killAll(child, words);
-      if (stderr.closed) return finish(code, killedBy);
-      const late = setTimeout(() => finish(code, killedBy), LAST_WORDS_MS);
-      stderr.once("close", () => {
-        clearTimeout(late);
-        finish(code, killedBy);
-      });
-    });
+    async function awaitEnd(): Promise<void> {
+      const { code, signal: killedBy, limit } = await child.ended;
+      const wasStarted = code !== null || killedBy !== null;
+      if (wasStarted && !stderr.closed) await Promise.race([once(stderr, "close"), delay(LAST_WORDS_MS)]);
+      finish(code, killedBy, limit);
+    }
+    void awaitEnd();
   });
 
   return {
@@ -227,41 +222,42 @@ function spawnChild({ command, args, cwd, env, signal }: ChildRequest, deps: Spa
   };
 }
 
-interface Surroundings extends Pick<ChildRequest, "env"> {
-  readonly cwd: string | undefined;
+interface Start {
+  readonly deps: SpawnDeps;
+  readonly hidden: HiddenArguments;
+  readonly goodForMs: number;
 }
 
-function startGuarded(
-  [program = "", ...args]: readonly string[],
-  { cwd, env }: Surroundings,
-  hidden: HiddenArguments,
-): ChildProcess {
+function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start): SandboxedProcess {
+  const { cwd = process.cwd(), env } = request;
   try {
     // Without this the answer would be that the program is missing.
-    if (cwd !== undefined && !statSync(cwd).isDirectory()) throw new Error("It is no folder.");
-    return spawn(program, args, {
-      ...(cwd !== undefined && { cwd }),
-      env,
-      // A group of its own: a signal for this server's terminal is not for the child, and all of it can be killed at once.
-      detached: true,
-      stdio: ["pipe", "pipe", "pipe", "pipe"],
+    if (!statSync(cwd).isDirectory()) throw new Error("It is no folder.");
+    const { sandbox, limits, places } = deps;
+    const { before = [], ...room }: ChildRoom = sandbox.walls.files
+      ? claudeRoom(request, hidden.files, places)
+      : { command: request.command, places };
+    return sandbox.start({
+      ...room,
+      args: [...before, ...hidden.args],
+      cwd,
+      env: definedOf(env),
+      goodForMs,
+      ...(limits && { limits }),
     });
   } catch (error) {
     hidden.remove();
+    if (isKnownError(error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const why = code === "E2BIG" ? "its options are too large" : "its working folder is not there";
     throw new Error(`Claude Code could not be started: ${why}.`, { cause: error });
   }
 }
 
-function killAll(child: ChildProcess, words: Writable): void {
-  try {
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // It is gone already.
-  }
-  // The guard's pipe: whatever of it is still there ends with it.
-  words.destroy();
+function definedOf(env: ChildRequest["env"]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 function causeOf(code: number | null, signal: NodeJS.Signals | null, wasSilent: boolean): ChildCause {
@@ -271,5 +267,3 @@ function causeOf(code: number | null, signal: NodeJS.Signals | null, wasSilent: 
   const isKilled = signal === "SIGKILL" || code === 128 + 9;
   return isKilled && wasSilent ? "guard" : "exited";
 }
-
-const seconds = (ms: number): string => (ms / 1000).toFixed(3);
