@@ -1,6 +1,6 @@
 /** Rules of single commands that need no process of their own. */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -143,6 +143,31 @@ test("a session that was adopted from Claude Code cannot be continued here, and 
       out: "",
       err: expect.stringContaining(`skein run --server http://127.0.0.1:7433 --session ${adopted}`),
     });
+});
+
+test("the commands of the README's first 15 minutes work, one after the other", async () => {
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const [, block = ""] = /## The first 15 minutes[^]+?```sh\n([^]+?)```/.exec(readme) ?? [];
+  const home = join(folder, "first-hour");
+  mkdirSync(home);
+  const said: string[] = [];
+  for (const line of block.split("\n").filter((text) => text.startsWith("npx skein ") && !text.includes("chat"))) {
+    const words = [...line.replace(/ #.*/, "").matchAll(/"([^"]*)"|\S+/g)].map(([word, text]) => text ?? word);
+    const args = words
+      .slice(2)
+      .map((word) =>
+        word.startsWith("examples/") ? join(root, word) : word === "session.jsonl" ? join(home, word) : word,
+      );
+    const { code, out, err } = await skeinHere(home, ...args);
+    expect([line, code, err]).toEqual([line, 0, err]);
+    said.push(out);
+  }
+  expect(said[0]).toContain("The answer is 4");
+  expect(said[1]).toContain("How much is 2+2?");
+  expect(said[2]).toMatch(/You rolled \d+ of 20/);
+  expect(said[3]).toContain("How much is 2+2?");
+  expect(lines(readFileSync(join(home, "session.jsonl"), "utf8")).length).toBeGreaterThan(5);
 });
 
 /** An old Node of the machine, if there is one. */
