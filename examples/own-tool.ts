@@ -9,4 +9,4 @@ const rollDice = defineTool({
   run: ({ sides }) => `You rolled ${1 + Math.floor(Math.random() * sides)} of ${sides}.`,
 });
 
-export default createAgent({ name: "Gambler", tools: [rollDice] });
+export const agent = createAgent({ name: "Gambler", tools: [rollDice] });

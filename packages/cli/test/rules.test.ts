@@ -13,8 +13,7 @@ import { skein as everything } from "../src/main.ts";
 import type { Command, Group } from "../src/terminal/command.ts";
 import { isConfirmed } from "../src/terminal/confirm.ts";
 import { helpOf } from "../src/terminal/help.ts";
-import { skeinHere } from "./in-process.ts";
-import { lines } from "./skein.ts";
+import { lines, skein } from "./skein.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -22,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const call = (...args: readonly string[]) => skeinHere(folder, ...args);
+const call = (...args: readonly string[]) => skein(folder, ...args);
 
 async function commandNamed(name: string): Promise<Command> {
   let found: Command | Group = everything;
@@ -159,7 +158,7 @@ test("the commands of the README's first 15 minutes work, one after the other", 
       .map((word) =>
         word.startsWith("examples/") ? join(root, word) : word === "session.jsonl" ? join(home, word) : word,
       );
-    const { code, out, err } = await skeinHere(home, ...args);
+    const { code, out, err } = await skein(home, ...args);
     expect([line, code, err]).toEqual([line, 0, err]);
     said.push(out);
   }
