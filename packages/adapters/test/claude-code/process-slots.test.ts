@@ -34,10 +34,10 @@ test("who is stopped while it waits leaves its place in the queue to the next", 
 
 test("where there is no room one run works all the same, and others wait for its end", async () => {
   const slots = createProcessSlots(8, async () => false);
-  const all = [slots.take(never), slots.take(never), slots.take(never)];
-  const [first, second] = await Promise.all(all.map(soon));
+  const [one, two, three] = [slots.take(never), slots.take(never), slots.take(never)] as const;
+  const [first, second] = await Promise.all([one, two, three].map(soon));
   expect([first === "waits", second === "waits", slots.taken, slots.waiting]).toEqual([false, true, 1, 2]);
   if (typeof first === "function") first();
-  expect(await soon(all[1] as (typeof all)[number])).toBeTypeOf("function");
+  expect(await soon(two)).toBeTypeOf("function");
   expect(slots.taken).toBe(1);
 });
