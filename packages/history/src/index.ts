@@ -33,8 +33,11 @@ export {
   type ExportOptions,
 } from "./export/export.ts";
 export { getAgentSession } from "./get/get-agent-session.ts";
+export { readLineAt, type LineOptions } from "./get/line-at.ts";
+export { getMessagePage, type MessagePage, type MessagePageOptions, type PlacedMessage } from "./get/message-page.ts";
 export { getSession, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
+export { getThreadMarks, type BranchPrompts, type ThreadMarks } from "./get/thread-marks.ts";
 export { listSessions } from "./list/list-sessions.ts";
 export { migrateSession, migrateWorkspace } from "./migrate/migrate.ts";
 export {
@@ -86,6 +89,7 @@ export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/cl
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
 export { burnRateOf } from "./usage/burn-rate.ts";
 export { contextTokens } from "./usage/context-size.ts";
+export { getToolUsage, type ToolUsage } from "./usage/get-tool-usage.ts";
 export { getUsage } from "./usage/get-usage.ts";
 export type { UsageOptions } from "./usage/usage-options.ts";
 export type { UsageReport, UsageTotals } from "./usage/usage-report.ts";

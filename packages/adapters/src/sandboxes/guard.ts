@@ -27,7 +27,8 @@ function ulimits({ memoryBytes, processes, fileBytes }: SandboxLimits): string {
     "ulimit -c 0\n",
     memoryBytes === undefined ? "" : `ulimit -d ${kibibytes(memoryBytes)}\n`,
     fileBytes === undefined ? "" : `ulimit -f ${kibibytes(fileBytes)}\n`,
-    processes === undefined ? "" : `ulimit -u ${processes}\n`,
+    // The kernel counts threads as well, and does not count for root: whoever reaches this has gone past the watched limit.
+    processes === undefined ? "" : `ulimit -u ${4 * processes + 64}\n`,
   ].join("");
 }
 

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import type { SandboxedEnd, SandboxedProcess } from "@skein/core";
+import type { SandboxedEnd, SandboxedProcess, SandboxLimits } from "@skein/core";
 import { seconds } from "./guard.ts";
+import { watchLimits } from "./watch-limits.ts";
 
 /** A command that ends in the guard and the program that it guards. */
 export interface GuardedCommand {
   readonly command: readonly string[];
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Limits that are watched from outside. */
+  readonly limits?: SandboxLimits | undefined;
   /** What the command reads from descriptors 4, 5, 6 … */
   readonly inputs?: readonly (string | Uint8Array)[];
 }
@@ -21,6 +24,7 @@ export function startGuarded({
   cwd,
   env,
   inputs = [],
+  limits = {},
 }: GuardedCommand): SandboxedProcess {
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
@@ -39,12 +43,21 @@ export function startGuarded({
   for (const stream of [stdin, words, ...pipes]) stream?.on("error", () => {});
   for (const [index, input] of inputs.entries()) pipes[index]?.end(input);
 
+  let limit: string | undefined;
+  const stopWatching =
+    child.pid === undefined
+      ? () => {}
+      : watchLimits(child.pid, limits, (reason) => {
+          limit ??= reason;
+          killAll(child, words);
+        });
   const ended = new Promise<SandboxedEnd>((resolve) => {
     child.once("error", () => resolve({ code: null, signal: null }));
     child.once("exit", (code, signal) => {
+      stopWatching();
       // In a namespace nothing is left of it; in a group there may be.
       killAll(child, words);
-      resolve({ code, signal });
+      resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });
   });
 

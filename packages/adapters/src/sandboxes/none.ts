@@ -51,7 +51,7 @@ function createNone(
   return {
     walls: { driver: "none", files: false, network: false, kernelCalls: false, ...found },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env }),
+      startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),
   };
 }
 

@@ -1,6 +1,8 @@
 /** Claude Code in a sandbox: what a model can make it do stays inside. The real binary, against the simulator. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
 import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
@@ -21,7 +23,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     ({ sandbox } = opened);
   });
 
-  async function walledWorld() {
+  async function walledWorld(more: Partial<ClaudeWalls> = {}) {
     const simulator = await createSimulator();
     const broker = createModelBroker({ baseUrl: simulator.url, credentials: { "x-api-key": KEY } });
     onTestFinished(async () => {
@@ -34,7 +36,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
       mkdirSync(path, { recursive: true, mode: 0o700 });
       return path;
     };
-    const world = await createWorld({ walls: async () => ({ sandbox, broker }), configDirOf });
+    const world = await createWorld({ walls: async () => ({ sandbox, broker, ...more }), configDirOf });
     return { ...world, home, model: simulator };
   }
 
@@ -70,7 +72,43 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(world.problems).toEqual([]);
   });
 
-  test("Write and Edit outside of the session's folders change nothing, and the token is of no use after the run", async () => {
+  test("a session reaches the hosts that were opened, by name and through the proxy, and nothing else", async () => {
+    const asked: string[] = [];
+    const site = createServer((request, response) => {
+      asked.push(String(request.headers.host));
+      response.end("welcome");
+    });
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void site.close());
+    const { port } = site.address() as AddressInfo;
+    const world = await walledWorld({
+      hosts: ["*.opened.test"],
+      places: {
+        allowsAddress: () => true,
+        allowsPort: () => true,
+        lookup: ((_host: string, _options: unknown, done: (error: null, all: unknown[]) => void) =>
+          done(null, [{ address: "127.0.0.1", family: 4 }])) as never,
+      },
+    });
+    const get = (host: string): string =>
+      `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://${host}:${port}/ HTTP/1.1\\r\\nHost: ${host}\\r\\nProxy-Authorization: Basic %s\\r\\nConnection: close\\r\\n\\r\\n' "$password" >&3; head -1 <&3 >> answers; exec 3>&-`;
+    const command = [
+      'password=$(printf %s "$HTTP_PROXY" | sed "s#http://##; s#@.*##" | base64 -w0)',
+      get("www.opened.test"),
+      get("closed.test"),
+      get("opened.test.evil.test"),
+      `( : <> /dev/tcp/127.0.0.1/${port} ) 2>/dev/null && echo reached >> answers`,
+      "true",
+    ].join("; ");
+    await world.run(play({ tools: [{ name: "Bash", input: { command } }] }, { text: "Done." }), {
+      allowed_tools: ["Bash"],
+    });
+    const answers = readFileSync(join(world.cwd, "answers"), "utf8").split(/\r?\n/).filter(Boolean);
+    expect(answers).toEqual(["HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden", "HTTP/1.1 403 Forbidden"]);
+    expect(asked).toEqual([`www.opened.test:${port}`]);
+  });
+
+  test("Write and Edit outside of the session's folders change nothing, and the token inside is not the real key", async () => {
     const world = await walledWorld();
     const outside = folder();
     const target = join(outside, "target");
@@ -87,6 +125,5 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(readFileSync(target, "utf8")).toBe("as it was");
     const token = readFileSync(join(world.cwd, "token"), "utf8").trim();
     expect(token).toMatch(/^skein-pass-/);
-    expect(existsSync(join(world.cwd, "token"))).toBe(true);
   });
 });

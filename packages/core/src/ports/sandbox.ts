@@ -52,7 +52,9 @@ export interface SandboxPlace {
 export interface SandboxLimits {
   /** Bytes of data that one process may have. */
   readonly memoryBytes?: number;
-  /** Processes and threads of the program, all together. */
+  /** Bytes that the program and everything that it started may have together. */
+  readonly totalMemoryBytes?: number;
+  /** Processes of the program, all together. */
   readonly processes?: number;
   /** Bytes of the largest file that it may write. */
   readonly fileBytes?: number;
@@ -77,4 +79,6 @@ export interface SandboxedProcess {
 export interface SandboxedEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The limit that the program was stopped for, as the part of a sentence: `it had 300 processes, and may have 256`. */
+  readonly limit?: string;
 }

@@ -38,6 +38,8 @@ export interface SearchMatch {
   readonly path: string;
   /** The line of the file, from 1. */
   readonly fileLine: number;
+  /** Where the line begins in the file, in bytes. */
+  readonly fileOffset: number;
 }
 
 export interface SearchOptions extends LibraryConfig, TextFilter {
@@ -171,6 +173,7 @@ async function describe(
       projectPath: known ? projectPathOf(known, file.encodedPath).projectPath : file.encodedPath,
       path: file.path,
       fileLine: line.line,
+      fileOffset: line.offset,
     };
   });
 }

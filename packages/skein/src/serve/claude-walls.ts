@@ -19,14 +19,20 @@ export interface ServerWalls {
   close(): Promise<void>;
 }
 
+interface WallsDeps {
+  readonly api: { readonly headers: Readonly<Record<string, string>>; readonly baseUrl: string | undefined };
+  /** What may be called besides public addresses. */
+  readonly places: NonNullable<ClaudeWalls["places"]>;
+}
+
 export function createServerWalls(
-  mode: ClaudeSettings["sandbox"],
-  api: { readonly apiKey: string; readonly baseUrl: string | undefined },
+  { sandbox: mode, hosts, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "sandbox" | "hosts" | "limits">,
+  { api, places }: WallsDeps,
 ): ServerWalls {
   let opened: ReturnType<typeof openBubblewrap> | undefined;
   const broker = createModelBroker({
     baseUrl: api.baseUrl ?? "https://api.anthropic.com",
-    credentials: { "x-api-key": api.apiKey },
+    credentials: api.headers,
   });
 
   async function problem(): Promise<string | undefined> {
@@ -43,7 +49,9 @@ export function createServerWalls(
       const reason = await problem();
       if (reason !== undefined) throw new KnownError("not_allowed", reason);
       const found = await (opened ??= openBubblewrap());
-      return "problem" in found ? undefined : { sandbox: found.sandbox, broker };
+      return "problem" in found
+        ? undefined
+        : { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes }, hosts, places };
     },
     async copyFolder(from, to) {
       const found = await (opened ??= openBubblewrap());

@@ -44,18 +44,23 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 }
 
 function serverDeps(options: StartOptions, { store, parts }: { store: Store; parts: ServerParts }): ServerDeps {
-  const { host, sql, adoption, bus, files, claude, model } = parts;
+  const { host, sql, adoption, history, bus, files, claude, model } = parts;
   const { code } = options;
   return {
     store,
     sql,
     live: host.live,
     reserve: host.engine.reserve,
+    wake: host.engine.wake,
+    engineCheck: parts.engineCheck,
+    apiProcesses: parts.apiProcesses,
+    isWorker: options.engine?.role === "worker",
     bus,
     files,
     claude: claude?.gate,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
+    history,
     console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
       const tool = code.tools.get(name);

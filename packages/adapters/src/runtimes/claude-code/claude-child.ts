@@ -13,9 +13,10 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
-import type { ModelBroker, ModelPass } from "../../sandboxes/model-broker/index.ts";
+import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
+import { type ClaudeWalls, openHosts } from "./claude-walls.ts";
 import { writeBackups } from "./backups.ts";
-import { BROKER_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
+import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
@@ -24,7 +25,7 @@ import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 export type Spawn = (
   options: SpawnOptions,
   places?: readonly SandboxPlace[],
-) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
+) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
 
 /** What a hook can reach of the session that it is called for. */
 export interface HookBridge {
@@ -62,6 +63,8 @@ export interface Child {
   /** Resolves when it has ended and whoever wants to hear of that was told. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
+  /** Of its outermost process; undefined before it is started. */
+  readonly pid: number | undefined;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
   /** What of its transcript the log has already: uuids of entries, and copies of files. */
@@ -80,8 +83,8 @@ export interface Child {
 export interface ChildDeps {
   readonly sdk: ClaudeSdk;
   readonly spawn: Spawn;
-  /** The way to the model for a process in a sandbox. Without it the process has the real key. */
-  readonly broker?: ModelBroker | undefined;
+  /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
+  readonly walls?: ClaudeWalls | undefined;
 }
 
 export interface ChildStart {
@@ -95,6 +98,8 @@ export interface ChildStart {
   readonly shown?: (transcript: Transcript) => Transcript;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
+  /** Hosts that the process may call, if it is in a sandbox. */
+  readonly hosts?: readonly string[];
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -132,10 +137,13 @@ const NOT_RECORDED: HookJSONOutput = {
 
 const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
 
-export async function startChild(start: ChildStart, { sdk, spawn, broker }: ChildDeps): Promise<Child> {
+export async function startChild(start: ChildStart, { sdk, spawn, walls }: ChildDeps): Promise<Child> {
   const { sessionId } = start;
-  const pass = await broker?.issue({});
-  const options = pass ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass) } } : start.options;
+  const pass = await walls?.broker.issue({});
+  const gate = await (walls && openHosts([...(walls.hosts ?? []), ...(start.hosts ?? [])], walls.places));
+  const options = pass
+    ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
+    : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
@@ -192,8 +200,11 @@ export async function startChild(start: ChildStart, { sdk, spawn, broker }: Chil
       configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
       markFolder(configDir);
       if (transcript) writeBackups(transcript, configDir, sessionId);
-      const socket: SandboxPlace[] = pass ? [{ path: pass.socket, access: "read", inside: BROKER_SOCKET }] : [];
-      process = spawn(request, [...(start.places ?? []), ...socket]);
+      process = spawn(request, [
+        ...(start.places ?? []),
+        ...(pass ? [{ path: pass.socket, access: "read" as const, inside: BROKER_SOCKET }] : []),
+        ...(gate ? [{ path: gate.socket, access: "read" as const, inside: PROXY_SOCKET }] : []),
+      ]);
       if (killed) process.kill("SIGKILL");
       process.agree?.(driver?.terms ?? IDLE);
       return process;
@@ -215,6 +226,7 @@ export async function startChild(start: ChildStart, { sdk, spawn, broker }: Chil
     isOver = true;
     const end = await gone(problem, process);
     await pass?.close();
+    gate?.close();
     removeSessionFiles(configDir, sessionId);
     return end;
   }
@@ -241,6 +253,9 @@ export async function startChild(start: ChildStart, { sdk, spawn, broker }: Chil
     },
     get isOver() {
       return isOver;
+    },
+    get pid() {
+      return process?.pid;
     },
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),

@@ -59,6 +59,7 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
       cwd: "/",
       // bubblewrap's own environment can be read inside.
       env: {},
+      limits: program.limits,
       inputs: [args.join(""), ...inputs],
     });
   }

@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
-import { type ChildRequest, claudeRoom } from "./claude-room.ts";
+import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-room.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
 
@@ -35,6 +35,8 @@ export type ChildCause =
   | "quiet"
   /** One of its messages was larger than it may be. */
   | "message_too_large"
+  /** It used more than it may. */
+  | "limit"
   /** The guard ended it: this server was stopped or busy for longer than its lease allows. */
   | "guard";
 
@@ -103,6 +105,7 @@ const SENTENCES: Record<ChildCause, string> = {
   start_timeout: "Claude Code said nothing after its start and was stopped.",
   quiet: "Claude Code was silent for too long and was stopped.",
   message_too_large: "Claude Code sent a message that is larger than max_buffer_size and was stopped.",
+  limit: "Claude Code was stopped because of a limit of this server",
   guard: "Claude Code was stopped because its server had been silent for longer than it may.",
 };
 
@@ -169,23 +172,23 @@ function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
   if (signal.aborted) abort();
 
   const ended = new Promise<ChildEnd>((resolve) => {
-    function finish(code: number | null, killedBy: NodeJS.Signals | null): void {
+    function finish(code: number | null, killedBy: NodeJS.Signals | null, limit: string | undefined): void {
       if (end) return;
       for (const timer of [beats, grace, starting]) clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       hidden.remove();
-      const why = cause ?? causeOf(code, killedBy, Date.now() > goodUntil);
-      const message = `${SENTENCES[why]}${why === "exited" ? ` Its exit code was ${code ?? killedBy}.` : ""}`;
+      const why = limit === undefined ? (cause ?? causeOf(code, killedBy, Date.now() > goodUntil)) : "limit";
+      const message = `${SENTENCES[why]}${why === "exited" ? ` Its exit code was ${code ?? killedBy}.` : ""}${limit === undefined ? "" : `: ${limit}.`}`;
       end = { cause: why, code, signal: killedBy, message, stderr: tail.text(terms.secrets ?? []) };
       resolve(end);
       if (code !== null || killedBy !== null) events.emit("exit", code, killedBy);
       else if (events.listenerCount("error") > 0) events.emit("error", new Error(message));
     }
     async function awaitEnd(): Promise<void> {
-      const { code, signal: killedBy } = await child.ended;
+      const { code, signal: killedBy, limit } = await child.ended;
       const wasStarted = code !== null || killedBy !== null;
       if (wasStarted && !stderr.closed) await Promise.race([once(stderr, "close"), delay(LAST_WORDS_MS)]);
-      finish(code, killedBy);
+      finish(code, killedBy, limit);
     }
     void awaitEnd();
   });
@@ -231,10 +234,12 @@ function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start):
     // Without this the answer would be that the program is missing.
     if (!statSync(cwd).isDirectory()) throw new Error("It is no folder.");
     const { sandbox, limits, places } = deps;
-    const room = sandbox.walls.files ? claudeRoom(request, hidden.files, places) : { command: request.command, places };
+    const { before = [], ...room }: ChildRoom = sandbox.walls.files
+      ? claudeRoom(request, hidden.files, places)
+      : { command: request.command, places };
     return sandbox.start({
       ...room,
-      args: hidden.args,
+      args: [...before, ...hidden.args],
       cwd,
       env: definedOf(env),
       goodForMs,
