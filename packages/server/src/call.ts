@@ -12,6 +12,7 @@ import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
 import type { Logins } from "./logins.ts";
 import type { Limits, Meter } from "./http/limits.ts";
+import type { StoreCheck } from "./observe/health.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";
@@ -28,6 +29,7 @@ export interface Shared {
   readonly streams: OpenStreams;
   readonly changes: TenantChanges;
   readonly metrics: Metrics;
+  readonly checkStore: StoreCheck;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
   readonly ids: Ids;

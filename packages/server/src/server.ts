@@ -25,6 +25,7 @@ import { type Principal, createKeys } from "./keys.ts";
 import { createLogins } from "./logins.ts";
 import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
+import { createStoreCheck, inTime } from "./observe/health.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
@@ -58,6 +59,8 @@ const HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
+/** What a lookup of a key leaves of the second in which an open route is answered. */
+const WAIT_FOR_STORE_MS = 500;
 /** How long a request may still take when the server stops. */
 const ANSWER_MS = 1000;
 /** How often it is looked for what is no longer kept. */
@@ -96,6 +99,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     streams,
     changes,
     metrics: createMetrics(),
+    checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     webhooks,
     tracing,
     viewOf: createViews({ store: deps.store, reserve: deps.reserve, ids, now }),
@@ -252,7 +256,7 @@ function addGuards(app: FastifyInstance, shared: Shared): void {
           : logins.recognise(login);
       // A promise is waited for instead of `done`.
       if (principal instanceof Promise)
-        return principal
+        return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
           .catch((error: unknown) => nobodyIfOpen(request, error))
           .then((found) => admit(request, found, sent));
       admit(request, principal, sent);

@@ -122,7 +122,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   if (route.method === "GET" && tag !== undefined && request.headers["if-none-match"] === tag)
     return reply.code(304).send();
   return reply
-    .code(status)
+    .code(route.statusWhenFailing === reply.statusCode ? reply.statusCode : status)
     .type("application/json; charset=utf-8")
     .send(isChecked(body) ? body.checked : JSON.stringify(body));
 }

@@ -2,7 +2,7 @@ import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { Call, Caller, Handlers } from "../../call.ts";
 import { deleteSession } from "../../delete-session.ts";
-import { busHealth, storeHealth } from "../platform/system.ts";
+import { busHealth, storeHealth } from "../../observe/health.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
 import { sessionMessages } from "./messages.ts";
@@ -168,15 +168,14 @@ async function rewind(
 
 async function health(call: Call) {
   const { version } = call.shared.deps.description;
-  const store = await storeHealth(call);
-  const [bus] = await busHealth(call);
+  const [store, [bus]] = await Promise.all([storeHealth(call), busHealth(call)]);
   const began = performance.now();
   const problem = await (call.shared.deps.claude?.problem() ?? "This server does not run Claude Code.");
   const dependencies = {
     store:
       store.status === "ok"
         ? { status: "ok" as const, latency_ms: store.latency_ms }
-        : { status: "error" as const, latency_ms: store.latency_ms, error: "The store does not answer." },
+        : { status: "error" as const, latency_ms: store.latency_ms, error: store.detail },
     claude_code:
       problem === undefined
         ? { status: "ok" as const, latency_ms: performance.now() - began }
@@ -190,7 +189,15 @@ async function health(call: Call) {
   };
   const isWhole = problem === undefined && (!bus || bus.status === "ok");
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
-  return { status, version, dependencies: call.principal.scopes.length > 0 ? dependencies : {} };
+  if (status === "unhealthy") call.reply.code(503);
+  if (call.principal.scopes.length > 0) return { status, version, dependencies };
+  // Which of them does not work is for everybody, why is not.
+  const failing = Object.entries({ store, redis: bus }).filter(([, part]) => part?.status === "failed");
+  return {
+    status,
+    version,
+    dependencies: Object.fromEntries(failing.map(([name]) => [name, { status: "error" as const }])),
+  };
 }
 
 /** The Claude API's answer for a session that has nothing under way: for the caller there is no such run. */
