@@ -11,6 +11,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
 import type { Logins } from "./logins.ts";
+import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { StoreCheck } from "./observe/health.ts";
 import type { Metrics } from "./observe/metrics.ts";
@@ -47,7 +48,7 @@ export interface Caller {
   readonly agents: Agents;
   readonly models: Models;
   /** Makes a repeated request do its work once, where the caller sent a key for that. */
-  readonly idempotency: { readonly id: string; readonly fingerprint: string } | undefined;
+  readonly idempotency: IdempotencyKey | undefined;
 }
 
 /** One request. */

@@ -44,6 +44,8 @@ export interface ServerDeps {
   readonly store: Store;
   /** The text of steps while it is made. */
   readonly live: Live;
+  /** This process among those that share the store, and whether another one is known to be gone. */
+  readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
   /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
   readonly reserve?: Engine["reserve"] | undefined;
   /** What carries drafts between machines, if there are several: only asked how it does. */

@@ -129,7 +129,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   acceptOnlyJson(app);
   addErrors(app, { log, routes });
   addGuards(app, shared);
-  const idempotency = createIdempotency({ records: deps.store.records, now });
+  const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
   // In a room of their own: what sockets need would otherwise run for every request.

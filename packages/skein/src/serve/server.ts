@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { Store } from "@skein/core";
 import type { ServerDeps } from "@skein/server";
 import { openStore } from "../open-store.ts";
@@ -50,6 +51,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     store,
     sql,
     live: host.live,
+    process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
     bus,
     files,

@@ -84,7 +84,7 @@ export async function interrupt(
 ): Promise<{ status: "interrupted"; session_id: string; run_id: string }> {
   await claudeSession(call, sessionId);
   const reason = "It was interrupted.";
-  const run = await call.sessions.cancel(sessionId, { reason }).catch((error: unknown) => {
+  const run = await call.sessions.cancel(sessionId, { reason }, call.idempotency).catch((error: unknown) => {
     throw isKnownError(error, "not_running") ? notActive(sessionId) : error;
   });
   return { status: "interrupted", session_id: sessionId, run_id: run.id };
@@ -103,10 +103,11 @@ export async function control(
     { ...(permission_mode && { permission_mode }), ...(model && { model }) },
     { principal: call.principal, sessionId },
   );
-  await call.sessions.control(sessionId, {
+  const changed = {
     ...(permission_mode && { permissionMode: permission_mode }),
     ...(model && { model }),
-  });
+  };
+  await call.sessions.control(sessionId, changed, call.idempotency);
 }
 
 /** Answers what a session waits for; which one is clear if it is the only one. */
@@ -148,7 +149,7 @@ async function rewind(
   if (!checkpoint)
     throw new ApiError("CHECKPOINT_NOT_FOUND", `Session ${sessionId} has no checkpoint ${checkpoint_id}.`);
   await openGate(call);
-  const asked = await call.sessions.rewind(sessionId, checkpoint, { dryRun: dry_run });
+  const asked = await call.sessions.rewind(sessionId, checkpoint, { dryRun: dry_run }, call.idempotency);
   const late = AbortSignal.timeout(call.shared.limits.answerMs);
   for await (const event of call.sessions.follow(sessionId, { after: asked.sequence }, late)) {
     if (event.event_type !== "rewind.completed" || event.data.rewind_id !== asked.id) continue;

@@ -46,10 +46,11 @@ export const sessionHandlers = {
   async forkSession({ params, body: { message_id, title } }, call) {
     const { id } = await sessionIn(call, params);
     call.shared.meter.session(call.principal.keyId);
-    const fork = await call.sessions.fork(id, {
+    const at = {
       ...(message_id !== undefined && { messageId: message_id }),
       ...(title !== undefined && { title }),
-    });
+    };
+    const fork = await call.sessions.fork(id, at, call.idempotency);
     await call.shared.deps.claude?.inherit(id, fork.id, call.principal);
     return wire(fork);
   },
@@ -62,7 +63,7 @@ export const sessionHandlers = {
   },
   async importSession({ body }, call) {
     call.shared.meter.session(call.principal.keyId);
-    return wire(await call.sessions.import(body.events));
+    return wire(await call.sessions.import(body.events, call.idempotency));
   },
 } satisfies Partial<Handlers>;
 
@@ -73,10 +74,11 @@ export async function requestCancel(
   { run_id, reason }: { run_id?: string | undefined; reason?: string | undefined },
 ): Promise<{ run_id: string; event_sequence: number }> {
   const { id } = await sessionIn(call, params);
-  const run = await call.sessions.cancel(id, {
+  const which = {
     ...(run_id !== undefined && { runId: run_id }),
     ...(reason !== undefined && { reason }),
-  });
+  };
+  const run = await call.sessions.cancel(id, which, call.idempotency);
   return { run_id: run.id, event_sequence: run.sequence };
 }
 
