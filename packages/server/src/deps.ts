@@ -48,7 +48,7 @@ export interface ServerDeps {
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
   /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
   readonly reserve?: Engine["reserve"] | undefined;
-  /** What carries drafts between machines, if there are several: only asked how it does. */
+  /** What carries drafts between machines, if there are several: asked how it does, and told what is gone. */
   readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */
   readonly files?: FileStore | undefined;

@@ -47,7 +47,9 @@ export interface Server {
   readonly routes: readonly { readonly method: string; readonly path: string }[];
   /** Connections that are open as streams. */
   openStreams(): number;
-  /** Tells the streams, takes no more requests and ends. The store stays open. */
+  /** Tells the streams, and refuses requests from now on: `/ready` and everything else is answered with 503. */
+  stop(): void;
+  /** Stops, and ends the listener. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -146,6 +148,17 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   sweep();
 
+  const stop = (): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    clearInterval(sweeping);
+    streams.stop();
+    changes.stop();
+    webhooks.stop();
+    tracing.stop();
+    streams.closeAll();
+  };
+
   return {
     async listen({ port, host }) {
       await app.listen({ port, host });
@@ -155,14 +168,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     inject: (request) => app.inject(request),
     routes,
     openStreams: () => streams.size,
+    stop,
     async close() {
-      stopping.abort();
-      clearInterval(sweeping);
-      streams.stop();
-      changes.stop();
-      webhooks.stop();
-      tracing.stop();
-      streams.closeAll();
+      stop();
       const late = setTimeout(() => app.server.closeAllConnections(), ANSWER_MS);
       await app.close();
       clearTimeout(late);

@@ -1,3 +1,4 @@
+export { makeFolder } from "./make-folder.ts";
 export { isStore } from "./is-store.ts";
 export { type MovedAll, move } from "./move.ts";
 export { openStore, placeOf } from "./open-store.ts";

@@ -1,8 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Sessions, type Store, createSessions } from "@skein/core";
 import type { Config } from "skein/config";
-import { openStore } from "skein/stores";
+import { makeFolder, openStore } from "skein/stores";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
 import { openExisting } from "./existing-store.ts";
 import { sessionIdOf } from "./find-session.ts";
@@ -39,7 +38,7 @@ export function sessionCommand<const Given extends Options>({
 export function storeUrlFor({ values, config }: StoreCall): string {
   const given = values.store ?? config.storeUrl;
   if (given !== undefined) return given;
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(config.dataDir);
   return usualStore(config);
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
@@ -39,6 +39,7 @@ export interface Claude {
 export function createClaude({ dataDir, records, settings, allowedAddresses, api }: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
+  let sweeping: NodeJS.Timeout | undefined;
   // Looked for again as long as it is missing: it may be installed meanwhile.
   let problem: string | undefined = "";
   const folder = (tenant: string, name: string): string => {
@@ -70,10 +71,14 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
       });
+      const sweep = (): void => void runtime?.sweep(tenantsIn(join(dataDir, "claude"))).catch(parts.report);
+      sweeping = setInterval(sweep, SWEEP_MS).unref();
+      sweep();
       return new Map([["claude-code", runtime]]);
     },
     gate: {
-      problem: async () => (problem === undefined ? undefined : (problem = sdkProblem())),
+      problem: async () =>
+        problem === undefined ? undefined : (problem = sdkProblem({ executable: settings.executable })),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
@@ -81,24 +86,48 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
       inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
       forget(sessionId, { tenant }) {
-        runtime?.drop(sessionId);
+        runtime?.forget(tenant, sessionId);
         return policy.forget(sessionId, tenant);
       },
     },
     async close() {
+      clearInterval(sweeping);
       await runtime?.close();
       (await proxy)?.close();
     },
   };
 }
 
+/** How often files of sessions are looked for that were deleted while this server was away. */
+const SWEEP_MS = 3600 * 1000;
+
+function tenantsIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
 /** Where Claude Code finds its model unless it is told. */
 const MODEL = "https://api.anthropic.com";
 
-/** Why there is no Claude Code here; undefined if there is. Looked for and not loaded: it is large, and many servers never need it. */
-export function sdkProblem(from: string = import.meta.url): string | undefined {
+/**
+ * Why there is no Claude Code here; undefined if there is. Looked for and not loaded: it is large, and many servers never
+ * need it. Its program is a package of its own for each platform, which npm leaves out with `--omit=optional`.
+ */
+export function sdkProblem({ executable, from = import.meta.url }: SdkPlace = {}): string | undefined {
   const sdk = packageOf("claudeCode");
   const folders = createRequire(from).resolve.paths(sdk) ?? [];
-  if (folders.some((path) => existsSync(join(path, sdk, "package.json")))) return undefined;
-  return whatToInstall("claudeCode");
+  const found = folders.map((path) => join(path, sdk)).find((path) => existsSync(join(path, "package.json")));
+  if (found === undefined) return whatToInstall("claudeCode");
+  const platform = `${process.platform}-${process.arch}`;
+  const places = [...folders, join(found, "node_modules")];
+  const isThere = ["", "-musl"].some((libc) =>
+    places.some((path) => existsSync(join(path, `${sdk}-${platform}${libc}`, "package.json"))),
+  );
+  if (executable !== undefined || isThere) return undefined;
+  return `Claude Code's program for ${platform} is not installed: npm install ${sdk} --include=optional`;
+}
+
+interface SdkPlace {
+  /** Another program than the one that comes with the SDK. */
+  readonly executable?: string | undefined;
+  readonly from?: string;
 }

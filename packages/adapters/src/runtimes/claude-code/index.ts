@@ -10,7 +10,7 @@ import { driveSession } from "./drive.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
 import { type DriveDeps, kindOf } from "./session-child.ts";
-import { sweepFolders } from "./child-folders.ts";
+import { abandonedSessions, removeSessionFiles, sweepFolders } from "./child-folders.ts";
 
 export type { Spawn } from "./child.ts";
 export { messageIdOf } from "./message-id.ts";
@@ -46,6 +46,10 @@ export interface ClaudeCode extends Runtime {
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
   /** Ends the idle process of a session that is gone. */
   drop(sessionId: string): void;
+  /** Ends the idle process of a session, and removes what Claude Code has of it on disk. */
+  forget(tenant: string, sessionId: string): void;
+  /** Removes what killed servers have left of sessions that are no longer there. */
+  sweep(tenants: readonly string[]): Promise<void>;
   /** Ends every process that is idle. Those that work end with their drive. Resolves when `SessionEnd` hooks were told. */
   close(): Promise<void>;
 }
@@ -80,6 +84,15 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
     },
     reserve: (tenant, options) => children.reserve(kindOf(tenant, options)),
     drop: children.drop,
+    forget(tenant, sessionId) {
+      children.drop(sessionId);
+      removeSessionFiles(deps.configDirOf(tenant), sessionId);
+    },
+    async sweep(tenants) {
+      for (const tenant of tenants)
+        for (const sessionId of abandonedSessions(deps.configDirOf(tenant), Date.now()))
+          if (!(await deps.store.get(sessionId, { tenant }))) removeSessionFiles(deps.configDirOf(tenant), sessionId);
+    },
     close: children.close,
   };
 }
