@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
+import { forgetServed } from "@skein/core";
 import { createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
@@ -142,9 +143,12 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   });
   await app.ready();
   const sweep = (): void =>
-    void Promise.all([idempotency.sweep(), webhooks.sweep(), logins.sweep()]).catch(
-      (error: unknown) => stopping.signal.aborted || report(error),
-    );
+    void Promise.all([
+      idempotency.sweep(),
+      webhooks.sweep(),
+      logins.sweep(),
+      forgetServed(deps.store.records, now()),
+    ]).catch((error: unknown) => stopping.signal.aborted || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   sweep();
 

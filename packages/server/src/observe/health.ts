@@ -1,4 +1,4 @@
-import type { Store } from "@skein/core";
+import { type Store, unservedSessions } from "@skein/core";
 import { type KnownError, isKnownError } from "@skein/protocol";
 import type { Call } from "../call.ts";
 
@@ -69,6 +69,23 @@ export async function busHealth({ shared: { deps }, reply }: Call): Promise<read
     () => "failed" as const,
   );
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
+}
+
+/** Sessions that no server can drive, where there are any. */
+export async function queueHealth({ shared: { deps, now }, reply }: Call): Promise<readonly PartHealth[]> {
+  const began = performance.now();
+  const waiting = await inTime(unservedSessions(deps.store.records, now()), reply.elapsedTime).catch(() => []);
+  const [first] = waiting;
+  if (!first) return [];
+  const others = waiting.length === 1 ? "1 session waits" : `${waiting.length} sessions wait`;
+  return [
+    {
+      name: "sessions",
+      status: "failed",
+      latency_ms: performance.now() - began,
+      detail: `${others}, ${first.sessionId} for this: ${first.missing}`,
+    },
+  ];
 }
 
 /** The answer, or a rejection when the request has to be answered. */

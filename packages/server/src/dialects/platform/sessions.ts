@@ -1,4 +1,4 @@
-import { type Page, type SessionAgent, type SessionFilter, platformStatus } from "@skein/core";
+import { type Page, type SessionAgent, type SessionFilter, platformStatus, unservedSessions } from "@skein/core";
 import { ApiSession, KnownError, type Session, type SessionPage, isKnownError } from "@skein/protocol";
 import { type Call, type Caller, type Checked, type Handlers, sessionIn } from "../../call.ts";
 import { deleteSession } from "../../delete-session.ts";
@@ -24,7 +24,9 @@ export const sessionHandlers = {
     return listed(call, query, params.agent_id);
   },
   async getSession({ params }, call) {
-    return { checked: sessionText(await sessionIn(call, params)) };
+    const session = await sessionIn(call, params);
+    const unserved = await unservedOf(call, session);
+    return unserved === undefined ? { checked: sessionText(session) } : { ...wire(session), unserved };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
     const session = await sessionIn(call, params);
@@ -66,6 +68,17 @@ export const sessionHandlers = {
     return wire(await call.sessions.import(body.events, call.idempotency));
   },
 } satisfies Partial<Handlers>;
+
+/** What no server has that could drive this session. Looked for only where a prompt may be waiting. */
+async function unservedOf(
+  { shared }: Call,
+  { id, status, last_run_at, updated_at }: Session,
+): Promise<string | undefined> {
+  const isQuiet = status === "idle" && last_run_at !== null && shared.now() - Date.parse(updated_at) > 60_000;
+  if (isQuiet || status === "awaiting") return undefined;
+  const waiting = await unservedSessions(shared.deps.store.records, shared.now());
+  return waiting.find(({ sessionId }) => sessionId === id)?.missing;
+}
 
 /** Asks for the end of a run. */
 export async function requestCancel(

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type Raw, TAKEN_OVER } from "../../call.ts";
 import { sendFile } from "../../http/console.ts";
-import { busHealth, storeHealth } from "../../observe/health.ts";
+import { busHealth, queueHealth, storeHealth } from "../../observe/health.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
@@ -11,8 +11,8 @@ const RETRY_SOON = { headers: { "retry-after": "1" } };
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    const [store, bus] = await Promise.all([storeHealth(call), busHealth(call)]);
-    const dependencies = [store, ...bus];
+    const [store, bus, queue] = await Promise.all([storeHealth(call), busHealth(call), queueHealth(call)]);
+    const dependencies = [store, ...bus, ...queue];
     const failing = dependencies.filter(({ status }) => status === "failed").map(({ name }) => name);
     const cannotServe = store.status === "failed";
     if (cannotServe) call.reply.code(503);
