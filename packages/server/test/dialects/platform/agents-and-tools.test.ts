@@ -1,7 +1,8 @@
 /** Agents that come back, and tools that agents can name. */
 import { defineTool } from "skein";
 import { expect, test } from "vitest";
-import { session, testServer } from "../../world.ts";
+import { z } from "zod";
+import { folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
 test("an archived agent is brought back and takes sessions again", async () => {
   const { call } = await testServer();
