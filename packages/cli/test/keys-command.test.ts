@@ -29,7 +29,7 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect((await guest("GET", "/v1/agents")).body.data).toEqual([]);
   expect((await guest("POST", "/v1/agents", { name: "A" })).status).toBe(403);
   const { stdout } = skein(data, "keys", "list");
-  expect(stdout).toMatch(/"guest" {2}other {2}run .* valid/);
+  expect(stdout).toMatch(/ guest +other +run .* valid/);
   expect(stdout).not.toContain(made.stdout.trim());
   expect(skein(data, "keys", "make", "guest")).toMatchObject({ status: 2, stderr: expect.stringMatching(/already/) });
   expect(skein(data, "keys", "revoke", "guest").stdout).toMatch(/revoked/);
@@ -58,7 +58,7 @@ test("a key may have several scopes", async () => {
   const data = folder();
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const made = skein(data, "keys", "make", "analyst", "--scope", "run,sql");
-  expect(skein(data, "keys", "list").stdout).toMatch(/"analyst" {2}default {2}run,sql /);
+  expect(skein(data, "keys", "list").stdout).toMatch(/ analyst +default +run,sql /);
   const analyst = caller(url, made.stdout.trim());
   expect((await analyst("POST", "/v1/sessions", {})).status).toBe(422);
   expect((await analyst("POST", "/v1/sql", {})).status).toBe(422);
@@ -68,8 +68,8 @@ test("a key may have several scopes", async () => {
 test.each([
   [["keys", "mak"], 2, /Did you mean "make"/],
   [["keys", "make"], 2, /Expected/],
-  [["keys", "make", "a", "--scope", "god"], 2, /no scope/],
-  [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is no scope/],
+  [["keys", "make", "a", "--scope", "god"], 2, /"god" is not a scope/],
+  [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--tenant", "$keys"], 2, /--tenant takes a tenant/],
 ])("skein %j is a sentence and exit code %i", (args, status, sentence) => {
   expect(skein(folder(), ...args)).toMatchObject({ status, stderr: expect.stringMatching(sentence) });

@@ -10,7 +10,7 @@ test("skein move brings a store to another place, says what it brought, and make
   const id = /session ([0-9a-f-]{36})/.exec(ran.err)?.[1] ?? "";
   expect(await skein(folder, "move", from, to)).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^Of 1 session, new there: 8 events, \d+ records?\. 0 runs go on there\.\n$/),
+    out: expect.stringMatching(/^1 session moved\. New in the target: 8 events, \d+ records?\.\n$/),
   });
   const [shown] = lines((await skein(folder, "sessions", "show", id, "--store", to, "--json")).out);
   expect(shown).toMatchObject({ id, outcome: "completed" });

@@ -34,7 +34,7 @@ test.each([
   const { code, err } = await skein(folder, ...args, "--store", `sqlite:${file}`);
   expect({ code, err }).toEqual({
     code: 3,
-    err: `There is no store at ${file}. Looking makes none: name one that is there.\n`,
+    err: `There is no store at ${file}. Check the address: this command does not make a store.\n`,
   });
   expect(existsSync(file)).toBe(false);
 });
@@ -64,7 +64,7 @@ test.each([
   expect({ code, err }).toEqual({ code: 3, err: sentence });
 });
 
-test("a session without a title is known by its last prompt", async () => {
+test("a title is shown without what would act on the terminal", async () => {
   const folder = dataFolder();
   await skein(folder, "run", `What is \u001B[2Ja skein? ${script([{ text: "Yarn." }])}`);
   expect((await skein(folder, "sessions", "list")).out).toMatch(/What is \\x1b\[2Ja skein\?/);

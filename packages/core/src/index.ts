@@ -9,6 +9,14 @@ export { type Model, type ModelReply, ModelFailure } from "./ports/model.ts";
 export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
 export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
 export type {
+  Sandbox,
+  SandboxedEnd,
+  SandboxedProcess,
+  SandboxedProgram,
+  SandboxLimits,
+  SandboxPlace,
+} from "./ports/sandbox.ts";
+export type {
   Appended,
   AppendOptions,
   ChangedQuery,
@@ -59,7 +67,7 @@ export {
 } from "./log/state.ts";
 
 // A run: its rules, its facts, its log, who watches it.
-export { brokeEnd, outOfMoney } from "./run/budget.ts";
+export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
 export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";
@@ -85,7 +93,7 @@ export {
   stopReasonOf,
 } from "./run/rules.ts";
 export { createRuntimes, openingOf } from "./run/runtimes.ts";
-export { type RunWatch, type SeenRun, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
+export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
 
 // The loop.
 export { type AgentCode, createLoop } from "./loop/drive.ts";
@@ -130,3 +138,6 @@ export {
   pageOfRuns,
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
+
+// Sandboxes.
+export { syscallFilter } from "./sandbox/syscall-filter.ts";

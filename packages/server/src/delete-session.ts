@@ -1,4 +1,4 @@
-import type { Caller } from "./call.ts";
+import type { Caller } from "./request-context.ts";
 
 /**
  * Deletes a session with everything that is kept of it beside its log: generated files, and what Claude Code has on disk.

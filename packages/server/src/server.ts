@@ -13,7 +13,8 @@ import fastify, {
 } from "fastify";
 import { allowedMethods } from "./http/allowed-methods.ts";
 import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
-import { type Shared, createViews } from "./call.ts";
+import type { ServerContext } from "./request-context.ts";
+import { createTenantViews } from "./tenant-views.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
 import { consoleFile, registerConsole } from "./http/console.ts";
@@ -26,7 +27,7 @@ import { type Principal, createKeys } from "./keys.ts";
 import { createLogins } from "./logins.ts";
 import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
-import { createStoreCheck, inTime } from "./observe/health.ts";
+import { createStoreCheck, createUnserved, inTime } from "./observe/health.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
@@ -93,7 +94,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
   const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
-  const shared: Shared = {
+  const shared: ServerContext = {
     deps,
     limits,
     keys,
@@ -102,10 +103,11 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     streams,
     changes,
     metrics: createMetrics(),
+    unserved: createUnserved({ store: deps.store, now }),
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     webhooks,
     tracing,
-    viewOf: createViews({ store: deps.store, reserve: deps.reserve, ids, now }),
+    viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
     ids,
     now,
     stopping: stopping.signal,
@@ -239,7 +241,7 @@ function addErrors(
 }
 
 /** Before routing and parsing: who calls, from where, and whether it may. */
-function addGuards(app: FastifyInstance, shared: Shared): void {
+function addGuards(app: FastifyInstance, shared: ServerContext): void {
   const { deps, keys, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);

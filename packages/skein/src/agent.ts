@@ -150,7 +150,7 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
   if (runtime !== "loop")
     throw new KnownError(
       "invalid",
-      `Session ${sessionId} is a session of Claude Code, which the library cannot run. Prompt it over the API of "skein serve".`,
+      `Session ${sessionId} is a session of Claude Code, which only a server can continue. Start "skein serve", and use its API or "skein run --server http://127.0.0.1:7433 --session ${sessionId}".`,
     );
   if (tool_schemas.length > 0 && !host.knows(name))
     throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", which is not this one.`);

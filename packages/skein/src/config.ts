@@ -46,6 +46,7 @@ export interface ClaudeConfig {
   readonly extraArgs: readonly string[];
   readonly bypassPermissions: string | undefined;
   readonly nestedAgents: string | undefined;
+  readonly sandbox: string | undefined;
 }
 
 /** The variables that tools for S3 read. */
@@ -85,6 +86,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       extraArgs: listIn(env["SKEIN_CLAUDE_EXTRA_ARGS"]),
       bypassPermissions: env["SKEIN_CLAUDE_BYPASS_PERMISSIONS"] || undefined,
       nestedAgents: env["SKEIN_CLAUDE_NESTED_AGENTS"] || undefined,
+      sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,

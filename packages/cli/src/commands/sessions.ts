@@ -14,5 +14,5 @@ export const sessions: Group = {
   name: "sessions",
   summary: "the sessions of a store",
   commands: [list, show, follow, fork, cancel, answer, exportCommand, importCommand, deleteCommand],
-  notes: "SESSION is an id, or its beginning if only one id begins so.",
+  notes: "SESSION is an id, or the beginning of an id if it is unique.",
 };

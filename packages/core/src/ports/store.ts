@@ -186,7 +186,7 @@ export interface PageOptions {
  * Where logs live, and who may drive a session.
  *
  * Only `append` changes a session, and `delete` removes it. The rules, each of which is a test in
- * `testing/store-contract.ts` that every driver runs:
+ * `testing/store-contract.ts` that every store runs:
  *
  * 1. An append is all or nothing and durable before it is answered. Sequences are 1..n without gap or repeat, however
  *    many write at once. They come from a counter on the session's head, never from `MAX()+1`.

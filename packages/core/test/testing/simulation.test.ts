@@ -1,5 +1,5 @@
 import { foldAll } from "@skein/core";
-import { MUTANTS, type Mutant, type SimulationMode, createLoopDriver, simulate } from "@skein/core/testing";
+import { MUTANTS, type Mutant, type SimulationMode, createLoopRuntime, simulate } from "@skein/core/testing";
 import type { Event, Fact } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 
@@ -20,8 +20,8 @@ describe("the seeded simulation", () => {
     async () => {
       for (let seed = 1; seed <= 40; seed++)
         for (const mode of MODES) {
-          const { violations } = await simulate({ seed, mode, createDriver: createLoopDriver, answers: true });
-          expect(violations, `npm run simulate -- --driver loop --seed ${seed} --mode ${mode} --trace`).toEqual([]);
+          const { violations } = await simulate({ seed, mode, createRuntime: createLoopRuntime, answers: true });
+          expect(violations, `npm run simulate -- --runtime loop --seed ${seed} --mode ${mode} --trace`).toEqual([]);
         }
     },
   );

@@ -1,6 +1,6 @@
-import { type Store, unservedSessions } from "@skein/core";
+import { type Store, type Unserved, unservedSessions } from "@skein/core";
 import { type KnownError, isKnownError } from "@skein/protocol";
-import type { Call } from "../call.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /** How long anything may take to say how it does, so that `/health` and `/ready` answer within a second. */
 const ANSWER_MS = 900;
@@ -45,7 +45,7 @@ export function createStoreCheck({ store, id }: { readonly store: Store; readonl
 }
 
 /** How the store does, and what is wrong with it. */
-export async function storeHealth({ shared: { deps, checkStore }, reply }: Call): Promise<PartHealth> {
+export async function storeHealth({ shared: { deps, checkStore }, reply }: RequestContext): Promise<PartHealth> {
   const began = performance.now();
   const problem = await inTime(checkStore(), reply.elapsedTime).then(
     () => undefined,
@@ -61,7 +61,7 @@ export async function storeHealth({ shared: { deps, checkStore }, reply }: Call)
 }
 
 /** How the bus between machines does, where there is one. */
-export async function busHealth({ shared: { deps }, reply }: Call): Promise<readonly PartHealth[]> {
+export async function busHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.bus) return [];
   const began = performance.now();
   const status = await inTime(deps.bus.check(), reply.elapsedTime).then(
@@ -71,10 +71,22 @@ export async function busHealth({ shared: { deps }, reply }: Call): Promise<read
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
 }
 
+/** Sessions that no server can drive. Asked by every look at a session, so the store is asked once a second at most. */
+export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
+  let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;
+  return (): Promise<readonly Unserved[]> => {
+    if (known && performance.now() - known.at < 1000) return known.sessions;
+    const sessions = unservedSessions(store.records, now());
+    known = { at: performance.now(), sessions };
+    sessions.catch(() => (known = undefined));
+    return sessions;
+  };
+}
+
 /** Sessions that no server can drive, where there are any. */
-export async function queueHealth({ shared: { deps, now }, reply }: Call): Promise<readonly PartHealth[]> {
+export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();
-  const waiting = await inTime(unservedSessions(deps.store.records, now()), reply.elapsedTime).catch(() => []);
+  const waiting = await inTime(shared.unserved(), reply.elapsedTime).catch(() => []);
   const [first] = waiting;
   if (!first) return [];
   const others = waiting.length === 1 ? "1 session waits" : `${waiting.length} sessions wait`;

@@ -1,7 +1,13 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
+import {
+  type ClaudeCode,
+  abandonedSessions,
+  createClaudeCode,
+  optionsOf,
+  removeSessionFiles,
+} from "@skein/adapters/runtimes/claude-code";
 import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
 import {
   type ClaudeSettings,
@@ -10,11 +16,12 @@ import {
   createGuardedProxy,
 } from "@skein/adapters/runtimes/claude-code/policy";
 import { placesWith } from "@skein/adapters/tools";
-import type { Records, Runtime } from "@skein/core";
+import type { Records, Runtime, Store } from "@skein/core";
 import type { AgentConfig } from "@skein/protocol";
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
 import { packageOf, whatToInstall } from "../optional-parts.ts";
+import { createServerWalls } from "./claude-walls.ts";
 import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
@@ -48,20 +55,41 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     return path;
   };
   const places = placesWith(allowedAddresses);
+  const walls = createServerWalls(settings, { api, places });
+  // Behind walls every session has folders of its own: it must not see another one's.
+  const ownFolder = (tenant: string, name: string, sessionId: string): string =>
+    folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));
   const policy = createClaudePolicy({
     settings,
     records,
-    defaultFolder: (tenant) => folder(tenant, "work"),
+    defaultFolder: (tenant, sessionId) => ownFolder(tenant, "work", sessionId),
     places,
     proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
     modelHost: new URL(api.baseUrl ?? MODEL).hostname,
   });
 
+  /** What Claude Code has of a session on this disk. */
+  function removeFiles(tenant: string, sessionId: string): void {
+    removeSessionFiles(join(dataDir, "claude", tenant, "config"), sessionId);
+    if (settings.sandbox === "off") return;
+    for (const name of ["work", "config"])
+      rmSync(ownFolder(tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Files of sessions that were deleted while this server was away, or by another one. */
+  async function removeAbandoned(store: Store): Promise<void> {
+    const tenants = existsSync(join(dataDir, "claude")) ? readdirSync(join(dataDir, "claude")) : [];
+    for (const tenant of tenants)
+      for (const sessionId of abandonedSessions(join(dataDir, "claude", tenant, "config"), Date.now()))
+        if (!(await store.get(sessionId, { tenant }))) removeFiles(tenant, sessionId);
+  }
+
   return {
     runtimes(parts) {
       runtime = createClaudeCode({
         ...parts,
-        configDirOf: (tenant) => folder(tenant, "config"),
+        configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
+        walls: walls.open,
         apiEnv: {
           ANTHROPIC_API_KEY: api.apiKey,
           ...(api.baseUrl !== undefined && { ANTHROPIC_BASE_URL: api.baseUrl }),
@@ -71,28 +99,35 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
       });
-      const sweep = (): void => void runtime?.sweep(tenantsIn(join(dataDir, "claude"))).catch(parts.report);
+      const sweep = (): void => void removeAbandoned(parts.store).catch(parts.report);
       sweeping = setInterval(sweep, SWEEP_MS).unref();
       sweep();
       return new Map([["claude-code", runtime]]);
     },
     gate: {
       problem: async () =>
-        problem === undefined ? undefined : (problem = sdkProblem({ executable: settings.executable })),
+        (problem = problem === undefined ? undefined : sdkProblem({ executable: settings.executable })) ??
+        walls.problem(),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
       bypass: settings.bypassPermissions,
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
-      inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
-      forget(sessionId, { tenant }) {
-        runtime?.forget(tenant, sessionId);
-        return policy.forget(sessionId, tenant);
+      async inherit(parentId, forkId, { tenant }) {
+        await policy.inherit(parentId, forkId, tenant);
+        if (settings.sandbox === "off") return;
+        await walls.copyFolder(ownFolder(tenant, "work", parentId), ownFolder(tenant, "work", forkId));
+      },
+      async forget(sessionId, { tenant }) {
+        runtime?.drop(sessionId);
+        await policy.forget(sessionId, tenant);
+        removeFiles(tenant, sessionId);
       },
     },
     async close() {
       clearInterval(sweeping);
       await runtime?.close();
+      await walls.close();
       (await proxy)?.close();
     },
   };
@@ -100,10 +135,6 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
 
 /** How often files of sessions are looked for that were deleted while this server was away. */
 const SWEEP_MS = 3600 * 1000;
-
-function tenantsIn(folder: string): readonly string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
-}
 
 /** Where Claude Code finds its model unless it is told. */
 const MODEL = "https://api.anthropic.com";
@@ -118,10 +149,9 @@ export function sdkProblem({ executable, from = import.meta.url }: SdkPlace = {}
   const found = folders.map((path) => join(path, sdk)).find((path) => existsSync(join(path, "package.json")));
   if (found === undefined) return whatToInstall("claudeCode");
   const platform = `${process.platform}-${process.arch}`;
+  const programs = ["", "-musl"].map((libc) => join(`${sdk}-${platform}${libc}`, "package.json"));
   const places = [...folders, join(found, "node_modules")];
-  const isThere = ["", "-musl"].some((libc) =>
-    places.some((path) => existsSync(join(path, `${sdk}-${platform}${libc}`, "package.json"))),
-  );
+  const isThere = places.some((path) => programs.some((program) => existsSync(join(path, program))));
   if (executable !== undefined || isThere) return undefined;
   return `Claude Code's program for ${platform} is not installed: npm install ${sdk} --include=optional`;
 }

@@ -115,12 +115,14 @@ function historyFolder(path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...lists }: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
     return text === "on";
   };
+  if (!isSandboxMode(sandbox))
+    throw new KnownError("invalid", `SKEIN_CLAUDE_SANDBOX is "${sandbox}". Expected ${SANDBOX_MODES.join(", ")}.`);
   const variables = {
     keys: "SKEIN_CLAUDE_KEYS",
     roots: "SKEIN_CLAUDE_ROOTS",
@@ -131,11 +133,19 @@ function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeCon
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+    sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
+}
+
+/** From the most open to the strictest. */
+const SANDBOX_MODES = ["off", "preferred", "required"] as const;
+
+function isSandboxMode(text: string): text is ClaudeSettings["sandbox"] {
+  return (SANDBOX_MODES as readonly string[]).includes(text);
 }
 
 /** What either of them opens is open. */
@@ -146,9 +156,13 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     keys: [...one.keys, ...other.keys],
     roots: [...one.roots, ...other.roots],
     env: [...one.env, ...other.env],
+    hosts: [...one.hosts, ...other.hosts],
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
+    // Of two rules the stricter one counts.
+    sandbox:
+      SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",
   };
 }
 

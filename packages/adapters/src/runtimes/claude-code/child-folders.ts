@@ -1,7 +1,13 @@
-import { type Dirent, existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../engines/owner.ts";
+import {
+  namesWithoutLinks,
+  readWithoutLinks,
+  removeWithoutLinks,
+  writeWithoutLinks,
+} from "../../sandboxes/without-links.ts";
 
 /**
  * What a child leaves on the disk. The log has all of it: the rest is only a copy that would outlive its session.
@@ -11,10 +17,11 @@ import { isDeadOwner, thisOwner } from "../../engines/owner.ts";
 
 const RESUMED = "claude-resume-";
 const OWNER = ".skein-owner";
+const OWNER_BYTES = 1000;
 
 /** Says whose folder this is, so that it can be told from those of servers that live. */
 export function markFolder(configDir: string): void {
-  if (isResumed(configDir)) writeFileSync(join(configDir, OWNER), thisOwner());
+  if (isResumed(configDir)) writeWithoutLinks(configDir, [OWNER], thisOwner());
 }
 
 /**
@@ -23,57 +30,45 @@ export function markFolder(configDir: string): void {
  */
 export function removeSessionFiles(configDir: string, sessionId: string): void {
   if (isResumed(configDir)) return remove(configDir);
-  removeNamed(configDir, sessionId, DEPTH);
-}
-
-/** Transcripts are the deepest: `projects/PROJECT/SESSION.jsonl`; what tools wrote is in `tmp/claude-UID/PROJECT/SESSION`. */
-const DEPTH = 4;
-
-function removeNamed(folder: string, sessionId: string, depth: number): void {
-  for (const entry of entriesIn(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.name.includes(sessionId)) remove(path);
-    // A link is not followed: what it leads to is not ours.
-    else if (depth > 1 && entry.isDirectory()) removeNamed(path, sessionId, depth - 1);
-  }
+  for (const path of namedIn(configDir, (name) => name.includes(sessionId))) removeWithoutLinks(configDir, path);
 }
 
 /** The sessions that have files in a folder which nobody changed for an hour: a killed server has left them. */
 export function abandonedSessions(configDir: string, now: number): readonly string[] {
-  const found = new Set<string>();
-  const look = (folder: string, depth: number): void => {
-    for (const entry of entriesIn(folder)) {
-      const path = join(folder, entry.name);
-      const [id] = UUID.exec(entry.name) ?? [];
-      if (id !== undefined && now - changedAt(path) > ABANDONED_MS) found.add(id);
-      else if (id === undefined && depth > 1 && entry.isDirectory()) look(path, depth - 1);
-    }
-  };
-  look(configDir, DEPTH);
-  return [...found];
+  const found = namedIn(configDir, (name) => UUID.test(name)).filter(
+    (path) => now - changedAt(join(configDir, ...path)) > ABANDONED_MS,
+  );
+  return [...new Set(found.map((path) => UUID.exec(path.at(-1) ?? "")?.[0] ?? ""))];
 }
 
+/** Transcripts are the deepest: `projects/PROJECT/SESSION.jsonl`; what tools wrote is in `tmp/claude-UID/PROJECT/SESSION`. */
+const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-function changedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+/** The paths whose last name is such a one. Neither links nor what is inside such a path are looked into. */
+function namedIn(
+  root: string,
+  isMeant: (name: string) => boolean,
+  folder: readonly string[] = [],
+): readonly string[][] {
+  return namesWithoutLinks(root, folder).flatMap((name) => {
+    const path = [...folder, name];
+    if (isMeant(name)) return [path];
+    return path.length < DEPTH ? namedIn(root, isMeant, path) : [];
+  });
 }
 
-function entriesIn(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+function changedAt(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** Removes what servers that were killed have left. */
 export function sweepFolders(): void {
   for (const name of namesIn(tmpdir())) {
     const folder = join(tmpdir(), name);
-    const mark = join(folder, OWNER);
-    if (isResumed(folder) && existsSync(mark) && isDeadOwner(readFileSync(mark, "utf8"))) remove(folder);
+    const mark = isResumed(folder) ? readWithoutLinks(folder, [OWNER], OWNER_BYTES) : undefined;
+    if (mark && isDeadOwner(new TextDecoder().decode(mark))) remove(folder);
   }
 }
 

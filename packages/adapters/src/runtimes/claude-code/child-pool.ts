@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Child, type ChildDeps, type ChildStart, startChild } from "./child.ts";
+import { type Child, type ChildDeps, type ChildStart, startChild } from "./claude-child.ts";
 import { type Prefetch, createPrefetch } from "./prefetch.ts";
 
 export interface ChildPoolOptions {

@@ -107,7 +107,9 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     begun,
     begin: () => session.child.send(userMessage(message_id, content)),
   });
-  if (how === "ended" && isFirst) prepareNext(drive, session.options);
+  if (how === "ended" && isFirst)
+    // A process that cannot be prepared is started when it is needed, and the error is told then.
+    prepareNext(drive, prompt).catch(() => undefined);
   return how;
 }
 

@@ -3,7 +3,7 @@ import {
   LOST_RESULT,
   type RunEnd,
   type RunState,
-  brokeEnd,
+  outOfMoneyEnd,
   cancellation,
   endWith,
   finalResponse,
@@ -53,7 +53,7 @@ function endOf(result: SDKResultMessage, run: RunState, { state }: Batch): RunEn
     case "error_max_turns":
       return endWith({ code: "max_turns", message: said || "The limit of turns was reached." });
     case "error_max_budget_usd":
-      return brokeEnd(said || "The budget was used up.");
+      return outOfMoneyEnd(said || "The budget was used up.");
     case "error_max_structured_output_retries":
       return endWith({
         code: "structured_output",

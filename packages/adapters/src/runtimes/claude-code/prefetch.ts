@@ -1,4 +1,4 @@
-import type { Child, ChildStart } from "./child.ts";
+import type { Child, ChildStart } from "./claude-child.ts";
 
 /**
  * Processes that are started before there is a session for them. A process is bound to its session's id and options from

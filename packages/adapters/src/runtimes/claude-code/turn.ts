@@ -12,7 +12,7 @@ import {
 import { type Failure, type Ids, isKnownError } from "@skein/protocol";
 import type { Answers } from "./answers.ts";
 import { budgetEnd } from "./budget.ts";
-import type { Child, HookBridge } from "./child.ts";
+import type { Child, HookBridge } from "./claude-child.ts";
 import { createDrafts } from "./drafts.ts";
 import { followControl } from "./follow-control.ts";
 import { createQuestions } from "./questions.ts";

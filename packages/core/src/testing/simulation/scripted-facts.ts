@@ -1,7 +1,7 @@
 import { type Content, type Fact, type FactData, NO_USAGE, type Usage, addUsage, textOf } from "@skein/protocol";
 import { rowsOf } from "../../log/message-rows.ts";
 import type { CallState, QueuedPrompt, RunState, SessionState } from "../../log/state.ts";
-import type { ModelReply } from "./driver.ts";
+import type { ModelReply } from "./simulated-runtime.ts";
 import { priceOf } from "./model-and-tools.ts";
 
 const MODEL = "claude-sonnet-4-5";

@@ -8,7 +8,7 @@ import {
   isKnownError,
 } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import {
   afterAnswer,
   answerSentAgain,

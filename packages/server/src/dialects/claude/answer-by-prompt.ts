@@ -1,6 +1,6 @@
 import { type Await, type ClaudeOptions, type Content, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import { type AskedRun, runAt } from "./asked-run.ts";
 
 /** Prompts that are answers: while exactly one question is open, what is said next answers it, in the run that asked. */

@@ -1,6 +1,6 @@
 import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Caller, Handlers } from "../../call.ts";
+import type { RequestContext, Caller, Handlers } from "../../request-context.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { busHealth, storeHealth } from "../../observe/health.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
@@ -139,7 +139,7 @@ async function checkpoints({ shared, principal }: Caller, sessionId: string): Pr
 }
 
 async function rewind(
-  call: Call,
+  call: RequestContext,
   sessionId: string,
   { checkpoint_id, dry_run }: { checkpoint_id: string; dry_run: boolean },
 ) {
@@ -167,7 +167,7 @@ async function rewind(
   throw new ApiError("REQUEST_TIMEOUT", "The files were not brought back in time. The session will still try.");
 }
 
-async function health(call: Call) {
+async function health(call: RequestContext) {
   const { version } = call.shared.deps.description;
   const [store, [bus]] = await Promise.all([storeHealth(call), busHealth(call)]);
   const began = performance.now();

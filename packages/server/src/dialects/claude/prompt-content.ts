@@ -1,7 +1,7 @@
 import type { Content, ImageContent } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { checkUploads } from "../../http/check-uploads.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 
 /** A prompt and its images as the content of a message. */
 export function promptContent(

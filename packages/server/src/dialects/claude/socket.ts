@@ -2,7 +2,7 @@ import type { WebSocket } from "@fastify/websocket";
 import { parseInput } from "@skein/core";
 import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import { jsonOf } from "../../http/json-body.ts";
 import { BODY_SHAPE } from "../../http/json-shape.ts";
 import { allows } from "../../keys.ts";

@@ -1,7 +1,7 @@
 import type { SessionState } from "@skein/core";
 import { type StreamEvent, placeOfFrame } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Caller, TAKEN_OVER } from "../../call.ts";
+import type { RequestContext, Caller, TAKEN_OVER } from "../../request-context.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 import { claudeSession } from "./accept.ts";
@@ -10,7 +10,7 @@ import { sendRun } from "./run-frames.ts";
 
 /** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
 export async function streamRun(
-  call: Call,
+  call: RequestContext,
   asked: () => Promise<AskedRun>,
   { stopOnDisconnect = false }: { stopOnDisconnect?: boolean } = {},
 ): Promise<typeof TAKEN_OVER> {
@@ -38,7 +38,7 @@ export async function streamRun(
 }
 
 /** The run that a reader was following, if it says how far it got; undefined if it begins. */
-export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun | undefined> {
+export async function takenUp(call: RequestContext, sessionId?: string): Promise<AskedRun | undefined> {
   const header = call.request.headers["last-event-id"];
   if (typeof header !== "string" || header === "") return undefined;
   const place = placeOfFrame(header);
@@ -55,7 +55,7 @@ export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun 
 }
 
 /** The run that is under way or waits its turn, else the last one. */
-export async function currentRun(call: Call, sessionId: string): Promise<AskedRun> {
+export async function currentRun(call: RequestContext, sessionId: string): Promise<AskedRun> {
   const state = await call.sessions.state(sessionId);
   const { run, queue, sequence } = state;
   const also = { sessionId, after: 0, partials: hasPartials(state), state };

@@ -1,4 +1,4 @@
-import type { Handlers } from "../../call.ts";
+import type { Handlers } from "../../request-context.ts";
 import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
 import { agentHandlers } from "./agents.ts";

@@ -1,6 +1,12 @@
-import { type Page, type SessionAgent, type SessionFilter, platformStatus, unservedSessions } from "@skein/core";
+import { type Page, type SessionAgent, type SessionFilter, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, type SessionPage, isKnownError } from "@skein/protocol";
-import { type Call, type Caller, type Checked, type Handlers, sessionIn } from "../../call.ts";
+import {
+  type RequestContext,
+  type Caller,
+  type CheckedAnswer,
+  type Handlers,
+  sessionIn,
+} from "../../request-context.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkOpen } from "../claude/rights.ts";
@@ -69,15 +75,11 @@ export const sessionHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** What no server has that could drive this session. Looked for only where a prompt may be waiting. */
-async function unservedOf(
-  { shared }: Call,
-  { id, status, last_run_at, updated_at }: Session,
-): Promise<string | undefined> {
-  const isQuiet = status === "idle" && last_run_at !== null && shared.now() - Date.parse(updated_at) > 60_000;
-  if (isQuiet || status === "awaiting") return undefined;
-  const waiting = await unservedSessions(shared.deps.store.records, shared.now());
-  return waiting.find(({ sessionId }) => sessionId === id)?.missing;
+/** What no server has that could drive this session. */
+async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
+  return status === "awaiting"
+    ? undefined
+    : (await shared.unserved()).find(({ sessionId }) => sessionId === id)?.missing;
 }
 
 /** Asks for the end of a run. */
@@ -126,7 +128,7 @@ function wire(session: Session): ApiSession {
 async function createFor(
   agent: SessionAgent,
   body: { title: string | null; tags: string[]; model_id: string | null; metadata: Record<string, unknown> },
-  call: Call,
+  call: RequestContext,
 ): Promise<ApiSession> {
   const { title, tags, model_id: modelId, metadata } = body;
   const { claude } = call.shared.deps;
@@ -150,7 +152,11 @@ interface ListQuery {
   readonly subagent_of_session_id?: string | undefined;
 }
 
-async function listed(call: Call, query: ListQuery, agentId: string | undefined): Promise<SessionPage | Checked> {
+async function listed(
+  call: RequestContext,
+  query: ListQuery,
+  agentId: string | undefined,
+): Promise<SessionPage | CheckedAnswer> {
   const { limit, cursor, sort, count, include } = query;
   const filter = filterOf(query, agentId);
   const page = await call.sessions.list({
@@ -182,7 +188,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
 
 /** Sessions with what a list shows beside their rows, where that was asked for. */
 async function withSummaries(
-  { shared, principal }: Call,
+  { shared, principal }: RequestContext,
   sessions: readonly Session[],
   include: readonly string[],
 ): Promise<SessionPage["data"]> {

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { type Handlers, type Raw, TAKEN_OVER } from "../../call.ts";
+import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
 import { busHealth, queueHealth, storeHealth } from "../../observe/health.ts";
 import { openApi } from "../../http/openapi.ts";
@@ -57,7 +57,7 @@ export const systemHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-function html(payload: string): Raw {
+function html(payload: string): RawAnswer {
   return {
     raw: { type: "text/html; charset=utf-8", payload, headers: { "content-security-policy": PAGE_POLICY } },
   };
