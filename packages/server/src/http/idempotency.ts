@@ -112,20 +112,20 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   /** Says that this process is at work, until the answer is there or another process has taken the key over. */
   function keepClaim(id: string, { entry, version: first }: Claimed): () => Promise<void> {
     let version = first;
-    let last: Promise<void> = Promise.resolve();
-    const timer = setInterval(() => {
-      last = last.then(async () => {
-        try {
-          version = await put(id, { ...entry, since: now() }, version);
-        } catch {
-          // Whoever has it now does the same work, and makes the same thing.
-          clearInterval(timer);
-        }
-      });
-    }, SIGN_OF_LIFE_MS).unref();
-    return () => {
+    let saying: Promise<void> | undefined;
+    const say = async (): Promise<void> => {
+      try {
+        version = await put(id, { ...entry, since: now() }, version);
+      } catch {
+        // Whoever has it now does the same work, and makes the same thing.
+        clearInterval(timer);
+      }
+      saying = undefined;
+    };
+    const timer = setInterval(() => void (saying ??= say()), SIGN_OF_LIFE_MS).unref();
+    return async () => {
       clearInterval(timer);
-      return last;
+      await saying;
     };
   }
 

@@ -33,7 +33,7 @@ interface Waiting {
   seen: number;
   readonly moved: () => number;
   readonly patient: boolean;
-  reject: (error: unknown) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 export function createHangWatch({ probe, now = () => performance.now() }: HangWatchDeps): HangWatch {
@@ -41,7 +41,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
   let looking: NodeJS.Timeout | undefined;
   let probing = false;
   let hung = false;
-  let closed = false;
+  const over = new AbortController();
 
   function look(): void {
     const at = now();
@@ -63,7 +63,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
   async function ask(): Promise<void> {
     if (probing) return;
     probing = true;
-    while (!closed) {
+    while (!over.signal.aborted) {
       const answers = await probe().then(
         () => true,
         () => false,
@@ -78,34 +78,23 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
   }
 
   return {
-    limited(work, { moved = () => 0, patient = false } = {}) {
-      return new Promise((resolve, reject) => {
-        const one: Waiting = { at: now(), seen: moved(), moved, patient, reject };
-        waiting.add(one);
-        looking ??= setInterval(look, LOOK_MS).unref();
-        const over = (): void => void waiting.delete(one);
+    async limited(work, { moved = () => 0, patient = false } = {}) {
+      const { promise: given, reject } = Promise.withResolvers<never>();
+      const one: Waiting = { at: now(), seen: moved(), moved, patient, reject };
+      waiting.add(one);
+      looking ??= setInterval(look, LOOK_MS).unref();
+      try {
         // What is refused has ended for its caller, however its work ends.
-        one.reject = (error) => {
-          over();
-          reject(error as Error);
-        };
-        work.then(
-          (result) => {
-            over();
-            resolve(result);
-          },
-          (error: unknown) => {
-            over();
-            reject(error as Error);
-          },
-        );
-      });
+        return await Promise.race([work, given]);
+      } finally {
+        waiting.delete(one);
+      }
     },
     refuseIfHung() {
       if (hung) throw noAnswer();
     },
     close() {
-      closed = true;
+      over.abort();
       clearInterval(looking);
     },
   };
