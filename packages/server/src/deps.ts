@@ -3,6 +3,7 @@ import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol"
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
+import type { HistoryPort } from "./history-port.ts";
 import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
@@ -48,12 +49,22 @@ export interface ServerDeps {
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
   /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
   readonly reserve?: Engine["reserve"] | undefined;
+  /** Says that a session may be due. */
+  readonly wake?: Engine["wake"] | undefined;
+  /** Whether what drives sessions answers, if it is outside of this process. */
+  readonly engineCheck?: (() => Promise<void>) | undefined;
+  /** How many processes answer requests on this store: each grants its share of what a key may use. One unless told. */
+  readonly apiProcesses?: (() => number) | undefined;
+  /** Whether this process only drives sessions: it says how it does, and answers no other request. */
+  readonly isWorker?: boolean | undefined;
   /** What carries drafts between machines, if there are several: asked how it does, and told what is gone. */
   readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */
   readonly files?: FileStore | undefined;
   /** Who answers SQL; without one nobody does. */
   readonly sql?: SqlPort | undefined;
+  /** Who reads Claude Code's own sessions; without one they are closed. */
+  readonly history?: HistoryPort | undefined;
   /** The built console; without it the first page says what runs here. */
   readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */

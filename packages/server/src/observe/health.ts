@@ -71,6 +71,17 @@ export async function busHealth({ shared: { deps }, reply }: RequestContext): Pr
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
 }
 
+/** How the cluster does that drives the sessions, where there is one. */
+export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  if (!deps.engineCheck) return [];
+  const began = performance.now();
+  const status = await inTime(deps.engineCheck(), reply.elapsedTime).then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
+}
+
 /** Sessions that no server can drive. Asked by every look at a session, so the store is asked once a second at most. */
 export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
   let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;

@@ -49,7 +49,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 }
 
 function serverDeps(options: StartOptions, { store, parts }: { store: Store; parts: ServerParts }): ServerDeps {
-  const { host, sql, adoption, bus, files, claude, model } = parts;
+  const { host, sql, adoption, history, bus, files, claude, model } = parts;
   const { code } = options;
   return {
     store,
@@ -57,11 +57,16 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     live: host.live,
     process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
+    wake: host.engine.wake,
+    engineCheck: parts.engineCheck,
+    apiProcesses: parts.apiProcesses,
+    isWorker: options.engine?.role === "worker",
     bus,
     files,
     claude: claude?.gate,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
+    history,
     console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
       const tool = code.tools.get(name);

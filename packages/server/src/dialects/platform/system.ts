@@ -1,7 +1,8 @@
+import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
-import { busHealth, queueHealth, storeHealth } from "../../observe/health.ts";
+import { busHealth, engineHealth, queueHealth, storeHealth } from "../../observe/health.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
@@ -11,8 +12,13 @@ const RETRY_SOON = { headers: { "retry-after": "1" } };
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    const [store, bus, queue] = await Promise.all([storeHealth(call), busHealth(call), queueHealth(call)]);
-    const dependencies = [store, ...bus, ...queue];
+    const [store, ...others] = await Promise.all([
+      storeHealth(call),
+      busHealth(call),
+      engineHealth(call),
+      queueHealth(call),
+    ]);
+    const dependencies = [store, ...others.flat()];
     const failing = dependencies.filter(({ status }) => status === "failed").map(({ name }) => name);
     const cannotServe = store.status === "failed";
     if (cannotServe) call.reply.code(503);
@@ -43,7 +49,8 @@ export const systemHandlers = {
     return html(docsPage());
   },
   async metrics(_, { shared }) {
-    const payload = shared.metrics.text({ streams: shared.streams.size });
+    const claude = claudeMetrics(await shared.deps.claude?.processes?.());
+    const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
   async usage({ query: { group_by, from, to, agent_id } }, { sessions }) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sdkProblem } from "../../../../skein/src/serve/claude.ts";
+import { sdkProblem } from "../../../../skein/src/serve/sdk-problem.ts";
 import { serveSettings } from "../../../../skein/src/serve/settings.ts";
 import { readConfig } from "../../../../skein/src/config.ts";
 import { testServer } from "../../world.ts";
