@@ -27,6 +27,11 @@ export const skein: Group = {
       load: async () => (await import("./commands/doctor.ts")).doctor,
     },
     {
+      name: "restate",
+      summary: "Register, list and drain the workers of a Restate cluster",
+      load: async () => (await import("./commands/restate.ts")).restate,
+    },
+    {
       name: "run",
       summary: "Run one prompt and show it as it happens",
       load: async () => (await import("./commands/run.ts")).run,
@@ -70,6 +75,11 @@ export const skein: Group = {
       name: "mcp",
       summary: "Let Claude Code search its own past sessions, over MCP",
       load: async () => (await import("./commands/mcp.ts")).mcp,
+    },
+    {
+      name: "completion",
+      summary: "Print a completion script for bash, zsh or fish",
+      load: async () => (await import("./commands/completion.ts")).completionOf(() => skein),
     },
   ],
   examples: [

@@ -23,6 +23,8 @@ export type {
   ChangedSession,
   Claim,
   ClaimOptions,
+  DueQuery,
+  DueSession,
   Lease,
   OpenAwaitsQuery,
   Page,
@@ -51,6 +53,7 @@ export { type Counters, type RunCounters, COUNTERS } from "./log/counters.ts";
 export { displayText } from "./log/display-text.ts";
 export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";
+export { DUE_LIMIT, dueSessions } from "./log/due-sessions.ts";
 export { type Followers, type Stretch, type StretchLimit, createFollowers } from "./log/followers.ts";
 export { rowsOf } from "./log/message-rows.ts";
 export { project } from "./log/projection.ts";
@@ -67,6 +70,8 @@ export {
 } from "./log/state.ts";
 
 // A run: its rules, its facts, its log, who watches it.
+export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
+export { type Parking, createParking } from "./run/parking.ts";
 export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";

@@ -64,6 +64,9 @@ const ANSWER_MS = 1000;
 /** How often it is looked for what is no longer kept. */
 const SWEEP_MS = 3600 * 1000;
 
+/** What a process that only drives sessions answers. */
+const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
+
 const NO_SENDER: WebhookSender = {
   problemWith: () => undefined,
   send: () => Promise.reject(new Error("This server sends no webhooks.")),
@@ -93,7 +96,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     limits,
     keys,
     logins,
-    meter: createMeter(limits, now),
+    meter: createMeter(limits, now, deps.apiProcesses),
     streams,
     changes,
     metrics: createMetrics(),
@@ -230,6 +233,8 @@ function addGuards(app: FastifyInstance, shared: ServerContext): void {
   app.decorateRequest("principal", undefined);
   const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
     request.principal = principal;
+    if (deps.isWorker && !WORKER_ROUTES.has(request.routeOptions.config.route ?? ""))
+      throw new ApiError("not_found", "This process is a worker and answers only /health, /ready and /metrics.");
     if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sent);
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);

@@ -14,13 +14,18 @@ export interface Config {
   /** Limits of the HTTP server, as they were written: `streams=20,requestsPerSecond=50`. */
   readonly limits: readonly string[];
   readonly anthropicApiKey: string | undefined;
+  /** Sent as `Authorization: Bearer` instead of an API key, as gateways want it. */
+  readonly anthropicAuthToken: string | undefined;
+  /** Of a subscription, for Claude Code alone (`claude setup-token`). */
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** Where the server listens, as it was written. */
   readonly port: string | undefined;
   readonly host: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
-  readonly engine: string | undefined;
+  /** What this process does, who drives its sessions, and where Restate is, as it was written. */
+  readonly engine: EngineConfig;
   /** `off`: this server begins no session of Claude Code and drives none. */
   readonly claudeCode: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
@@ -43,6 +48,21 @@ export interface Config {
   readonly sqlHistory: readonly string[];
 }
 
+/** Role and engine. */
+export interface EngineConfig {
+  readonly role: string | undefined;
+  readonly engine: string | undefined;
+  readonly restate: {
+    readonly ingressUrls: readonly string[];
+    readonly adminUrl: string | undefined;
+    readonly endpoint: string | undefined;
+    readonly workersUrl: string | undefined;
+    readonly identityKeys: readonly string[];
+    readonly service: string | undefined;
+    readonly token: string | undefined;
+  };
+}
+
 /** What is opened by the environment; `skein.config.ts` can open more. */
 export interface ClaudeConfig {
   readonly keys: readonly string[];
@@ -51,6 +71,14 @@ export interface ClaudeConfig {
   readonly extraArgs: readonly string[];
   readonly bypassPermissions: string | undefined;
   readonly nestedAgents: string | undefined;
+  /** How many processes there may be, and what they may take. */
+  readonly processes: {
+    readonly running: string | undefined;
+    readonly idle: string | undefined;
+    readonly ahead: string | undefined;
+    readonly idleMinutes: string | undefined;
+    readonly memoryMb: string | undefined;
+  };
   readonly sandbox: string | undefined;
 }
 
@@ -78,11 +106,25 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     },
     limits: listIn(env["SKEIN_LIMITS"]),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
+    anthropicAuthToken: env["ANTHROPIC_AUTH_TOKEN"] || undefined,
+    claudeOauthToken: env["CLAUDE_CODE_OAUTH_TOKEN"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
-    engine: env["SKEIN_ENGINE"] || undefined,
+    engine: {
+      role: env["SKEIN_ROLE"] || undefined,
+      engine: env["SKEIN_ENGINE"] || undefined,
+      restate: {
+        ingressUrls: listIn(env["SKEIN_RESTATE_URL"]),
+        adminUrl: env["SKEIN_RESTATE_ADMIN_URL"] || undefined,
+        endpoint: env["SKEIN_RESTATE_ENDPOINT"] || undefined,
+        workersUrl: env["SKEIN_RESTATE_WORKERS_URL"] || undefined,
+        identityKeys: listIn(env["SKEIN_RESTATE_IDENTITY_KEYS"]),
+        service: env["SKEIN_RESTATE_SERVICE"] || undefined,
+        token: env["SKEIN_RESTATE_TOKEN"] || undefined,
+      },
+    },
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
     claude: {
       keys: listIn(env["SKEIN_CLAUDE_KEYS"]),
@@ -91,6 +133,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       extraArgs: listIn(env["SKEIN_CLAUDE_EXTRA_ARGS"]),
       bypassPermissions: env["SKEIN_CLAUDE_BYPASS_PERMISSIONS"] || undefined,
       nestedAgents: env["SKEIN_CLAUDE_NESTED_AGENTS"] || undefined,
+      processes: {
+        running: env["SKEIN_CLAUDE_RUNNING"] || undefined,
+        idle: env["SKEIN_CLAUDE_IDLE"] || undefined,
+        ahead: env["SKEIN_CLAUDE_AHEAD"] || undefined,
+        idleMinutes: env["SKEIN_CLAUDE_IDLE_MINUTES"] || undefined,
+        memoryMb: env["SKEIN_CLAUDE_MEMORY_MB"] || undefined,
+      },
       sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
     console: env["SKEIN_CONSOLE"] || undefined,

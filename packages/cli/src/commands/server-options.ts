@@ -13,6 +13,10 @@ export const SERVER_OPTIONS = {
     takes: "ADDRESS",
     about: "The address to listen on (SKEIN_HOST, default 127.0.0.1; others need SKEIN_API_KEY)",
   },
+  role: {
+    takes: "ROLE",
+    about: "all, api (answers requests) or worker (drives sessions) (SKEIN_ROLE, default all)",
+  },
   ...SERVER_PLACE,
   files: {
     takes: "PLACE",

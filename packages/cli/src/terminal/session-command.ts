@@ -82,6 +82,12 @@ export async function withNewSessions<Result>(call: PlaceCall, use: Use<Result>)
   return withNewStore(call, (store) => use({ sessions: sessionsOfStore(store) }));
 }
 
+/** With the store itself, which must exist. */
+export async function withStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
+  const { values, config } = call;
+  return withOpened(call, openExisting(values.store ?? config.storeUrl, usualStore(config)), use);
+}
+
 /** With the store itself, which is made if it does not exist. */
 export async function withNewStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   return withOpened(call, openStore(storeUrlFor(call)), use);

@@ -1,6 +1,8 @@
 export type * from "./store-fixture.ts";
 export * from "./bus-contract.ts";
 export * from "./check-history.ts";
+export * from "./engine-contract.ts";
+export * from "./engine/counting-runtime.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";
 export * from "./runtime-contract.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Claim, Lease, Store } from "../ports/store.ts";
+import type { Claim, DueQuery, Lease, Store } from "../ports/store.ts";
 import { type StoreFixture, type StoreExceptions, withReason } from "./store-fixture.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
@@ -98,6 +98,50 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await named()).kind).toBe("leased");
     const unknown = fixture().store.claim({ owner: "w", leaseMs: 1, sessionId: fixture().ids() });
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("takes a named session from another worker only if its lease runs out soon, and then refuses that worker", async () => {
+    const script = await fixture().created();
+    await script.prompt("hi");
+    const { sessionId } = script;
+    const first = leaseOf(await claim(60_000, "first"));
+    const taking = (takeWithinMs: number) =>
+      fixture().store.claim({ owner: "second", leaseMs: 60_000, sessionId, takeWithinMs });
+    expect((await taking(10_000)).kind).toBe("busy");
+    const second = leaseOf(await taking(120_000));
+    expect(second).toMatchObject({ sessionId, fence: first.fence + 1 });
+    await expect(script.append([title], { lease: first })).rejects.toMatchObject({ code: "lease_lost" });
+    await script.append([title], { lease: second });
+  });
+
+  test("lists the sessions that wait to be driven without claiming them", async () => {
+    const { store } = fixture();
+    const start = Date.now();
+    const [a, b, other] = [
+      await fixture().created(),
+      await fixture().created(),
+      await fixture().created({ tenant: "other" }),
+    ];
+    for (const [n, script] of [a, b, other].entries())
+      await script.append([edited], { dueAt: 1000 * (n + 1), tenant: script === other ? "other" : "default" });
+    const ids = async (query: Partial<DueQuery>) =>
+      (await store.due({ before: start, ...query })).map(({ sessionId }) => sessionId);
+    expect(await store.due({ before: start, limit: 1 })).toEqual([
+      { sessionId: a.sessionId, tenant: "default", lastSequence: 2, dueAt: 1000 },
+    ]);
+    expect(await ids({})).toEqual([a.sessionId, b.sessionId, other.sessionId]);
+    expect(await ids({ before: 2000 })).toEqual([a.sessionId, b.sessionId]);
+    expect(await ids({ perTenant: 1 })).toEqual([a.sessionId, other.sessionId]);
+    const lease = leaseOf(await claim());
+    expect(lease.sessionId).toBe(a.sessionId);
+    expect(await ids({})).toEqual([b.sessionId, other.sessionId]);
+    expect(await ids({ sessionId: a.sessionId })).toEqual([a.sessionId]);
+    await store.release(lease, { seen: 2, dueAt: null });
+    expect(await ids({ sessionId: a.sessionId, before: Infinity })).toEqual([]);
+    const late = start + 60_000;
+    await a.append([edited], { dueAt: late });
+    expect(await ids({ sessionId: a.sessionId })).toEqual([]);
+    expect(await store.due({ sessionId: a.sessionId, before: Infinity })).toMatchObject([{ dueAt: late }]);
   });
 
   test("gives a session to another worker when its lease has run out, and then refuses the first", async () => {

@@ -53,7 +53,7 @@ export const DEFAULT_LIMITS: Limits = {
   statementBytes: 10 * 1024 * 1024,
 };
 
-/** Counts what each key uses, in this process. */
+/** Counts what each key uses. Of several processes on one store each grants its share, so that the limits hold for all together. */
 export interface Meter {
   /** Takes one request of a key, or refuses with when to come again. */
   request(keyId: string): void;
@@ -111,7 +111,7 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "refusedLogin",
 /** Keys whose buckets are remembered; a full bucket can be forgotten without anybody noticing. */
 const BUCKETS = 10_000;
 
-export function createMeter(limits: Limits, now: () => number): Meter {
+export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {
   const requests = new Map<string, Bucket>();
   const sessions = new Map<string, Bucket>();
   const refusals = new Map<string, Bucket>();
@@ -121,8 +121,9 @@ export function createMeter(limits: Limits, now: () => number): Meter {
   const openStreams: Named = { limit: "streams", says: `a key may have ${limits.streams} streams open` };
   const running: Named = { limit: "statements", says: `${limits.statements} statements of SQL may run at once` };
 
-  function take(buckets: Map<string, Bucket>, keyId: string, { rate, size, ...what }: Rate): void {
+  function take(buckets: Map<string, Bucket>, keyId: string, { rate: all, size: most, ...what }: Rate): void {
     const at = now();
+    const [rate, size] = [all / processes(), Math.max(1, most / processes())];
     const bucket = buckets.get(keyId) ?? { tokens: size, at };
     // A clock may go back; what was there stays there.
     bucket.tokens = Math.min(size, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * rate);
@@ -139,7 +140,7 @@ export function createMeter(limits: Limits, now: () => number): Meter {
     refusedKey: (address) => take(refusals, address, rates.refusedLogin),
     stream(keyId) {
       const open = streams.get(keyId) ?? 0;
-      if (open >= limits.streams) throw tooMany(openStreams, 5);
+      if (open >= Math.ceil(limits.streams / processes())) throw tooMany(openStreams, 5);
       streams.set(keyId, open + 1);
       let given = false;
       return () => {

@@ -6,6 +6,7 @@ import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 import type { ClaudeConfig, Config, S3Config } from "../config.ts";
 import { checkFiles } from "../open-files.ts";
+import { type EngineSettings, engineSettings } from "./engine-settings.ts";
 import { limitsIn } from "./limits.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
@@ -19,6 +20,8 @@ export interface ServeSettings {
   readonly s3: S3Config;
   /** Limits that the environment changes. */
   readonly limits: Partial<Limits>;
+  /** What this process does, and who drives its sessions. */
+  readonly engine: EngineSettings;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
   readonly allowedHosts: readonly string[];
@@ -37,6 +40,8 @@ export interface ServeSettings {
   /** What the environment opens for them. */
   readonly claudeOpened: ClaudeSettings;
   readonly anthropicApiKey: string | undefined;
+  readonly anthropicAuthToken: string | undefined;
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
 }
 
@@ -53,6 +58,7 @@ export interface ServeFlags {
   readonly data?: string | undefined;
   readonly files?: string | undefined;
   readonly config?: string | undefined;
+  readonly role?: string | undefined;
 }
 
 const DEFAULT_PORT = "7433";
@@ -72,8 +78,6 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     );
   if (config.apiKey !== undefined && !/^[\x21-\x7e]{16,500}$/.test(config.apiKey))
     throw new KnownError("invalid", "SKEIN_API_KEY must have at least 16 printable characters and no spaces.");
-  if (config.engine !== undefined && config.engine !== "local")
-    throw new KnownError("invalid", `SKEIN_ENGINE is "${config.engine}", and the engine there is "local".`);
   if (config.claudeCode !== undefined && config.claudeCode !== "on" && config.claudeCode !== "off")
     throw new KnownError("invalid", `SKEIN_CLAUDE_CODE is "${config.claudeCode}". Expected "on" or "off".`);
   for (const origin of config.allowedOrigins)
@@ -94,10 +98,12 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   const filesUrl = flags.files ?? config.filesUrl;
   if (filesUrl !== undefined) checkFiles(filesUrl, config.s3);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
+  const storeUrl = flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`;
   return Object.freeze({
     port: Number(port),
     host,
-    storeUrl: flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`,
+    storeUrl,
+    engine: engineSettings(config.engine, flags.role, storeUrl),
     dataDir,
     filesUrl,
     s3: config.s3,
@@ -117,6 +123,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
+    anthropicAuthToken: config.anthropicAuthToken,
+    claudeOauthToken: config.claudeOauthToken,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
 }
@@ -145,7 +153,13 @@ function historyFolder(name: string, path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({
+  bypassPermissions,
+  nestedAgents,
+  processes,
+  sandbox = "off",
+  ...lists
+}: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
@@ -159,14 +173,27 @@ function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...l
     env: "SKEIN_CLAUDE_ENV",
     extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS",
   };
+  const figures = {
+    running: "SKEIN_CLAUDE_RUNNING",
+    idle: "SKEIN_CLAUDE_IDLE",
+    ahead: "SKEIN_CLAUDE_AHEAD",
+    idleMinutes: "SKEIN_CLAUDE_IDLE_MINUTES",
+    memoryMb: "SKEIN_CLAUDE_MEMORY_MB",
+  };
+  const given = Object.entries(processes).filter(([, text]) => text !== undefined);
   const checked = ClaudeSettings.safeParse({
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+    processes: Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
+  if (path[0] === "processes") {
+    const figure = path[1] as keyof typeof figures;
+    throw new KnownError("invalid", `${figures[figure]} is "${processes[figure]}". ${message}`);
+  }
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
 }
@@ -190,6 +217,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
+    processes: { ...other.processes, ...one.processes },
     // Of two rules the stricter one counts.
     sandbox:
       SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",

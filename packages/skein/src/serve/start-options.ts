@@ -22,12 +22,17 @@ export interface StartOptions extends Omit<
   | "claudeCode"
   | "claudeOpened"
   | "redisUrl"
+  | "anthropicAuthToken"
+  | "claudeOauthToken"
   | "consoleFolder"
   | "history"
   | "filesUrl"
   | "s3"
   | "limits"
+  | "engine"
 > {
+  /** Everything in one process, driven by it, unless told. */
+  readonly engine?: ServeSettings["engine"];
   readonly redisUrl?: string | undefined;
   readonly filesUrl?: string | undefined;
   readonly s3?: ServeSettings["s3"];
@@ -36,6 +41,8 @@ export interface StartOptions extends Omit<
   readonly history?: ServeSettings["history"];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
+  readonly anthropicAuthToken?: string | undefined;
+  readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;

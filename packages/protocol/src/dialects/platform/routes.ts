@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { adoptRoutes } from "../claude/adopt-routes.ts";
+import { offerRoutes } from "../claude/offer-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { historyRoutes } from "./history-routes.ts";
@@ -9,6 +10,7 @@ import { sessionRoutes } from "./session-routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
+import { workerRoutes } from "./worker-routes.ts";
 
 /** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
@@ -20,8 +22,10 @@ export const ROUTES = {
   ...sqlRoutes,
   ...historyRoutes,
   ...webhookRoutes,
+  ...workerRoutes,
   ...claudeRoutes,
   ...adoptRoutes,
+  ...offerRoutes,
 };
 export type RouteName = keyof typeof ROUTES;
 

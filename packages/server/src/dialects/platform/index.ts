@@ -1,6 +1,7 @@
 import type { Handlers } from "../../request-context.ts";
 import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
+import { offerHandlers } from "../claude/offer.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
 import { changeHandlers } from "./changes.ts";
@@ -16,6 +17,7 @@ import { sqlHandlers } from "./sql.ts";
 import { stepHandlers } from "./steps.ts";
 import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
+import { workerHandlers } from "./workers.ts";
 
 /** Who answers each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
@@ -34,6 +36,8 @@ export const handlers: Handlers = {
   ...sqlHandlers,
   ...historyHandlers,
   ...webhookHandlers,
+  ...workerHandlers,
   ...claudeHandlers,
   ...adoptHandlers,
+  ...offerHandlers,
 };

@@ -1,3 +1,4 @@
+import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type RequestContext, type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
@@ -8,7 +9,7 @@ import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    const dependencies = [await storeHealth(call), ...(await busHealth(call))];
+    const dependencies = [await storeHealth(call), ...(await busHealth(call)), ...(await engineHealth(call))];
     const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
     return { status, version, ...(call.principal.scopes.length > 0 && { dependencies }) };
   },
@@ -34,7 +35,8 @@ export const systemHandlers = {
     return html(docsPage());
   },
   async metrics(_, { shared }) {
-    const payload = shared.metrics.text({ streams: shared.streams.size });
+    const claude = claudeMetrics(await shared.deps.claude?.processes?.());
+    const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
   async usage({ query: { group_by, from, to, agent_id } }, { sessions }) {
@@ -63,6 +65,17 @@ export async function busHealth({ shared: { deps } }: RequestContext) {
     () => "failed" as const,
   );
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
+}
+
+/** How the cluster does that drives the sessions, where there is one. */
+async function engineHealth({ shared: { deps } }: RequestContext) {
+  if (!deps.engineCheck) return [];
+  const began = performance.now();
+  const status = await deps.engineCheck().then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
 /** Whether the store answers, and how fast. */
