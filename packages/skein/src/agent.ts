@@ -173,6 +173,8 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const store = typeof given === "string" ? await openStore(given) : given;
   const { model, close: closeModel } = await openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
+    // A key that the program gives itself is the one that it means.
+    anthropicAuthToken: options.apiKey === undefined ? config.anthropicAuthToken : undefined,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
   });

@@ -14,6 +14,10 @@ export interface Config {
   /** Limits of the HTTP server, as they were written: `streams=20,requestsPerSecond=50`. */
   readonly limits: readonly string[];
   readonly anthropicApiKey: string | undefined;
+  /** Sent as `Authorization: Bearer` instead of an API key, as gateways want it. */
+  readonly anthropicAuthToken: string | undefined;
+  /** Of a subscription, for Claude Code alone (`claude setup-token`). */
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** Where the server listens, as it was written. */
   readonly port: string | undefined;
@@ -26,6 +30,8 @@ export interface Config {
   readonly claudeCode: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
   readonly claude: ClaudeConfig;
+  /** The folder of another built console, or `off`: this server shows none. */
+  readonly console: string | undefined;
   /** The Redis that carries drafts and nudges between machines that share a store. */
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
@@ -35,6 +41,9 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** Addresses that webhooks may go to although they are not public. */
   readonly allowedWebhookAddresses: readonly string[];
+  /** Claude Code's data directories that may be read over HTTP, or `off`; and names of keys besides admins' that may. */
+  readonly history: readonly string[];
+  readonly historyKeys: readonly string[];
   /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
   readonly sqlHistory: readonly string[];
 }
@@ -62,6 +71,14 @@ export interface ClaudeConfig {
   readonly extraArgs: readonly string[];
   readonly bypassPermissions: string | undefined;
   readonly nestedAgents: string | undefined;
+  /** How many processes there may be, and what they may take. */
+  readonly processes: {
+    readonly running: string | undefined;
+    readonly idle: string | undefined;
+    readonly ahead: string | undefined;
+    readonly idleMinutes: string | undefined;
+    readonly memoryMb: string | undefined;
+  };
   readonly sandbox: string | undefined;
 }
 
@@ -89,6 +106,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     },
     limits: listIn(env["SKEIN_LIMITS"]),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
+    anthropicAuthToken: env["ANTHROPIC_AUTH_TOKEN"] || undefined,
+    claudeOauthToken: env["CLAUDE_CODE_OAUTH_TOKEN"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
@@ -114,13 +133,23 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       extraArgs: listIn(env["SKEIN_CLAUDE_EXTRA_ARGS"]),
       bypassPermissions: env["SKEIN_CLAUDE_BYPASS_PERMISSIONS"] || undefined,
       nestedAgents: env["SKEIN_CLAUDE_NESTED_AGENTS"] || undefined,
+      processes: {
+        running: env["SKEIN_CLAUDE_RUNNING"] || undefined,
+        idle: env["SKEIN_CLAUDE_IDLE"] || undefined,
+        ahead: env["SKEIN_CLAUDE_AHEAD"] || undefined,
+        idleMinutes: env["SKEIN_CLAUDE_IDLE_MINUTES"] || undefined,
+        memoryMb: env["SKEIN_CLAUDE_MEMORY_MB"] || undefined,
+      },
       sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
+    console: env["SKEIN_CONSOLE"] || undefined,
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
+    history: listIn(env["SKEIN_HISTORY"]),
+    historyKeys: listIn(env["SKEIN_HISTORY_KEYS"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
 }

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath } from "../../dev/browser.ts";
+import { describeHistory } from "./history.ts";
 import { describeInbox } from "./inbox.ts";
 import { describeLiveRun } from "./live-run.ts";
 import { describePages } from "./pages.ts";
 import { describeSafety } from "./safety.ts";
 import { describeSession } from "./session.ts";
-import { type World, createWorld } from "./world.ts";
+import { type World, createWorld, removeBuilt } from "./world.ts";
 
 /** Without a browser there is nothing to look at: `apt-get install chromium` brings one. */
 describe.skipIf(chromiumPath() === undefined)("the console in Chromium", () => {
@@ -13,12 +14,16 @@ describe.skipIf(chromiumPath() === undefined)("the console in Chromium", () => {
   beforeAll(async () => {
     shared.world = await createWorld();
   });
-  afterAll(() => shared.world?.close());
+  afterAll(async () => {
+    await shared.world?.close();
+    await removeBuilt();
+  });
 
   describeInbox(shared);
   describeLiveRun(shared);
   describeSession(shared);
   describePages(shared);
+  describeHistory(shared);
   describeSafety(shared);
 
   test("a newcomer sees a finished run within ten seconds of opening the printed link", async () => {

@@ -127,12 +127,13 @@ function port({ port: wanted, host }: ServeSettings): Promise<Finding> {
   });
 }
 
-async function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Promise<Finding> {
+async function model(settings: ServeSettings): Promise<Finding> {
+  const { anthropicApiKey, anthropicAuthToken: authToken, anthropicBaseUrl } = settings;
   const what = "model";
-  if (anthropicApiKey === undefined && anthropicBaseUrl === undefined)
+  if (anthropicApiKey === undefined && authToken === undefined && anthropicBaseUrl === undefined)
     return { what, state: "note", says: "The simulator, because ANTHROPIC_API_KEY is not set." };
   const who = anthropicBaseUrl === undefined ? "Claude" : "The Messages API at the address in ANTHROPIC_BASE_URL";
-  const check = await checkModel({ apiKey: anthropicApiKey ?? "none", baseUrl: anthropicBaseUrl });
+  const check = await checkModel({ apiKey: anthropicApiKey ?? "none", authToken, baseUrl: anthropicBaseUrl });
   switch (check.outcome) {
     case "taken":
       return { what, state: "ok", says: `${who} answers and takes the key.` };
@@ -140,7 +141,7 @@ async function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Prom
       return {
         what,
         state: "wrong",
-        says: `${who} refuses the key in ANTHROPIC_API_KEY (${check.status}). Put a valid one there.`,
+        says: `${who} refuses the key in ${authToken === undefined ? "ANTHROPIC_API_KEY" : "ANTHROPIC_AUTH_TOKEN"} (${check.status}). Put a valid one there.`,
       };
     case "untried":
       return {

@@ -177,7 +177,8 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
 
 /** Without a key nobody should take the answers for a model's. */
 export function sayIfSimulated(screen: Screen, config: Config, { server }: Place): void {
-  if (server === undefined && config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined)
+  const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
+  if (server === undefined && (anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl) === undefined)
     screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
 }
 

@@ -111,7 +111,8 @@ function failure(
   const lost = known?.begun && lostAnswer(current.call as FactData<"step.started">, known.begun);
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
-  if (!known?.retryable || attempt > max_retries) return stepFailed(current, { error: problem, durationMs, lost });
+  if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries))
+    return stepFailed(current, { error: problem, durationMs, lost });
   const backoff = base_delay * 2 ** (attempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
   const delayMs = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
   return stepRetried(current, { attempt, error: problem, delayMs, lost });

@@ -20,7 +20,7 @@ export interface ServerWalls {
 }
 
 interface WallsDeps {
-  readonly api: { readonly apiKey: string; readonly baseUrl: string | undefined };
+  readonly api: { readonly headers: Readonly<Record<string, string>>; readonly baseUrl: string | undefined };
   /** What may be called besides public addresses. */
   readonly places: NonNullable<ClaudeWalls["places"]>;
 }
@@ -32,7 +32,7 @@ export function createServerWalls(
   let opened: ReturnType<typeof openBubblewrap> | undefined;
   const broker = createModelBroker({
     baseUrl: api.baseUrl ?? "https://api.anthropic.com",
-    credentials: { "x-api-key": api.apiKey },
+    credentials: api.headers,
   });
 
   async function problem(): Promise<string | undefined> {

@@ -28,15 +28,27 @@ export interface ServeSettings {
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
   readonly sqlHistory: readonly string[];
+  /** Whether Claude Code's sessions can be read over HTTP: where, and by which keys besides those of admins. */
+  readonly history: HistorySettings | undefined;
   /** Carries drafts and nudges between machines that share the store; without it each is on its own. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
+  /** Where the built console is; null for none, undefined for the one of its package. */
+  readonly consoleFolder: string | null | undefined;
   /** Whether sessions of Claude Code are begun and driven here. */
   readonly claudeCode: boolean;
   /** What the environment opens for them. */
   readonly claudeOpened: ClaudeSettings;
   readonly anthropicApiKey: string | undefined;
+  readonly anthropicAuthToken: string | undefined;
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
+}
+
+/** Without roots, the usual folders of the user who started the server. */
+interface HistorySettings {
+  readonly roots: readonly string[] | undefined;
+  readonly keys: readonly string[];
 }
 
 export interface ServeFlags {
@@ -103,23 +115,51 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     ),
     allowedOrigins: config.allowedOrigins,
     allowedWebhookAddresses: config.allowedWebhookAddresses,
-    sqlHistory: config.sqlHistory.map((path) => historyFolder(resolve(folder, path))),
+    sqlHistory: config.sqlHistory.map((path) => historyFolder("SKEIN_SQL_HISTORY", resolve(folder, path))),
+    history: historySettings(config, { isLocal: LOOPBACK.includes(host), folder }),
     redisUrl: config.redisUrl,
     traceEndpoint: config.traceEndpoint,
+    consoleFolder: consoleSetting(config.console, folder),
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
+    anthropicAuthToken: config.anthropicAuthToken,
+    claudeOauthToken: config.claudeOauthToken,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
 }
 
-function historyFolder(path: string): string {
+function consoleSetting(text: string | undefined, folder: string): string | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === "off") return null;
+  const path = resolve(folder, text);
+  if (existsSync(join(path, "index.html"))) return path;
+  throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
+}
+
+/** Open to admins of this machine unless told otherwise; on an address that others can reach, closed unless told otherwise. */
+function historySettings(
+  { history, historyKeys: keys }: Config,
+  { isLocal, folder }: { isLocal: boolean; folder: string },
+): HistorySettings | undefined {
+  if (history.length === 0) return isLocal ? { roots: undefined, keys } : undefined;
+  if (history.length === 1 && history[0] === "off") return undefined;
+  return { roots: history.map((path) => historyFolder("SKEIN_HISTORY", resolve(folder, path))), keys };
+}
+
+function historyFolder(name: string, path: string): string {
   if (existsSync(path)) return path;
-  throw new KnownError("invalid", `SKEIN_SQL_HISTORY names "${path}", and there is no such folder.`);
+  throw new KnownError("invalid", `${name} names "${path}", and there is no such folder.`);
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({
+  bypassPermissions,
+  nestedAgents,
+  processes,
+  sandbox = "off",
+  ...lists
+}: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
@@ -133,14 +173,27 @@ function claudeSettings({ bypassPermissions, nestedAgents, sandbox = "off", ...l
     env: "SKEIN_CLAUDE_ENV",
     extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS",
   };
+  const figures = {
+    running: "SKEIN_CLAUDE_RUNNING",
+    idle: "SKEIN_CLAUDE_IDLE",
+    ahead: "SKEIN_CLAUDE_AHEAD",
+    idleMinutes: "SKEIN_CLAUDE_IDLE_MINUTES",
+    memoryMb: "SKEIN_CLAUDE_MEMORY_MB",
+  };
+  const given = Object.entries(processes).filter(([, text]) => text !== undefined);
   const checked = ClaudeSettings.safeParse({
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+    processes: Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
+  if (path[0] === "processes") {
+    const figure = path[1] as keyof typeof figures;
+    throw new KnownError("invalid", `${figures[figure]} is "${processes[figure]}". ${message}`);
+  }
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
 }
@@ -164,6 +217,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
+    processes: { ...other.processes, ...one.processes },
     // Of two rules the stricter one counts.
     sandbox:
       SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",

@@ -22,6 +22,10 @@ export interface StartOptions extends Omit<
   | "claudeCode"
   | "claudeOpened"
   | "redisUrl"
+  | "anthropicAuthToken"
+  | "claudeOauthToken"
+  | "consoleFolder"
+  | "history"
   | "filesUrl"
   | "s3"
   | "limits"
@@ -34,14 +38,17 @@ export interface StartOptions extends Omit<
   readonly s3?: ServeSettings["s3"];
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
+  readonly history?: ServeSettings["history"];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
+  readonly anthropicAuthToken?: string | undefined;
+  readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
   /** Where the built console is, unless in its package; null for none. */
-  readonly consoleFolder?: string | null;
+  readonly consoleFolder?: string | null | undefined;
   readonly webhookRetryMs?: readonly number[];
 }

@@ -3,6 +3,9 @@ import { scripted } from "../../../server/test/world.ts";
 import { claudeServer } from "../../../server/test/dialects/claude/server.ts";
 import { all, only, open } from "../../../server/test/dialects/claude/world.ts";
 
+/** One pixel. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 
 /** What the Claude API says when the real Claude Code works, by the names of the specified schemas. */
@@ -16,6 +19,7 @@ export async function claudeSamples(): Promise<Samples> {
         { tools: [{ name: "Read", input: { file_path: `${file}.missing` } }] },
         { error: { status: 529, type: "overloaded_error", message: "Busy.", times: 1 }, text: "Done." },
       ]),
+      images: [{ media_type: "image/png", data: PNG }],
       permission_mode: "acceptEdits",
       enable_file_checkpointing: true,
       include_partial_messages: true,

@@ -172,6 +172,7 @@ async function checkSaid({
   key,
   type,
   seen = [],
+  closed = false,
   some = false,
 }: Extract<Check, { check: "said" }>): Promise<void> {
   const found = (await claudeSaid())[shape] ?? [];
@@ -185,6 +186,7 @@ async function checkSaid({
     else if (type !== "any") expect(typeName(value), `${shape}.${key}`).toBe(type);
   }
   for (const value of seen) expect(values, `${shape}.${key}`).toContainEqual(value);
+  if (closed) for (const value of values) expect(seen, `${shape}.${key}`).toContainEqual(value);
 }
 
 let samples: ReturnType<typeof librarySamples> | undefined;

@@ -1,6 +1,7 @@
 /** What every table and column means. `skein sql --schema` prints it, and a test compares it with the tables in the database. */
 export const TABLE_DOCS: Readonly<Record<string, string>> = {
-  "main.claude_conversations": "Every line of a transcript that has a type; the key is file and line",
+  "main.claude_conversations":
+    "Every line of a transcript that has a type; file and line say where it is (records glued into one line share both)",
   "main.claude_plans": "Plan files, one row each",
   "main.claude_todos": "Items of the todo lists that Claude Code kept until 2.1.16; later ones are in claude.tasks",
   "main.claude_history": "Prompts that were typed, in all projects; kept when transcripts are deleted",
@@ -214,10 +215,11 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
   "platform.llm_models.name": "The name of the model in the API",
   "api.session_messages.created_at": "When it was added, in UTC",
   "api.session_messages.content": "The message; for a result: outcome, turns, usage and cost",
+  "api.session_messages.sequence": "Its place in the log of its session, which orders the messages",
   "api.session_messages.message_type": "user, assistant, system, or result at the end of a run",
   "api.session_messages.session_id": "The session",
   working_directory: "The working directory",
-  total_turns: "Number of turns",
+  total_turns: "Number of runs that have ended: prompts that were answered, or failed",
   total_cost_usd: "Cost in dollars, without calls that have no price",
   parent_session_id: "The session that it was forked from",
   user_message_uuid: "The user message of the checkpoint",

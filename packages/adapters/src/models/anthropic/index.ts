@@ -1,13 +1,15 @@
-import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure } from "@skein/core";
 import type { ModelStreamEvent } from "@skein/protocol";
 import { createParser } from "eventsource-parser";
-import { asFailure, errorEvent } from "./failures.ts";
+import { asFailure, errorEvent, unreachable } from "./failures.ts";
 import { createReply } from "./reply.ts";
 import { parsedOrUndefined } from "./parsed-or-undefined.ts";
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
+  /** Sent as `Authorization: Bearer` instead of the key. */
+  readonly authToken?: string | undefined;
   /** Another place that speaks the Messages API: the simulator, a gateway. */
   readonly baseUrl?: string;
   /** A connection on which nothing arrives for longer, not even a ping, is given up. */
@@ -26,12 +28,13 @@ const WITH_SAMPLING = "2023-06-01";
 /** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
 export function createAnthropicModel({
   apiKey,
+  authToken,
   baseUrl,
   silenceMs = 300_000,
   fileLimit = FILE_LIMIT,
 }: AnthropicModelOptions): Model {
   const client = new Anthropic({
-    apiKey,
+    ...(authToken === undefined ? { apiKey, authToken: null } : { apiKey: null, authToken }),
     maxRetries: 0,
     timeout: 2 * silenceMs,
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
@@ -66,8 +69,8 @@ export function createAnthropicModel({
         });
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
-        const { failure, retryable, retryAfterMs } = error;
-        throw new ModelFailure(failure, { retryable, retryAfterMs, begun: reply.begun() });
+        const { failure, retryable, retryAfterMs, mostRetries } = error;
+        throw new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: reply.begun() });
       }
     },
     download: (fileId, signal) =>
@@ -120,7 +123,8 @@ async function sent(url: string, request: RequestInit): Promise<Response> {
   try {
     response = await fetch(url, request);
   } catch (error) {
-    throw request.signal?.aborted ? error : new APIConnectionError({ cause: error as Error });
+    if (request.signal?.aborted) throw error;
+    throw unreachable(new URL(url).origin, error);
   }
   if (response.ok) return response;
   const text = await response.text();

@@ -25,7 +25,7 @@ import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 export type Spawn = (
   options: SpawnOptions,
   places?: readonly SandboxPlace[],
-) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended">>;
+) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
 
 /** What a hook can reach of the session that it is called for. */
 export interface HookBridge {
@@ -63,6 +63,8 @@ export interface Child {
   /** Resolves when it has ended and whoever wants to hear of that was told. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
+  /** Of its outermost process; undefined before it is started. */
+  readonly pid: number | undefined;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
   /** What of its transcript the log has already: uuids of entries, and copies of files. */
@@ -251,6 +253,9 @@ export async function startChild(start: ChildStart, { sdk, spawn, walls }: Child
     },
     get isOver() {
       return isOver;
+    },
+    get pid() {
+      return process?.pid;
     },
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),

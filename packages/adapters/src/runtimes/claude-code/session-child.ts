@@ -9,7 +9,7 @@ import {
   type SessionState,
   endWith,
 } from "@skein/core";
-import { ClaudeOptions, isKnownError } from "@skein/protocol";
+import { ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { Answers } from "./answers.ts";
 import type { Child, ChildStart, HookBridge } from "./claude-child.ts";
@@ -96,6 +96,7 @@ export async function childFor(
     },
     (idle) => idle.entries === transcriptEntries,
   );
+  if (options.output_style) await checkOutputStyle(child, options.output_style);
   if (child.now.permissionMode !== permission_mode) {
     await child.query.setPermissionMode(permission_mode);
     child.now.permissionMode = permission_mode;
@@ -105,6 +106,19 @@ export async function childFor(
     child.now.model = model ?? undefined;
   }
   return { child, options };
+}
+
+/** Claude Code takes a style that it does not have for its default, and says nothing. */
+async function checkOutputStyle(child: Child, style: string): Promise<void> {
+  const up = await Promise.race([child.query.initializationResult(), child.ended]);
+  // One that did not come up says why itself.
+  if (!("available_output_styles" in up) || up.available_output_styles.includes(style)) return;
+  child.end();
+  const names = up.available_output_styles.join(", ");
+  throw new KnownError(
+    "invalid",
+    `output_style: There is no output style ${JSON.stringify(style)}. There are: ${names}. Styles of a project or a user need setting_sources.`,
+  );
 }
 
 /** Starts a process for the next session like this one, which is new. */
@@ -122,7 +136,8 @@ export function kindOf(tenant: string, options: unknown): string {
   return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
 }
 
-async function startOf(
+/** What a process for a session is started with. */
+export async function startOf(
   session: Pick<HookSession, "sessionId" | "tenant" | "options"> & { readonly env: Record<string, string> },
   deps: DriveDeps,
 ): Promise<Omit<ChildStart, "transcript">> {
@@ -130,7 +145,14 @@ async function startOf(
   const walls = await deps.walls();
   const apiEnv = walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
   // What can be changed while a process runs is no reason for another one; it cannot be told later to ask nobody.
-  const { model: _model, permission_mode, include_partial_messages: _partial, ...fixed } = options;
+  const {
+    model: _model,
+    permission_mode,
+    include_partial_messages: _partial,
+    max_budget_usd: _budget,
+    user: _user,
+    ...fixed
+  } = options;
   const asksNobody = permission_mode === "bypassPermissions";
   return {
     sessionId,

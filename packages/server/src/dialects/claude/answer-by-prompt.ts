@@ -17,7 +17,11 @@ export async function onlyQuestion(call: Caller, sessionId: string): Promise<Awa
 }
 
 /** A prompt that is an answer changes nothing else: the run that asked goes on as it is. */
-export function checkNothingElse({ include_partial_messages: _, ...others }: Partial<ClaudeOptions>): void {
+export function checkNothingElse({
+  include_partial_messages: _partial,
+  user: _user,
+  ...others
+}: Partial<ClaudeOptions>): void {
   const [name] = Object.keys(others);
   if (name !== undefined)
     throw new KnownError(

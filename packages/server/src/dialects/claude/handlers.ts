@@ -118,17 +118,21 @@ export async function answer(
   await claudeSession(call, sessionId);
   await checkRights(call, sessionId);
   const open = await openAwaits(call, sessionId);
+  const ids = open.map((one) => one.tool_use_id);
   if (!tool_use_id && open.length > 1)
     throw new KnownError("invalid", "tool_use_id: Several questions are open. Say which one this answers.", {
-      details: { open: open.map((one) => one.tool_use_id) },
+      details: { open: ids },
     });
   const id = tool_use_id ?? open[0]?.tool_use_id;
   if (id === undefined) throw notWaiting(sessionId);
   const content = typeof given === "string" ? given : JSON.stringify(given);
   const { disposition, reason } = await call.sessions.answer(sessionId, id, { content });
   if (disposition === "duplicate") throw new KnownError("conflict", reason);
-  if (disposition !== "accepted") throw notWaiting(sessionId);
-  return id;
+  if (disposition === "accepted") return id;
+  if (open.length === 0) throw notWaiting(sessionId);
+  throw new ApiError("SESSION_NOT_FOUND", `tool_use_id: ${reason} It waits for an answer to ${ids.join(", ")}.`, {
+    details: { open: ids },
+  });
 }
 
 type Mode = NonNullable<Parameters<NonNullable<Caller["shared"]["deps"]["claude"]>["admit"]>[0]["permission_mode"]>;

@@ -41,28 +41,41 @@ export async function streamRun(
 export async function takenUp(call: RequestContext, sessionId?: string): Promise<AskedRun | undefined> {
   const header = call.request.headers["last-event-id"];
   if (typeof header !== "string" || header === "") return undefined;
-  const place = placeOfFrame(header);
+  return runAfter(call, header, { sessionId, field: "Last-Event-ID" });
+}
+
+/** The run of an event that a reader got last, from there on. */
+export async function runAfter(
+  { sessions }: Caller,
+  eventId: string,
+  { sessionId, field }: { readonly sessionId: string | undefined; readonly field: string },
+): Promise<AskedRun> {
+  const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
   // Without this a query whose connection broke would be asked, and paid for, a second time.
-  if (!place || id === undefined || (sessionId !== undefined && id !== sessionId))
-    throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
-  await claudeSession(call, id);
-  const run = await runAt(call.sessions, id, place.sequence);
-  if (!run) throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
-  const state = await call.sessions.state(id);
+  if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
+  await claudeSession({ sessions }, id);
+  const run = await runAt(sessions, id, place.sequence);
+  if (!run) throw noEvent(field);
+  const state = await sessions.state(id);
   const from = run.first_sequence - 1;
-  return { sessionId: id, runId: run.id, from, after: place.sequence, partials: hasPartials(state), state };
+  const { sequence: after } = place;
+  return { sessionId: id, runId: run.id, from, after, isTakenUp: true, partials: hasPartials(state), state };
+}
+
+function noEvent(field: string): ApiError {
+  return new ApiError("VALIDATION_ERROR", `${field}: This is not the id of an event of this stream.`);
 }
 
 /** The run that is under way or waits its turn, else the last one. */
-export async function currentRun(call: RequestContext, sessionId: string): Promise<AskedRun> {
-  const state = await call.sessions.state(sessionId);
+export async function currentRun({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<AskedRun> {
+  const state = await sessions.state(sessionId);
   const { run, queue, sequence } = state;
   const also = { sessionId, after: 0, partials: hasPartials(state), state };
   const [next] = queue;
   // The prompt of a run that waits is in the state that its frames begin with.
   if (!run && next) return { ...also, runId: next.run_id, from: sequence };
-  const [latest] = (await call.sessions.runs(sessionId, { limit: 1 })).items;
+  const [latest] = (await sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
   return { ...also, runId: latest.id, from: latest.first_sequence - 1 };
 }

@@ -1,11 +1,13 @@
 import type { Handlers } from "../../request-context.ts";
 import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
+import { offerHandlers } from "../claude/offer.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
 import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
+import { historyHandlers } from "./history.ts";
 import { loginHandlers } from "./logins.ts";
 import { messageHandlers } from "./messages.ts";
 import { runTextHandlers } from "./run-text.ts";
@@ -32,8 +34,10 @@ export const handlers: Handlers = {
   ...stepHandlers,
   ...runTextHandlers,
   ...sqlHandlers,
+  ...historyHandlers,
   ...webhookHandlers,
   ...workerHandlers,
   ...claudeHandlers,
   ...adoptHandlers,
+  ...offerHandlers,
 };

@@ -1,3 +1,4 @@
+import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type RequestContext, type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
@@ -34,7 +35,8 @@ export const systemHandlers = {
     return html(docsPage());
   },
   async metrics(_, { shared }) {
-    const payload = shared.metrics.text({ streams: shared.streams.size });
+    const claude = claudeMetrics(await shared.deps.claude?.processes?.());
+    const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
   async usage({ query: { group_by, from, to, agent_id } }, { sessions }) {

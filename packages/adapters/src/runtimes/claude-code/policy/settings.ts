@@ -60,6 +60,20 @@ const RegisteredMcpServer = z.union([
   }),
 ]);
 
+/** What is left out has the defaults of `childPoolOptions` in `skein/src/serve/claude.ts`. */
+const ProcessSettings = z.strictObject({
+  /** Runs that work at once. Others wait for their turn. */
+  running: z.int().min(1).max(10_000).optional(),
+  /** Processes that are kept after their run, so that the next prompt of their session is answered sooner. */
+  idle: z.int().min(0).max(10_000).optional(),
+  /** Processes that are started for sessions that are to come. */
+  ahead: z.int().min(0).max(100).optional(),
+  /** How long one is kept after its run. */
+  idleMinutes: z.number().positive().max(1440).optional(),
+  /** What all of them may take together. Above it idle ones end, and runs wait while another one works. */
+  memoryMb: z.int().min(256).optional(),
+});
+
 export const ClaudeSettings = z.strictObject({
   /** Names of keys that may run Claude Code although they do not have the scope admin. */
   keys: z.array(z.string().min(1)).default([]),
@@ -108,5 +122,7 @@ export const ClaudeSettings = z.strictObject({
   bypassPermissions: z.boolean().default(false),
   /** Whether subagents may start subagents. */
   nestedAgents: z.boolean().default(false),
+  /** How many processes of Claude Code there may be, and what they may take. */
+  processes: ProcessSettings.default({}),
 });
 export type ClaudeSettings = z.infer<typeof ClaudeSettings>;
