@@ -8,6 +8,7 @@ import {
   finalResponse,
   fold,
   isOfRun,
+  modelTotals,
   project,
 } from "@skein/core";
 import {
@@ -117,7 +118,7 @@ async function resultOf(
     usage,
     cumulativeUsage: session?.usage ?? state.usage,
     cost: run ? costBreakdown(run.add, run.set.model ?? "", run.set.long_context_applied ?? false) : null,
-    models: run?.models ?? [],
+    models: (run?.models ?? []).map(modelTotals),
     containerId: session?.container_id ?? state.containerId,
     totalSteps: run?.set.total_steps ?? 0,
     generatedFiles: filesOf(changes, runId),

@@ -1,5 +1,6 @@
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
+import { KnownError } from "@skein/protocol";
 
 /** Everything that comes from the environment, read once. Nothing below this file looks at `process.env`. */
 export interface Config {
@@ -10,6 +11,10 @@ export interface Config {
   readonly cacheDir: string;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
+  /** `simulation`: answers are made up, even if there is a key. */
+  readonly model: string | undefined;
+  /** NODE_ENV is "production": a model that is missing is an error. */
+  readonly isProduction: boolean;
   /** Where the server listens, as it was written. */
   readonly port: string | undefined;
   readonly host: string | undefined;
@@ -50,6 +55,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     cacheDir: env["SKEIN_CACHE_DIR"] || join(env["XDG_CACHE_HOME"] || join(home(), ".cache"), "skein"),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
+    model: env["SKEIN_MODEL"] || undefined,
+    isProduction: env["NODE_ENV"] === "production",
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
@@ -70,6 +77,25 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
+}
+
+/** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
+export function simulationChoice({ model, isProduction }: Pick<Config, "model" | "isProduction">) {
+  if (model !== undefined && model !== "simulation")
+    throw new KnownError("invalid", `SKEIN_MODEL is "${model}". Expected "simulation", or nothing.`);
+  return {
+    simulates: model === "simulation",
+    needsRealBecause: isProduction ? "NODE_ENV is production" : undefined,
+  };
+}
+
+let isSimulationSaid = false;
+
+/** Tells whoever runs a program that answers are made up: the first time in a process, and never again. */
+export function saySimulationOnce(say: () => void): void {
+  if (isSimulationSaid) return;
+  isSimulationSaid = true;
+  say();
 }
 
 /** An empty HOME would put everything into the working folder. */

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { KnownError } from "@skein/protocol";
-import type { ClaudeConfig, Config } from "../config.ts";
+import { type ClaudeConfig, type Config, simulationChoice } from "../config.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
 export interface ServeSettings {
@@ -26,6 +26,9 @@ export interface ServeSettings {
   readonly claudeOpened: ClaudeSettings;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
+  /** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
+  readonly simulates?: boolean;
+  readonly needsRealBecause?: string | undefined;
 }
 
 export interface ServeFlags {
@@ -39,6 +42,13 @@ export interface ServeFlags {
 const DEFAULT_PORT = "7433";
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
+
+/** A server that others reach must not answer with what is made up unless its operator wants that. */
+function realModel(config: Config, host: string) {
+  const { simulates, needsRealBecause } = simulationChoice(config);
+  const reached = LOOPBACK.includes(host) ? undefined : `${host} can be reached from other machines`;
+  return { simulates, needsRealBecause: needsRealBecause ?? reached };
+}
 
 /** Settings that can be served, or an `invalid` with the sentence that says what is wrong. */
 export function serveSettings(flags: ServeFlags, config: Config, folder = process.cwd()): ServeSettings {
@@ -91,6 +101,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
+    ...realModel(config, host),
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
 }

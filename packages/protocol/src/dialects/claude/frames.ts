@@ -84,7 +84,12 @@ export function createFraming(context: FramingContext): Framing {
       }
       case "step.abandoned":
         use(event.data.model, event.data.usage);
-        return [];
+        return interrupted(event.data, event.data.model, event.data.usage);
+      case "step.error": {
+        const { lost } = event.data;
+        if (lost) use(lost.model, lost.usage);
+        return interrupted(event.data, lost?.model ?? context.model, lost?.usage ?? NO_USAGE);
+      }
       case "tool.completed": {
         const results = run.results.get(event.data.message_id) ?? [];
         run.results.set(event.data.message_id, [...results, event.data]);
@@ -109,7 +114,8 @@ export function createFraming(context: FramingContext): Framing {
         return [message({ type: "system", content: noticed(notice), uuid: message_id, subtype, notice })];
       }
       case "step.retried": {
-        const { attempt, error, delay_ms } = event.data;
+        const { attempt, error, delay_ms, lost } = event.data;
+        if (lost) use(lost.model, lost.usage);
         const notice = { attempt, error: error.message, error_status: error.status ?? null, retry_delay_ms: delay_ms };
         return [message({ type: "system", content: [], subtype: "api_retry", notice })];
       }
@@ -137,7 +143,6 @@ export function createFraming(context: FramingContext): Framing {
       case "steps.exhausted":
       case "parent.informed":
       case "step.started":
-      case "step.error":
       case "tool.started":
       case "await.answered":
       case "await.resolved":
@@ -212,6 +217,16 @@ function message(data: MessageEventData): Framed {
 
 function blocks(content: Content): MessageEventData["content"] {
   return [...blocksOf(content)] as (ContentBlock & { input: unknown; content: unknown })[];
+}
+
+/** The text that had arrived of an answer that broke off. */
+function interrupted(
+  { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
+  model: string,
+  usage: Usage,
+): readonly Framed[] {
+  if (message_id === undefined || !content) return [];
+  return [message({ type: "assistant", content: blocks(content), model, uuid: message_id, usage: usageOf(usage) })];
 }
 
 /** What a notice says in words, where it has some. */

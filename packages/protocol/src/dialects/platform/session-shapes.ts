@@ -3,7 +3,7 @@ import { Line, Tags } from "../../agent.ts";
 import { ContentBlock } from "../../content.ts";
 import { Uuid } from "../../ids.ts";
 import { Outcome, SessionStatus } from "../../session.ts";
-import { UsageTotals } from "../../usage.ts";
+import { CostTotals, UsageTotals } from "../../usage.ts";
 import { ApiEvent } from "./message-shapes.ts";
 import { AnyObject, PageQuery } from "./page.ts";
 
@@ -40,8 +40,14 @@ export const ApiSession = z.object({
   subagent_of_tool_use_id: z.string().nullable(),
   total_runs: Count,
   usage: UsageTotals,
-  cost_micros: Count,
-  unpriced_calls: Count,
+  ...CostTotals,
+  /** Some of its usage was measured from answers that broke off. */
+  estimated: z.boolean(),
+  /** What those calls may have cost beyond `cost_micros`. It counts against budgets until then or until the next answer, and is in no total. */
+  reserved_micros: Count,
+  reserved_until: Instant.nullable(),
+  /** The built-in simulation answered in it. */
+  simulated: z.boolean(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
 

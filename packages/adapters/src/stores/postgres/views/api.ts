@@ -11,7 +11,7 @@ select
   s.model::varchar(50) as model,
   s.working_directory::varchar(500) as working_directory,
   h.total_turns::integer as total_turns,
-  (h.cost_micros / 1000000.0)::numeric(10, 6) as total_cost_usd,
+  skein.dollars(h.cost_micros, h.cost_rest)::numeric(10, 6) as total_cost_usd,
   s.parent_session_id,
   skein.shown(s.metadata) as metadata
 from skein.sessions s join skein.heads h on h.session_id = s.id;
@@ -56,7 +56,7 @@ select
     'num_turns', d->'step',
     'duration_ms', d->'duration_ms',
     'usage', d->'usage',
-    'total_cost_usd', case when d->>'unpriced_calls' = '0' then skein.dollars((d->>'cost_micros')::bigint) end),
+    'total_cost_usd', case when d->>'unpriced_calls' = '0' then coalesce(trim_scale((d->>'cost_picos')::numeric / 1e12), trim_scale((d->>'cost_micros')::numeric / 1e6)) end),
   e.created_at
 from skein.events e cross join lateral (select skein.shown(e.data, e.blob) as d offset 0) x
 where e.event_type in ('session.completed', 'session.failed');
