@@ -76,7 +76,7 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
 
 /** Counts of a stream are an edge: what is no count leaves those of before. */
 function counts(before: Usage, said: unknown): Usage {
-  const entries = Object.entries((said ?? {}) as object).filter(([, value]) => value !== null && value !== undefined);
+  const entries = Object.entries(said ?? {}).filter(([, value]) => value !== null && value !== undefined);
   const parsed = Usage.safeParse({ ...before, ...Object.fromEntries(entries) });
   return parsed.success ? parsed.data : before;
 }

@@ -1,6 +1,5 @@
 import {
   COUNTERS,
-  type Counters,
   type Page,
   type PageOptions,
   type SessionFilter,
@@ -70,7 +69,7 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
   return rows.map((row) => {
     const sums = COUNTERS.map((counter, at) => [counter, Number(row[keyCount + 1 + at])]);
     const keys = row.slice(0, keyCount).map((key) => key ?? "");
-    return usageRow(keys, Number(row[keyCount]), Object.fromEntries(sums) as unknown as Counters);
+    return usageRow(keys, Number(row[keyCount]), Object.fromEntries(sums));
   });
 }
 
