@@ -1,4 +1,4 @@
-/** `npm run bench -- store`: what the stores must reach, beside what the bare driver does in the same run. */
+/** `npm run bench -- store`: what the stores must reach, beside what the bare database does in the same run. */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { STORES, type StoreName } from "../scripts/kill/open-store.ts";
@@ -10,11 +10,11 @@ import { type Result, printed } from "./store/results.ts";
 import { onSlowDisk, whyNoStrace } from "./store/slow-disk.ts";
 import { benchWriters } from "./store/writers.ts";
 
-export const summary = "append, read, list and follow on every store, beside the bare driver";
+export const summary = "append, read, list and follow on every store, beside the bare database";
 
 const HELP = `npm run bench -- store [options]
 
-Measures the stores beside the bare driver with the same durability, in one run, and says which goals are met.
+Measures the stores beside the bare database with the same durability, in one run, and says which goals are met.
 Ends with 1 if a goal was missed.
 
   --part NAME     append, slow-disk, writers, reading or following; may be given more than once (default: all)
@@ -118,5 +118,5 @@ function report(results: readonly Result[]): string {
   const machine = `${cpus().length} cores, load ${loadavg()
     .map((load) => load.toFixed(1))
     .join(" ")}, Node ${process.versions.node}`;
-  return `\n${printed(results)}\n\n${counted - missed} of ${counted} goals met (${machine}). Floor: the bare driver in the same run; ratio: how many times slower.`;
+  return `\n${printed(results)}\n\n${counted - missed} of ${counted} goals met (${machine}). Floor: the bare database in the same run; ratio: how many times slower.`;
 }

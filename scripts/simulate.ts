@@ -9,7 +9,7 @@ import {
   type Mutant,
   type SimulationMode,
   type SimulationResult,
-  createLoopDriver,
+  createLoopRuntime,
   isMutant,
   simulate,
 } from "@skein/core/testing";
@@ -23,7 +23,7 @@ lost answers, late requests, lost news and broken streams. Then checks the invar
   --start S      the first one (default 1)
   --mode M       safety: faults until the end; liveness: the faults stop and everything must finish; both (default)
   --seed S       only this one
-  --driver D     scripted: a small one that follows the rules and can carry mutants (default); loop: the real one
+  --runtime R    scripted: a small one that follows the rules and can carry mutants (default); loop: the real one
   --trace        with --seed: everything that happened, line by line
   --mutant NAME  plants a bug, and stops at the first seed that finds it; "all" tries every one, one after the other
   --json         the result as one JSON object
@@ -51,7 +51,7 @@ interface Options {
   readonly trace: boolean;
   readonly json: boolean;
   readonly mutants: readonly Mutant[];
-  readonly driver: "scripted" | "loop";
+  readonly runtime: "scripted" | "loop";
 }
 
 /** A seed that broke something. */
@@ -97,7 +97,7 @@ function checkedOptions(): Options | undefined {
       start: { type: "string", default: "1" },
       mode: { type: "string", default: "both" },
       seed: { type: "string" },
-      driver: { type: "string", default: "scripted" },
+      runtime: { type: "string", default: "scripted" },
       trace: { type: "boolean", default: false },
       mutant: { type: "string" },
       json: { type: "boolean", default: false },
@@ -108,8 +108,8 @@ function checkedOptions(): Options | undefined {
     console.log(HELP);
     return undefined;
   }
-  const { mode, mutant, seed, driver } = values;
-  if (driver !== "scripted" && driver !== "loop") return wrong(`--driver is scripted or loop, not "${driver}".`);
+  const { mode, mutant, seed, runtime } = values;
+  if (runtime !== "scripted" && runtime !== "loop") return wrong(`--runtime is scripted or loop, not "${runtime}".`);
   if (mode !== "both" && mode !== "safety" && mode !== "liveness")
     return wrong(`--mode is safety, liveness or both, not "${mode}".`);
   if (mutant !== undefined && mutant !== "all" && !isMutant(mutant))
@@ -121,7 +121,7 @@ function checkedOptions(): Options | undefined {
   return {
     first,
     count,
-    driver,
+    runtime,
     modes: mode === "both" ? ["safety", "liveness"] : [mode],
     single: seed !== undefined,
     trace: values.trace,
@@ -165,8 +165,8 @@ async function hunt(options: Options): Promise<number> {
 }
 
 async function play(options: Options, mutant: Mutant | null, maxFailures: number): Promise<Campaign> {
-  const { first, count, modes, json, trace, driver } = options;
-  const loop = driver === "loop" ? { createDriver: createLoopDriver, answers: true } : {};
+  const { first, count, modes, json, trace, runtime } = options;
+  const loop = runtime === "loop" ? { createRuntime: createLoopRuntime, answers: true } : {};
   const campaign: Campaign = { runs: 0, turns: 0, events: 0, seconds: 0, hash: "", failures: [] };
   const started = performance.now();
   let told = started;
@@ -182,7 +182,7 @@ async function play(options: Options, mutant: Mutant | null, maxFailures: number
       campaign.hash = hash.toString(16).padStart(8, "0");
       if (trace && !json) console.log(`${result.trace.join("\n")}\n`);
       if (options.single && !json) console.log(`seed ${seed} ${mode}: ${result.turns} turns, trace ${result.hash}`);
-      if (result.violations.length > 0) campaign.failures.push(failureOf(result, mutant, driver));
+      if (result.violations.length > 0) campaign.failures.push(failureOf(result, mutant, runtime));
       if (campaign.failures.length >= maxFailures) return campaign;
       if (performance.now() - told < PROGRESS_MS) continue;
       told = performance.now();
@@ -195,10 +195,10 @@ async function play(options: Options, mutant: Mutant | null, maxFailures: number
 function failureOf(
   { seed, mode, violations }: SimulationResult,
   mutant: Mutant | null,
-  driver: Options["driver"],
+  runtime: Options["runtime"],
 ): Failure {
   const planted = mutant ? ` --mutant ${mutant}` : "";
-  const driven = driver === "loop" ? " --driver loop" : "";
+  const driven = runtime === "loop" ? " --runtime loop" : "";
   const flags = `--seed ${seed} --mode ${mode}${planted}${driven} --trace`;
   return { seed, mode, violations, replay: `npm run simulate -- ${flags}` };
 }

@@ -12,7 +12,8 @@ declare module "vitest" {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  execFileSync(fileURLToPath(new URL("provision", import.meta.url)), { stdio: "inherit" });
+  if (process.platform !== "win32")
+    execFileSync(fileURLToPath(new URL("provision", import.meta.url)), { stdio: "inherit" });
   const server = await testPostgres();
   const template = `skein_template_${process.pid}`;
   const database = await createDatabase(server.url, { name: template });

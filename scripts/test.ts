@@ -5,9 +5,13 @@
  * and no server. In a run of everything, files that failed are run once more, alone: on a machine that was busy with
  * something else a time limit may pass for a failure. A test that passes only then is named, because it has a weakness
  * all the same.
+ *
+ * Temporary files of a run are below one folder, which is removed at the end. A test that leaves something there fails the
+ * run: outside `npm test` it would stay in the temporary directory of the machine.
  */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -29,35 +33,46 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules
 const MOST_AGAIN = 4;
 
 const folder = mkdtempSync(join(tmpdir(), "skein-test-"));
+// Like the temporary directory itself: some tests start programs as another user.
+chmodSync(folder, 0o1777);
+process.env["TMPDIR"] = folder;
+const REPORT = "report.json";
+
+// Ctrl-C reaches vitest too: this process waits for its end, and then tidies up.
+process.on("SIGINT", () => {});
+
 try {
   const wanted = process.argv.slice(2).map((arg) => (arg === "--quick" ? "--project=quick" : arg));
-  const first = vitest(wanted);
+  const first = await vitest(wanted);
   const broken = first.report.testResults.filter(({ status }) => status === "failed");
   const again =
     wanted.length === 0 && broken.length > 0 && broken.length <= MOST_AGAIN
-      ? vitest(["--maxWorkers=1", ...broken.map(({ name }) => name)])
+      ? await vitest(["--maxWorkers=1", ...broken.map(({ name }) => name)])
       : undefined;
 
   if (again)
     for (const name of failures(first.report)) console.log(`Failed at first, and was tried once more, alone: ${name}`);
   const passed = first.report.numPassedTests + (again ? again.report.numPassedTests - passedIn(broken) : 0);
   const last = again ?? first;
+  const left = readdirSync(folder).filter((name) => name !== REPORT);
+  if (left.length > 0) console.log(`Tests left these in the temporary directory: ${left.join(", ")}`);
   // A file that fails to load counts no test of its own; without this it would read as "0 failed".
-  const failed = last.report.numFailedTests || (last.status === 0 ? 0 : 1);
+  const failed = last.report.numFailedTests || (last.status === 0 && left.length === 0 ? 0 : 1);
   const skipped = first.report.numPendingTests > 0 ? `, ${first.report.numPendingTests} skipped` : "";
   console.log(`\n${passed} passed, ${failed} failed${skipped}`);
-  process.exitCode = last.status;
+  process.exitCode = failed > 0 ? last.status || 1 : 0;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function vitest(args: readonly string[]): { readonly status: number; readonly report: Report } {
-  const file = join(folder, "report.json");
+async function vitest(args: readonly string[]): Promise<{ readonly status: number; readonly report: Report }> {
+  const file = join(folder, REPORT);
   const options = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const run = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...options, ...args], {
+  const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...options, ...args], {
     stdio: "inherit",
   });
-  return { status: run.status ?? 1, report: JSON.parse(readFileSync(file, "utf8")) as Report };
+  const [code] = (await once(child, "exit")) as [number | null];
+  return { status: code ?? 1, report: JSON.parse(readFileSync(file, "utf8")) as Report };
 }
 
 function passedIn(files: Report["testResults"]): number {

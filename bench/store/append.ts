@@ -26,7 +26,7 @@ export interface AppendOptions {
 const ROUNDS = 3;
 const GOAL = 2;
 
-/** Durable appends of one 500-byte event beside the bare driver's INSERT with the same durability. */
+/** Durable appends of one 500-byte event beside the bare database's INSERT with the same durability. */
 export async function benchAppend(store: StoreName | "memory", options: AppendOptions): Promise<Result[]> {
   const results: Result[] = [];
   for (const kind of ["prompt", "driver's fact"] as const)

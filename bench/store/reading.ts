@@ -187,7 +187,7 @@ const COUNT = 10_000;
 const TABLE = "create table bare (session_id text, sequence integer, body text, primary key (session_id, sequence))";
 const SELECT = "select sequence, body from bare where session_id = 'a' order by sequence";
 
-/** The bare driver reads as many rows, and JSON.parse as many bodies. */
+/** The bare database reads as many rows, and JSON.parse as many bodies. */
 async function bareRead(name: StoreName | "memory", place: Place): Promise<Times | undefined> {
   const parse = (rows: readonly { body?: unknown }[]): unknown =>
     rows.map(({ body }) => JSON.parse(String(body)) as unknown);

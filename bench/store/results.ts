@@ -6,7 +6,7 @@ export interface Result {
   readonly store: string;
   readonly value: number;
   readonly unit: string;
-  /** The bare driver or file system, measured in the same run. */
+  /** The bare database or file system, measured in the same run. */
   readonly floor?: number;
   /** How many times slower than the floor. */
   readonly ratio?: number;

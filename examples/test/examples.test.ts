@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 const folder = fileURLToPath(new URL("../", import.meta.url));
 
@@ -24,7 +25,10 @@ const examples = readdirSync(folder)
 
 test.each(examples)("%s runs as it is, without a key", (name) => {
   const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", `${folder}${name}.ts`];
-  const env = { PATH: process.env["PATH"], HOME: tmpdir(), TMPDIR: tmpdir() };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const home = mkdtempSync(join(tmpdir(), "skein-example-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const env = { PATH, HOME: home, TMPDIR: home, NODE_COMPILE_CACHE };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(SAYS[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();

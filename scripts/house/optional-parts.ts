@@ -5,7 +5,7 @@ import { type Finding, type Package, type SourceTree, packageFolder } from "./so
 /**
  * What a package loads as soon as it is imported or its command is started, and can be missing.
  *
- * An entry that is named after its driver (`@skein/adapters/stores/postgres`) may import what it drives: whoever loads
+ * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import what it adapts: whoever loads
  * it has chosen it. The main entry and the commands may not get there but by `import()`.
  */
 export function optionalParts(tree: SourceTree): readonly Finding[] {

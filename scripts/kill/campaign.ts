@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom } from "./random.ts";
-import { type Writer, check, startWriter } from "./child.ts";
+import { type Writer, check, startWriter } from "./child-processes.ts";
 import type { Verdict } from "./checker.ts";
 import type { Place, StoreName } from "./open-store.ts";
 
@@ -63,7 +63,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     const last = cycle === cycles - 1;
     const verdict = await check({ store, place, journals: last ? journals : [journal], whole: last });
     // What the check repeated has its answer now, for the count at the end.
-    if (existsSync(journal)) appendFileSync(journal, verdict.settled.map((line) => `\n${line}\n`).join(""));
+    if (existsSync(journal)) appendFileSync(journal, verdict.repeated.map((line) => `\n${line}\n`).join(""));
     note(verdict, `cycle ${cycle + 1} (seed ${seed})`);
     progress(
       `${name}: ${cycle + 1} of ${cycles}, ${verdict.acknowledged} acknowledged, ${verdict.unanswered} without an answer`,

@@ -12,7 +12,7 @@ import { checkDeleted, checkPlaces, checkRecords, checkTotals } from "./checks.t
 import { TENANT } from "./facts.ts";
 import { type Operation, readJournal } from "./journal.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
-import { settle } from "./settle.ts";
+import { repeatAfterCrash } from "./repeat-after-crash.ts";
 
 export interface CheckTask {
   readonly store: StoreName;
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly unanswered: number;
   readonly happened: number;
   /** Lines for the journal: what became of the operations without an answer. */
-  readonly settled: readonly string[];
+  readonly repeated: readonly string[];
   readonly violations: readonly string[];
 }
 
@@ -53,7 +53,7 @@ for (const { kind, answer } of operations)
 const open = operations.filter(({ answer }) => !answer || answer.is === "unknown");
 // A database server may still be at work on what a killed process asked for last.
 if (task.store === "postgres") await sleep(100);
-const settled = await settle(store, { open, operations, wrong });
+const repeated = await repeatAfterCrash(store, { open, operations, wrong });
 
 const sessions = await readSessions(store, operations);
 for (const violation of checkHistory(historyOf(sessions, operations)))
@@ -70,8 +70,8 @@ const verdict: Verdict = {
   events: sessions.reduce((sum, { events }) => sum + events.length, 0),
   acknowledged: operations.filter(({ answer }) => answer?.is === "ok").length,
   unanswered: open.length,
-  happened: settled.filter(({ happened }) => happened).length,
-  settled: settled.map(({ answer }) => JSON.stringify(answer)),
+  happened: repeated.filter(({ happened }) => happened).length,
+  repeated: repeated.map(({ answer }) => JSON.stringify(answer)),
   violations: violations.slice(0, 50),
 };
 console.log(JSON.stringify(verdict));

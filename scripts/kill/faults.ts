@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { check, startWriter } from "./child.ts";
+import { check, startWriter } from "./child-processes.ts";
 import { type StoreName, openStore } from "./open-store.ts";
 
 export interface Fault {

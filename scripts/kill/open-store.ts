@@ -13,7 +13,7 @@ export interface Place {
   readonly poolSize?: number;
 }
 
-/** Opens a store by name. Drivers are loaded when they are asked for, so that one process holds only its own. */
+/** Opens a store by name. A store's code is loaded when it is asked for, so that one process holds only its own. */
 export async function openStore(name: StoreName | "memory", place: Place): Promise<Store> {
   switch (name) {
     case "memory":

@@ -34,7 +34,7 @@ test.each([
     const outcome = await runLoopCampaign({
       store,
       place: await place(),
-      cycles: 5,
+      cycles: 3,
       seed: 7,
       sessions: 6,
       delayMs: [30, 400],

@@ -30,6 +30,8 @@ export async function startPlatform({ data, modelUrl, config, port = 0 }: Platfo
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
+      TMPDIR: process.env["TMPDIR"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,
       SKEIN_API_KEY: key,
       SKEIN_CLAUDE_CODE: "off",

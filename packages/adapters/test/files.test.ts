@@ -4,10 +4,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createFolderFileStore } from "@skein/adapters/files/folder";
+import { createPostgresFileStore } from "@skein/adapters/files/postgres";
 import { createS3FileStore } from "@skein/adapters/files/s3";
 import type { FileStore } from "@skein/core";
 import S3rver from "s3rver";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { createDatabase } from "../../../scripts/postgres.ts";
 import { isSignedWith } from "./files-signature.ts";
 
 const sessionId = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
@@ -33,9 +35,22 @@ async function bucket(): Promise<FileStore> {
   return createS3FileStore({ endpoint: `http://127.0.0.1:${port}`, bucket: "agent-data", prefix: "files", ...keys });
 }
 
-const DRIVERS: readonly (readonly [string, () => Promise<FileStore>])[] = [
+/** One database for all tests: each writes the same few rows. */
+let database: Awaited<ReturnType<typeof createDatabase>> | undefined;
+afterAll(() => database?.drop());
+
+async function table(): Promise<FileStore> {
+  const postgres = inject("postgres");
+  database ??= await createDatabase(postgres.url, { template: postgres.template });
+  const files = createPostgresFileStore({ url: database.url });
+  onTestFinished(() => files.close());
+  return files;
+}
+
+const FILE_STORES: readonly (readonly [string, () => Promise<FileStore>])[] = [
   ["folder", async () => createFolderFileStore({ folder: join(await tempFolder(), "files") })],
   ["s3", () => bucket()],
+  ["postgres", () => table()],
 ];
 
 const NAMES: readonly (readonly [string, string])[] = [
@@ -53,7 +68,7 @@ const NAMES: readonly (readonly [string, string])[] = [
   ["x\r\ny", "file_1_x__y"],
 ];
 
-describe.each(DRIVERS)("files: %s", (_, open) => {
+describe.each(FILE_STORES)("files: %s", (_, open) => {
   test("gives back the bytes it was given", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes });
@@ -96,7 +111,24 @@ describe.each(DRIVERS)("files: %s", (_, open) => {
   test("says not_found for a file that is not there", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
-    await expect(files.get(`${storagePath}y`)).rejects.toMatchObject({ code: "not_found" });
+    const failure = (await files.get(`${storagePath}y`).catch((error: unknown) => error)) as Error;
+    expect(failure).toMatchObject({ code: "not_found" });
+    // Callers over HTTP read the sentence.
+    expect(failure.message).not.toContain(storagePath);
+  });
+
+  test("removes the files of one session, and those alone", async () => {
+    const files = await open();
+    const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";
+    const names = ["a.csv", "b <&> 'ü'.csv"];
+    const put = (id: string, filename: string) => files.put({ sessionId: id, fileId: "f", filename, bytes });
+    const paths = await Promise.all(names.map((name) => put(sessionId, name)));
+    const kept = await put(other, "a.csv");
+    await files.deleteSession?.(sessionId);
+    await files.deleteSession?.(sessionId);
+    for (const { storagePath } of paths)
+      await expect(files.get(storagePath), storagePath).rejects.toMatchObject({ code: "not_found" });
+    expect(await files.get(kept.storagePath)).toEqual(bytes);
   });
 });
 
@@ -107,6 +139,14 @@ test("a folder's files are readable by nobody else, whatever the umask", async (
   const { storagePath } = await createFolderFileStore({ folder }).put({ sessionId, fileId: "f", filename: "x", bytes });
   expect((await stat(storagePath)).mode & 0o777).toBe(0o600);
   expect((await stat(join(folder, sessionId))).mode & 0o777).toBe(0o700);
+});
+
+test("a file in a folder that another machine mounts elsewhere is found under the path of the first machine", async () => {
+  const folder = join(await tempFolder(), "files");
+  const { storagePath } = await createFolderFileStore({ folder }).put({ sessionId, fileId: "f", filename: "x", bytes });
+  const mounted = join(await tempFolder(), "mounted");
+  await symlink(folder, mounted);
+  expect(await createFolderFileStore({ folder: mounted }).get(storagePath)).toEqual(bytes);
 });
 
 test("a folder does not follow links out of itself, and not a sibling whose name begins the same", async () => {

@@ -15,8 +15,15 @@ async function connected(options: Partial<McpServerOptions>): Promise<McpConnect
   return connection;
 }
 
+const { NODE_COMPILE_CACHE = "" } = process.env;
+
 const overStdio = (mode = "good", options: Partial<McpServerOptions> = {}) =>
-  connected({ command: process.execPath, args: ["--disable-warning=ExperimentalWarning", program, mode], ...options });
+  connected({
+    command: process.execPath,
+    args: ["--disable-warning=ExperimentalWarning", program, mode],
+    ...options,
+    env: { NODE_COMPILE_CACHE, ...options.env },
+  });
 
 async function overHttp(options: Partial<McpServerOptions> = {}): Promise<McpConnection> {
   const server = spawn(process.execPath, [program, "--http"], { stdio: ["pipe", "pipe", "inherit"] });

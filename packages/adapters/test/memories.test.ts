@@ -29,12 +29,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const DRIVERS: readonly (readonly [string, (options: { limit?: number }) => FullTextMemory])[] = [
+const MEMORIES: readonly (readonly [string, (options: { limit?: number }) => FullTextMemory])[] = [
   ["sqlite", createFullTextMemory],
   ["postgres", (options) => createPostgresMemory({ url: database.url, ...options })],
 ];
 
-describe.each(DRIVERS)("full_text on %s", (_, create) => {
+describe.each(MEMORIES)("full_text on %s", (_, create) => {
   /** Each test is a tenant of its own: they share one database. */
   let who = { tenant: "", agentId: "agent-1" };
 

@@ -519,7 +519,7 @@ describe("schema api (Claude API)", () => {
       "assistant",
       "result",
     ]);
-    expect(messages[0]?.["content"]).toEqual({ role: "user", content: "hi" });
+    expect(messages[0]?.["content"]).toMatchObject({ role: "user", content: [{ type: "text", text: "hi" }] });
     expect(messages[4]?.["content"]).toMatchObject({
       is_error: false,
       result: "The answer is 4",
@@ -535,7 +535,7 @@ describe("schema api (Claude API)", () => {
 describe("names, types and defaults", () => {
   test.each([
     ["api.sessions.status", "character varying(20)", "'active'::character varying"],
-    ["api.sessions.model", "character varying(50)", null],
+    ["api.sessions.model", "character varying(100)", null],
     ["api.sessions.working_directory", "character varying(500)", null],
     ["api.sessions.total_cost_usd", "numeric(10,6)", null],
     ["api.sessions.total_turns", "integer", "0"],

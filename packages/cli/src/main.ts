@@ -23,8 +23,13 @@ export const skein: Group = {
     },
     {
       name: "doctor",
-      summary: "Look at everything that a server needs, and say what to do",
+      summary: "Check everything that a server needs, and say what to do",
       load: async () => (await import("./commands/doctor.ts")).doctor,
+    },
+    {
+      name: "restate",
+      summary: "Register, list and drain the workers of a Restate cluster",
+      load: async () => (await import("./commands/restate.ts")).restate,
     },
     {
       name: "run",
@@ -43,39 +48,39 @@ export const skein: Group = {
     },
     {
       name: "runs",
-      summary: "The runs of a session, and the log of a run",
+      summary: "Show the runs of a session, and the log of a run",
       load: async () => (await import("./commands/runs.ts")).runs,
     },
     {
       name: "adopt",
-      summary: "Make a session of Claude Code one of Skein's",
+      summary: "Copy a session of Claude Code into Skein",
       load: async () => (await import("./commands/adopt.ts")).adopt,
     },
     {
       name: "move",
-      summary: "Everything of one store into another: from sqlite to PostgreSQL, or back",
+      summary: "Copy everything from one store to another, such as sqlite to PostgreSQL",
       load: async () => (await import("./commands/move.ts")).move,
     },
     {
       name: "history",
-      summary: "Claude Code's sessions: find, read, price, export, move and keep them",
+      summary: "Claude Code's sessions: find, read, price, export, move and archive them",
       load: async () => (await import("./commands/history.ts")).history,
     },
     {
       name: "sql",
-      summary: "Ask Claude Code's data in SQL: tables, examples, Parquet",
+      summary: "Ask questions in SQL about sessions of Claude Code and of Skein",
       load: async () => (await import("./commands/sql.ts")).sql,
     },
     {
       name: "mcp",
-      summary: "Let Claude Code look into its own past, over MCP",
+      summary: "Let Claude Code search its own past sessions, over MCP",
       load: async () => (await import("./commands/mcp.ts")).mcp,
     },
   ],
   examples: [
     ["skein serve", "The platform API on 127.0.0.1:7433"],
     ['skein run "How much is 2+2?"', "One prompt, with a simulated model unless ANTHROPIC_API_KEY is set"],
-    ["skein history list", "What Claude Code left on this machine"],
+    ["skein history list", "Claude Code's sessions on this machine"],
   ],
   notes: '"skein --version" prints the version.',
 };
@@ -84,9 +89,18 @@ export const skein: Group = {
 export async function main(argv: readonly string[]): Promise<number> {
   // Who was listening to what is said beside the answer may have gone: there is nobody left to tell.
   process.stderr.on("error", () => {});
-  if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, argv);
+  if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, serverLast(argv));
   createScreen().out(`${version()}\n`);
   return 0;
+}
+
+/** `skein --server URL sessions list` is `skein sessions list --server URL`. */
+function serverLast(argv: readonly string[]): readonly string[] {
+  const [word = ""] = argv;
+  const length = word === "--server" ? 2 : word.startsWith("--server=") ? 1 : 0;
+  const rest = argv.slice(length);
+  const end = rest.indexOf("--");
+  return end < 0 ? [...rest, ...argv.slice(0, length)] : rest.toSpliced(end, 0, ...argv.slice(0, length));
 }
 
 function version(): string {

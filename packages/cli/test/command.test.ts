@@ -1,39 +1,35 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { bin, call, dataFolder, environmentOf, skein, skeinProcess } from "./skein.ts";
 
-const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
-
-function skein(...args: readonly string[]) {
-  // A server that starts where it should not is ended.
-  return spawnSync(process.execPath, [bin, ...args], { encoding: "utf8", timeout: 25_000 });
-}
-
-test("the help names every command and shows examples", () => {
-  const { status, stdout } = skein("--help");
-  expect(status).toBe(0);
-  expect(stdout).toMatch(/Usage: skein <command>/);
-  expect(stdout).toMatch(/ {2}serve {2,}\S/);
-  expect(stdout).toMatch(/Examples:\n {2}skein serve/);
-  expect(skein().stdout).toBe(stdout);
-  expect(skein("help").stdout).toBe(stdout);
+test("the help names every command and shows examples", async () => {
+  const folder = dataFolder();
+  const { code, out } = await skein(folder, "--help");
+  expect(code).toBe(0);
+  expect(out).toMatch(/Usage: skein <command>/);
+  expect(out).toMatch(/ {2}serve {2,}\S/);
+  expect(out).toMatch(/Examples:\n {2}skein serve/);
+  expect((await skein(folder)).out).toBe(out);
+  expect((await skein(folder, "help")).out).toBe(out);
 });
 
 test.each(["serve", "keys", "doctor", "run", "chat", "adopt", "sql", "mcp", "history"])(
   "skein %s --help shows how it is called, on stdout",
-  (command) => {
-    const { status, stdout, stderr } = skein(command, "--help");
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toMatch(new RegExp(`skein ${command}`));
-    expect(stdout).toMatch(/--/);
+  async (command) => {
+    const { code, out, err } = await skein(dataFolder(), command, "--help");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(new RegExp(`skein ${command}`));
+    expect(out).toMatch(/--/);
   },
 );
 
-test("--version prints a version and nothing else", () => {
-  expect(skein("--version")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+test("--version prints a version and nothing else", async () => {
+  expect(await skeinProcess(dataFolder(), "--version")).toEqual({
+    code: 0,
+    out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    err: "",
+  });
 });
 
 test.each([
@@ -41,20 +37,20 @@ test.each([
   ["an unknown option", ["serve", "--prot", "1"], /--prot/],
   ["a word that doctor does not know", ["doctor", "everything"], /Expected no words/],
   ["a port over 65535", ["serve", "--port", "65536"], /0 \(a free one\) to 65535/],
-])("%s is answered with a sentence and exit code 2", (_, args, sentence) => {
-  const { status, stdout, stderr } = skein(...args);
-  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-  expect(stderr).toMatch(sentence);
+])("%s is answered with a sentence and exit code 2", async (_, args, sentence) => {
+  const { code, out, err } = await skein(dataFolder(), ...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toMatch(sentence);
 });
 
-test("a data folder that cannot be made is a sentence, for the server and for doctor", () => {
-  const { status, stderr } = skein("serve", "--port", "0", "--data", join(bin, "data"));
-  expect(status).toBe(4);
-  expect(stderr).toMatch(/no folder\.\n$/);
-  expect(stderr).not.toMatch(/^\s+at /m);
-  const looked = skein("doctor", "--data", bin);
-  expect(looked.status).toBe(1);
-  expect(looked.stdout).toMatch(/wrong {2}data .* is a file\. SKEIN_DATA_DIR or --data must name a folder\./);
+test("a data folder that cannot be made is a sentence, for the server and for doctor", async () => {
+  const { code, err } = await skein(dataFolder(), "serve", "--port", "0", "--data", join(bin, "data"));
+  expect(code).toBe(4);
+  expect(err).toMatch(/no folder\.\n$/);
+  expect(err).not.toMatch(/^\s+at /m);
+  const looked = await skein(dataFolder(), "doctor", "--data", bin);
+  expect(looked.code).toBe(1);
+  expect(looked.out).toMatch(/wrong {2}data .* is a file\. SKEIN_DATA_DIR or --data must name a folder\./);
 });
 
 test.each([
@@ -63,23 +59,40 @@ test.each([
   ["something that is no list", 'export default { agents: "all" };', /must be lists/],
   ["half an object", "export default {", /skein\.config\.ts could not be loaded: /],
   ["an error of its own", 'throw new Error("No database.");', /could not be loaded: No database\./],
-])("a skein.config.ts with %s is a sentence", (_, text, sentence) => {
-  const folder = mkdtempSync(join(tmpdir(), "skein-config-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+])("a skein.config.ts with %s is a sentence", async (_, text, sentence) => {
+  const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, text);
-  const { status, stderr } = skein("serve", "--port", "0", "--data", folder, "--config", file);
-  expect(status).toBe(2);
-  expect(stderr).toMatch(sentence);
-  expect(stderr).not.toMatch(/^\s+at /m);
+  const { code, err } = await skein(folder, "serve", "--port", "0", "--data", folder, "--config", file);
+  expect(code).toBe(2);
+  expect(err).toMatch(sentence);
+  expect(err).not.toMatch(/^\s+at /m);
 });
 
-test("a word that nobody reads is refused in skein.config.ts", () => {
-  const folder = mkdtempSync(join(tmpdir(), "skein-config-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+test("a word that nobody reads is refused in skein.config.ts", async () => {
+  const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, "export default { agent: [] };\n");
-  const { status, stderr } = skein("serve", "--port", "0", "--data", folder, "--config", file);
-  expect(status).toBe(2);
-  expect(stderr).toMatch(/skein\.config\.ts has no option "agent"\. It has agents, tools, claude\.\n$/);
+  const { code, err } = await skein(folder, "serve", "--port", "0", "--data", folder, "--config", file);
+  expect(code).toBe(2);
+  expect(err).toMatch(/skein\.config\.ts has no option "agent"\. It has agents, tools, claude\b.*\.\n$/);
+});
+
+test.each([
+  ["another address without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
+  ["a port that is none", ["--port", "http"], {}, /port must be a number/],
+  ["a store that is none", ["--store", "mongodb://x"], {}, /is no store/],
+  ["an engine that is none", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
+  ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
+  ["an origin that is none", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
+  ["a history that is not there", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
+  ["an unknown option", ["--prot", "1"], {}, /--prot/],
+  ["a word too much", ["now"], {}, /Expected/],
+])("serve with %s is a sentence, and nothing is started", async (_, args, env, sentence) => {
+  const folder = dataFolder();
+  const { code, out, err } = await call(["serve", ...args], { env: { ...environmentOf(folder), ...env } });
+  expect(err).toMatch(sentence);
+  expect(err).not.toMatch(/ at .*\.ts:/);
+  expect(out).toBe("");
+  expect(code).toBeGreaterThan(0);
 });

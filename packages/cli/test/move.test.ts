@@ -1,16 +1,16 @@
 import { join } from "node:path";
 import { script } from "@skein/simulator";
 import { expect, test } from "vitest";
-import { dataFolder, lines, skein } from "./skein.ts";
+import { dataFolder, lines, skein, skeinProcess } from "./skein.ts";
 
 test("skein move brings a store to another place, says what it brought, and makes nothing of a store that is not there", async () => {
   const folder = dataFolder();
   const [from, to] = [`sqlite:${join(folder, "data", "skein.db")}`, `file:${join(folder, "moved")}`];
   const ran = await skein(folder, "run", script([{ text: "Here." }]));
   const id = /session ([0-9a-f-]{36})/.exec(ran.err)?.[1] ?? "";
-  expect(await skein(folder, "move", from, to)).toMatchObject({
+  expect(await skeinProcess(folder, "move", from, to)).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^Of 1 session, new there: 8 events, \d+ records?\. 0 runs go on there\.\n$/),
+    out: expect.stringMatching(/^1 session moved\. New in the target: 8 events, \d+ records?\.\n$/),
   });
   const [shown] = lines((await skein(folder, "sessions", "show", id, "--store", to, "--json")).out);
   expect(shown).toMatchObject({ id, outcome: "completed" });

@@ -3,13 +3,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { script } from "@skein/simulator";
 import { expect, test } from "vitest";
 import { createScreen } from "../src/terminal/screen.ts";
-import { dataFolder, skein, start } from "./skein.ts";
-
-const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+import { bin, dataFolder, environmentOf, skein, skeinProcess } from "./skein.ts";
 
 test.each([
   [["sessions", "list"], 0, "There is no session.\n"],
@@ -34,7 +31,7 @@ test.each([
   const { code, err } = await skein(folder, ...args, "--store", `sqlite:${file}`);
   expect({ code, err }).toEqual({
     code: 3,
-    err: `There is no store at ${file}. Looking makes none: name one that is there.\n`,
+    err: `There is no store at ${file}. Check the address: this command does not make a store.\n`,
   });
   expect(existsSync(file)).toBe(false);
 });
@@ -45,8 +42,7 @@ test.each([["sessions", "list"], ["run", "Hello"], ["chat"], ["keys", "make", "x
     const folder = dataFolder();
     const file = join(folder, "notes.db");
     writeFileSync(file, "These are notes, and no database, whatever the name says. ".repeat(50));
-    const { ended } = start(folder, [...args, "--store", `sqlite:${file}`]);
-    const { code, err } = await ended;
+    const { code, err } = await skein(folder, ...args, "--store", `sqlite:${file}`);
     expect(code).toBe(4);
     expect(err).toContain(`${file}: The file is not a sqlite database.\n`);
   },
@@ -58,13 +54,13 @@ test.each([
   ["sql", "SELECT 1", "--root", "FOLDER/.claude"],
 ])("skein %s %s without Claude Code's files says how others are named", async (...args) => {
   const folder = dataFolder();
-  const { code, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
+  const { code, err } = await skeinProcess(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");
   const sentence = `There is no Claude Code data directory at ${place}. --root FOLDER names another one.\n`;
   expect({ code, err }).toEqual({ code: 3, err: sentence });
 });
 
-test("a session without a title is known by its last prompt", async () => {
+test("a title is shown without what would act on the terminal", async () => {
   const folder = dataFolder();
   await skein(folder, "run", `What is \u001B[2Ja skein? ${script([{ text: "Yarn." }])}`);
   expect((await skein(folder, "sessions", "list")).out).toMatch(/What is \\x1b\[2Ja skein\?/);
@@ -79,7 +75,7 @@ test("the commands that it proposes can be pasted into a shell", async () => {
   const store = `sqlite:${join(work, "x.db")}`;
   const { err } = await skein(folder, "run", prompt, "--tools", work, "--store", store);
   const pasted = [...err.matchAll(/skein ((?:sessions answer|run --session).+)/g)].map(([, line = ""]) => line);
-  const env = { PATH: process.env["PATH"], HOME: folder };
+  const env = environmentOf(folder);
   const codes = pasted.map(
     (line) => spawnSync("sh", ["-c", `'${process.execPath}' '${bin}' ${line}`], { encoding: "utf8", env }).status,
   );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSimulator, script } from "@skein/simulator";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { dataFolder, lines, skein, start } from "./skein.ts";
+import { dataFolder, lines, skein, skeinProcess, start } from "./skein.ts";
 
 const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 
@@ -67,7 +67,7 @@ describe("skein run", () => {
     const folder = dataFolder();
     const first = await skein(folder, "run", script([{ text: "First." }]));
     const session = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
-    const second = await skein(folder, "run", script([{ text: "Second." }]), "--session", session);
+    const second = await skeinProcess(folder, "run", script([{ text: "Second." }]), "--session", session);
     expect(second).toMatchObject({ code: 0, out: "Second.\n" });
     const shown = await skein(folder, "sessions", "show", session, "--json");
     expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });

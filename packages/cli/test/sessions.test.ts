@@ -5,7 +5,7 @@ import { script } from "@skein/simulator";
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { type Ended, dataFolder, lines, skein, start } from "./skein.ts";
+import { type Ended, dataFolder, lines, skein, skeinProcess, start } from "./skein.ts";
 
 const nobody = "01890000-0000-7000-8000-0000000000ff";
 
@@ -17,9 +17,9 @@ describe("with a session of two runs", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "skein-cli-"));
-    const first = await once(folder, "run", script([{ text: "First \u001B[2Janswer." }]));
+    const first = await skein(folder, "run", script([{ text: "First \u001B[2Janswer." }]));
     id = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
-    await once(folder, "run", `Again ${script([{ text: "Second answer." }])}`, "--session", id);
+    await skein(folder, "run", `Again ${script([{ text: "Second answer." }])}`, "--session", id);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -49,7 +49,7 @@ describe("with a session of two runs", () => {
   });
 
   test("runs list and runs logs show the runs and their actions", async () => {
-    const runs = await json("runs", "list", id);
+    const runs = lines((await skeinProcess(folder, "runs", "list", id, "--json")).out);
     expect(runs.map(({ number, outcome }) => [number, outcome])).toEqual([
       [2, "completed"],
       [1, "completed"],
@@ -193,12 +193,3 @@ test("follow shows what another process does, as it happens, and cancel reaches 
   ]);
   expect((await running.ended).code).toBe(130);
 });
-
-async function once(folder: string, ...args: readonly string[]): Promise<Ended> {
-  const { spawnSync } = await import("node:child_process");
-  const { fileURLToPath } = await import("node:url");
-  const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
-  const env = { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data") };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { env, encoding: "utf8" });
-  return { code: status, out: stdout, err: stderr };
-}

@@ -1,11 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { script } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
-import { dataFolder } from "./skein.ts";
+import { bin, dataFolder, environmentOf } from "./skein.ts";
 
-const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
 /** What is typed when something is seen. */
@@ -19,7 +16,7 @@ async function onTerminal(
   const folder = dataFolder();
   const line = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], {
-    env: { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data"), TERM: "xterm", ...env },
+    env: { ...environmentOf(folder), TERM: "xterm", ...env },
     stdio: "pipe",
   });
   onTestFinished(() => void child.kill("SIGKILL"));

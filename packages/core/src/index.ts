@@ -9,12 +9,22 @@ export { type Model, type ModelReply, ModelFailure } from "./ports/model.ts";
 export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
 export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
 export type {
+  Sandbox,
+  SandboxedEnd,
+  SandboxedProcess,
+  SandboxedProgram,
+  SandboxLimits,
+  SandboxPlace,
+} from "./ports/sandbox.ts";
+export type {
   Appended,
   AppendOptions,
   ChangedQuery,
   ChangedSession,
   Claim,
   ClaimOptions,
+  DueQuery,
+  DueSession,
   Lease,
   OpenAwaitsQuery,
   Page,
@@ -52,6 +62,7 @@ export {
 export { displayText } from "./log/display-text.ts";
 export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";
+export { DUE_LIMIT, dueSessions } from "./log/due-sessions.ts";
 export { type Followers, type Stretch, type StretchLimit, createFollowers } from "./log/followers.ts";
 export { rowsOf } from "./log/message-rows.ts";
 export { project } from "./log/projection.ts";
@@ -68,7 +79,9 @@ export {
 } from "./log/state.ts";
 
 // A run: its rules, its facts, its log, who watches it.
-export { brokeEnd, outOfMoney } from "./run/budget.ts";
+export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
+export { type Parking, createParking } from "./run/parking.ts";
+export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
 export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";
@@ -94,7 +107,7 @@ export {
   stopReasonOf,
 } from "./run/rules.ts";
 export { createRuntimes, openingOf } from "./run/runtimes.ts";
-export { type RunWatch, type SeenRun, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
+export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
 
 // The loop.
 export { type AgentCode, createLoop } from "./loop/drive.ts";
@@ -138,3 +151,6 @@ export {
   pageOfRuns,
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
+
+// Sandboxes.
+export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -84,24 +84,24 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
 }
 
 test("a move that is killed at any call leaves each session complete, and the next run finishes it", async () => {
-  const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(5));
-  expect(points).toBeGreaterThan(15);
+  const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(11));
+  expect(points).toBeGreaterThan(7);
 });
 
 test("a copy that is killed at any call leaves each session complete, and the next run finishes it", async () => {
-  expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(12))).toBeGreaterThan(10);
+  expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(23))).toBeGreaterThan(5);
 });
 
 test("a move that rewrites in place survives being killed", async () => {
-  expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(12))).toBeGreaterThan(10);
+  expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(19))).toBeGreaterThan(5);
 });
 
 test("a disk that is full from any call on leaves each session complete, and the next run with space finishes it", async () => {
-  expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(12))).toBeGreaterThan(15);
+  expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(23))).toBeGreaterThan(7);
 });
 
 test("a migration survives one failing system call at any point", async () => {
-  expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(10))).toBeGreaterThan(15);
+  expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(21))).toBeGreaterThan(7);
 });
 
 test.each(["move", "copy"] as const)("an undo of a %s that is killed is finished by the next undo", async (mode) => {
@@ -116,7 +116,7 @@ test.each(["move", "copy"] as const)("an undo of a %s that is killed is finished
   fill(first, 2);
   const before = snapshot(first.root);
   const { calls } = await withFault(0, "once", async () => undoMigration(undefined, options(await prepared())));
-  for (let at = 1; at <= calls; at += every(13)) {
+  for (let at = 1; at <= calls; at += every(29)) {
     const data = await prepared();
     await withFault(at, "killed", () => undoMigration(undefined, options(data)));
     await withoutFault(() => undoMigration(undefined, options(data))).catch((error: unknown) =>
@@ -128,7 +128,7 @@ test.each(["move", "copy"] as const)("an undo of a %s that is killed is finished
 
 test("a killed process releases its lock, and the next process finishes the migration", async () => {
   const { after } = await undisturbed({ places: elsewhere, mode: "move" });
-  for (const at of [3, 20, 40, 60]) {
+  for (const at of process.env["SKEIN_LONG"] ? [3, 20, 40, 60] : [3, 40]) {
     const data = createDataDirectory();
     fill(data, 2);
     const child = spawn(

@@ -32,6 +32,8 @@ export const ErrorCode = z.enum([
   "store_too_new",
   /** The store cannot be reached now; trying again later may help. */
   "store_unavailable",
+  /** The place of generated files cannot be reached now; trying again later may help. */
+  "files_unavailable",
   /** The disk is full. Nothing of the append was kept. */
   "disk_full",
   /** The store's folder or file cannot be written. */

@@ -1,9 +1,10 @@
 import { z } from "zod";
 
-/** Any UUID in lower case: ours are v7, foreign ones (Claude Code's, a client's) are kept as they are. */
+/** Any UUID: ours are v7, foreign ones (Claude Code's, a client's) keep their version. Upper case is read, lower case is kept. */
 export const Uuid = z
   .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "Expected a UUID in lower case.");
+  .toLowerCase()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "Expected a UUID.");
 
 /** Makes a new UUID v7. Each is greater than the one before, also inside one millisecond and when the clock goes back. */
 export type Ids = () => string;

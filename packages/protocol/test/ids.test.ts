@@ -75,7 +75,7 @@ test.each([
   ["ours", "01890000-0000-7000-8000-00000000000a", true],
   ["a foreign v4", "be74c085-8d87-49a7-9100-7f0e83f29a10", true],
   ["the nil UUID", "00000000-0000-0000-0000-000000000000", true],
-  ["upper case", "BE74C085-8D87-49A7-9100-7F0E83F29A10", false],
+  ["upper case", "BE74C085-8D87-49A7-9100-7F0E83F29A10", true],
   ["braces", "{be74c085-8d87-49a7-9100-7f0e83f29a10}", false],
   ["no hyphens", "be74c0858d8749a791007f0e83f29a10", false],
   ["a path", "../../../etc/passwd", false],

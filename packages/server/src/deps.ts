@@ -46,6 +46,14 @@ export interface ServerDeps {
   readonly live: Live;
   /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
   readonly reserve?: Engine["reserve"] | undefined;
+  /** Says that a session may be due. */
+  readonly wake?: Engine["wake"] | undefined;
+  /** Whether what drives sessions answers, if it is outside of this process. */
+  readonly engineCheck?: (() => Promise<void>) | undefined;
+  /** How many processes answer requests on this store: each grants its share of what a key may use. One unless told. */
+  readonly apiProcesses?: (() => number) | undefined;
+  /** Whether this process only drives sessions: it says how it does, and answers no other request. */
+  readonly isWorker?: boolean | undefined;
   /** What carries drafts between machines, if there are several: only asked how it does. */
   readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */

@@ -12,7 +12,8 @@ import fastify, {
 } from "fastify";
 import { allowedMethods } from "./http/allowed-methods.ts";
 import { ApiError, errorAnswer, problemOf } from "./http/api-error.ts";
-import { type Shared, createViews } from "./call.ts";
+import type { ServerContext } from "./request-context.ts";
+import { createTenantViews } from "./tenant-views.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
 import { consoleFile, registerConsole } from "./http/console.ts";
@@ -63,6 +64,9 @@ const ANSWER_MS = 1000;
 /** How often it is looked for what is no longer kept. */
 const SWEEP_MS = 3600 * 1000;
 
+/** What a process that only drives sessions answers. */
+const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
+
 const NO_SENDER: WebhookSender = {
   problemWith: () => undefined,
   send: () => Promise.reject(new Error("This server sends no webhooks.")),
@@ -87,18 +91,18 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
   const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
-  const shared: Shared = {
+  const shared: ServerContext = {
     deps,
     limits,
     keys,
     logins,
-    meter: createMeter(limits, now),
+    meter: createMeter(limits, now, deps.apiProcesses),
     streams,
     changes,
     metrics: createMetrics(),
     webhooks,
     tracing,
-    viewOf: createViews({ store: deps.store, reserve: deps.reserve, ids, now }),
+    viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
     ids,
     now,
     stopping: stopping.signal,
@@ -223,12 +227,14 @@ function addErrors(
 }
 
 /** Before routing and parsing: who calls, from where, and whether it may. */
-function addGuards(app: FastifyInstance, shared: Shared): void {
+function addGuards(app: FastifyInstance, shared: ServerContext): void {
   const { deps, keys, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);
   const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
     request.principal = principal;
+    if (deps.isWorker && !WORKER_ROUTES.has(request.routeOptions.config.route ?? ""))
+      throw new ApiError("not_found", "This process is a worker and answers only /health, /ready and /metrics.");
     if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sent);
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);

@@ -1,5 +1,6 @@
 import { type Socket, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { DEFAULT_LIMITS, createMeter } from "../src/http/limits.ts";
 import { type TestServer, session, testServer } from "./world.ts";
 
 /** A connection that is written to byte for byte, and everything that came back when it was over. */
@@ -143,4 +144,27 @@ test("200 connections that do nothing keep nobody out", async () => {
   await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
   await expectAlive(server);
   expect((await session(server.call)).id).toBeDefined();
+});
+
+test("each of several processes on one store grants its share of what a key may use, so that the limits hold for all together", () => {
+  let processes = 1;
+  const limits = { ...DEFAULT_LIMITS, requestBurst: 10, requestsPerSecond: 1, streams: 5 };
+  const granted = (take: () => void): number => {
+    for (let count = 0; ; count++)
+      try {
+        take();
+      } catch (error) {
+        expect(error).toMatchObject({ code: "rate_limited" });
+        return count;
+      }
+  };
+  const meter = createMeter(
+    limits,
+    () => 0,
+    () => processes,
+  );
+  expect(granted(() => meter.request("alone"))).toBe(10);
+  processes = 2;
+  expect(granted(() => meter.request("shared"))).toBe(5);
+  expect(granted(() => void meter.stream("shared"))).toBe(3);
 });

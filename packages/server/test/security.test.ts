@@ -297,6 +297,10 @@ test("over the limit of requests, streams or sessions a key gets 429 with when t
   expect((await call("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(201);
   const third = await call("POST", `/v1/agents/${agentId}/sessions`, {});
   expect([third.status, Number(third.headers.get("retry-after")) > 0]).toEqual([429, true]);
+  expect(third.body.error).toMatchObject({
+    message: expect.stringMatching(/^Over the limit sessionsPerMinute: a key may open 2 sessions per minute/),
+    details: { limit: "sessionsPerMinute" },
+  });
   const stop = new AbortController();
   const open = (): Promise<Response> =>
     fetch(`${url}${path}/events`, { headers: { accept: "text/event-stream", "x-api-key": key }, signal: stop.signal });

@@ -1,4 +1,5 @@
 /** Two servers on one PostgreSQL with Redis between them, and what becomes of them when Redis goes away. */
+import { createPostgresFileStore } from "@skein/adapters/files/postgres";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
 import { type Database, createDatabase } from "../../../scripts/postgres.ts";
@@ -87,6 +88,26 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
       .join("");
   const facts = (seen: readonly Frame[]): readonly string[] =>
     seen.filter(({ id }) => id !== undefined).map(({ id, event }) => `${id} ${event}`);
+
+  test("a file that a run made on one is read on both, and is gone with its session", async () => {
+    const [a, b] = [await machine(), await machine()];
+    const { path } = await session(a.call, {
+      server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
+    });
+    const files = [{ name: "chart.csv", content: "1,2,3" }];
+    await say(a.call, path, playing({ code: { command: "make", files }, text: "Made." }));
+    await settled(a.call, path);
+    const [file] = (await a.call("GET", `${path}/files`)).body.data;
+    for (const { call } of [a, b])
+      expect((await call("GET", `${path}/files/${String(file?.["file_id"])}/content`)).body).toBe("1,2,3");
+    const stored = (await a.call("GET", `${path}/events`)).body.data.find(
+      ({ event_type }) => event_type === "file.stored",
+    ) as { data: { storage_path: string } };
+    await a.call("DELETE", path);
+    const kept = createPostgresFileStore({ url: database.url });
+    onTestFinished(() => kept.close());
+    await expect(kept.get(stored.data.storage_path)).rejects.toMatchObject({ code: "not_found" });
+  });
 
   test("a reader on one sees the draft of a run on the other, and the same facts", async () => {
     const machines = [await machine(), await machine()];

@@ -1,12 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { createSimulator, type Simulator, type SimulatorOptions, type Step, script } from "@skein/simulator";
-
-const running: Simulator[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((simulator) => simulator.close()));
-});
 
 export interface Rig {
   readonly simulator: Simulator;
@@ -17,7 +11,7 @@ export interface Rig {
 /** A simulator for one test, with a client. */
 export async function rig(options?: SimulatorOptions): Promise<Rig> {
   const simulator = await createSimulator(options);
-  running.push(simulator);
+  onTestFinished(() => simulator.close());
   return { simulator, client: clientOf(simulator, 0) };
 }
 

@@ -1,4 +1,10 @@
-import { adopt, claudeFiles, readClaudeSession, writeClaudeFiles } from "@skein/adapters/runtimes/claude-code/adopt";
+import {
+  adopt,
+  changedFiles,
+  claudeFiles,
+  readClaudeSession,
+  writeClaudeFiles,
+} from "@skein/adapters/runtimes/claude-code/adopt";
 import type { Store } from "@skein/core";
 import { getSession } from "@skein/history";
 import { type ClaudeFile, KnownError } from "@skein/protocol";
@@ -24,6 +30,7 @@ export function createAdoption({ store }: { readonly store: Store }): Adoption {
       }
     },
     filesOf: claudeFiles,
+    changedFiles,
   };
 }
 

@@ -11,7 +11,7 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig
   readonly validate?: Validate;
   /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
   readonly memory?: AgentMemory;
-  /** Where files that code execution makes are kept: an open store, or a folder. */
+  /** Where files that code execution makes are kept: an open store, a folder, or `s3://BUCKET/PREFIX`. */
   readonly files?: FileStore | string;
   /** Where sessions live: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store. */
   readonly store?: string | Store;

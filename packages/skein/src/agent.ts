@@ -1,4 +1,4 @@
-import { type Answered, type FileStore, type SessionState, openAwaits } from "@skein/core";
+import { type Answered, type SessionState, openAwaits } from "@skein/core";
 import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
@@ -6,6 +6,7 @@ import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
 import { checkModelAddress, openModel } from "./open-model.ts";
+import { openFiles } from "./open-files.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { register, registrations } from "./registration.ts";
@@ -131,7 +132,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await (await open?.catch(() => undefined))?.close();
     },
   };
-  register(agent, all);
+  register(agent, all, options);
   optionsOfAgents.set(agent, options);
   return agent;
 }
@@ -149,7 +150,7 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
   if (runtime !== "loop")
     throw new KnownError(
       "invalid",
-      `Session ${sessionId} is a session of Claude Code, which the library cannot run. Prompt it over the API of "skein serve".`,
+      `Session ${sessionId} is a session of Claude Code, which only a server can continue. Start "skein serve", and use its API or "skein run --server http://127.0.0.1:7433 --session ${sessionId}".`,
     );
   if (tool_schemas.length > 0 && !host.knows(name))
     throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", which is not this one.`);
@@ -161,11 +162,6 @@ async function lastRun(host: Host, sessionId: string): Promise<string> {
   const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
   if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to go on with.`);
   return last.id;
-}
-
-async function folderOfFiles(folder: string): Promise<FileStore> {
-  const { createFolderFileStore } = await import("@skein/adapters/files/folder");
-  return createFolderFileStore({ folder });
 }
 
 const SIMULATED =
@@ -180,6 +176,8 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const store = typeof given === "string" ? await openStore(given) : given;
   const opened = openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
+    // A key that the program gives itself is the one that it means.
+    anthropicAuthToken: options.apiKey === undefined ? config.anthropicAuthToken : undefined,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
     ...simulationChoice(config),
@@ -193,7 +191,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     throw error;
   });
   if (simulated) saySimulationOnce(() => void process.stderr.write(SIMULATED));
-  const files = typeof options.files === "string" ? await folderOfFiles(options.files) : options.files;
+  const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,

@@ -9,7 +9,16 @@ export interface Config {
   readonly dataDir: string;
   /** For what can be made again. */
   readonly cacheDir: string;
+  /** Where generated files are kept, if not beside the store: a folder or `s3://BUCKET/PREFIX`. */
+  readonly filesUrl: string | undefined;
+  readonly s3: S3Config;
+  /** Limits of the HTTP server, as they were written: `streams=20,requestsPerSecond=50`. */
+  readonly limits: readonly string[];
   readonly anthropicApiKey: string | undefined;
+  /** Sent as `Authorization: Bearer` instead of an API key, as gateways want it. */
+  readonly anthropicAuthToken: string | undefined;
+  /** Of a subscription, for Claude Code alone (`claude setup-token`). */
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** `simulation`: answers are made up, even if there is a key. */
   readonly model: string | undefined;
@@ -20,7 +29,8 @@ export interface Config {
   readonly host: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
-  readonly engine: string | undefined;
+  /** What this process does, who drives its sessions, and where Restate is, as it was written. */
+  readonly engine: EngineConfig;
   /** `off`: this server begins no session of Claude Code and drives none. */
   readonly claudeCode: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
@@ -38,6 +48,21 @@ export interface Config {
   readonly sqlHistory: readonly string[];
 }
 
+/** Role and engine. */
+export interface EngineConfig {
+  readonly role: string | undefined;
+  readonly engine: string | undefined;
+  readonly restate: {
+    readonly ingressUrls: readonly string[];
+    readonly adminUrl: string | undefined;
+    readonly endpoint: string | undefined;
+    readonly workersUrl: string | undefined;
+    readonly identityKeys: readonly string[];
+    readonly service: string | undefined;
+    readonly token: string | undefined;
+  };
+}
+
 /** What is opened by the environment; `skein.config.ts` can open more. */
 export interface ClaudeConfig {
   readonly keys: readonly string[];
@@ -46,6 +71,24 @@ export interface ClaudeConfig {
   readonly extraArgs: readonly string[];
   readonly bypassPermissions: string | undefined;
   readonly nestedAgents: string | undefined;
+  /** How many processes there may be, and what they may take. */
+  readonly processes: {
+    readonly running: string | undefined;
+    readonly idle: string | undefined;
+    readonly ahead: string | undefined;
+    readonly idleMinutes: string | undefined;
+    readonly memoryMb: string | undefined;
+  };
+  readonly sandbox: string | undefined;
+}
+
+/** The variables that tools for S3 read. */
+export interface S3Config {
+  readonly accessKeyId: string | undefined;
+  readonly secretAccessKey: string | undefined;
+  readonly sessionToken: string | undefined;
+  readonly region: string | undefined;
+  readonly endpoint: string | undefined;
 }
 
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
@@ -53,14 +96,37 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     storeUrl: env["SKEIN_STORE_URL"] || undefined,
     dataDir: env["SKEIN_DATA_DIR"] || join(home(), ".skein"),
     cacheDir: env["SKEIN_CACHE_DIR"] || join(env["XDG_CACHE_HOME"] || join(home(), ".cache"), "skein"),
+    filesUrl: env["SKEIN_FILES"] || undefined,
+    s3: {
+      accessKeyId: env["AWS_ACCESS_KEY_ID"] || undefined,
+      secretAccessKey: env["AWS_SECRET_ACCESS_KEY"] || undefined,
+      sessionToken: env["AWS_SESSION_TOKEN"] || undefined,
+      region: env["AWS_REGION"] || env["AWS_DEFAULT_REGION"] || undefined,
+      endpoint: env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] || undefined,
+    },
+    limits: listIn(env["SKEIN_LIMITS"]),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
+    anthropicAuthToken: env["ANTHROPIC_AUTH_TOKEN"] || undefined,
+    claudeOauthToken: env["CLAUDE_CODE_OAUTH_TOKEN"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     model: env["SKEIN_MODEL"] || undefined,
     isProduction: env["NODE_ENV"] === "production",
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
-    engine: env["SKEIN_ENGINE"] || undefined,
+    engine: {
+      role: env["SKEIN_ROLE"] || undefined,
+      engine: env["SKEIN_ENGINE"] || undefined,
+      restate: {
+        ingressUrls: listIn(env["SKEIN_RESTATE_URL"]),
+        adminUrl: env["SKEIN_RESTATE_ADMIN_URL"] || undefined,
+        endpoint: env["SKEIN_RESTATE_ENDPOINT"] || undefined,
+        workersUrl: env["SKEIN_RESTATE_WORKERS_URL"] || undefined,
+        identityKeys: listIn(env["SKEIN_RESTATE_IDENTITY_KEYS"]),
+        service: env["SKEIN_RESTATE_SERVICE"] || undefined,
+        token: env["SKEIN_RESTATE_TOKEN"] || undefined,
+      },
+    },
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
     claude: {
       keys: listIn(env["SKEIN_CLAUDE_KEYS"]),
@@ -69,6 +135,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       extraArgs: listIn(env["SKEIN_CLAUDE_EXTRA_ARGS"]),
       bypassPermissions: env["SKEIN_CLAUDE_BYPASS_PERMISSIONS"] || undefined,
       nestedAgents: env["SKEIN_CLAUDE_NESTED_AGENTS"] || undefined,
+      processes: {
+        running: env["SKEIN_CLAUDE_RUNNING"] || undefined,
+        idle: env["SKEIN_CLAUDE_IDLE"] || undefined,
+        ahead: env["SKEIN_CLAUDE_AHEAD"] || undefined,
+        idleMinutes: env["SKEIN_CLAUDE_IDLE_MINUTES"] || undefined,
+        memoryMb: env["SKEIN_CLAUDE_MEMORY_MB"] || undefined,
+      },
+      sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,

@@ -1,10 +1,26 @@
 import { createLocalEngine } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { EngineFactory } from "@skein/core";
+import { loadPart } from "./optional-parts.ts";
+import type { EngineSettings, RestateSettings } from "./serve/engine-settings.ts";
 
 /** The engine of a process: the one that it was given, otherwise the local one. No other file names an engine. */
 export function chooseEngine(given?: EngineFactory): EngineFactory {
   return given ?? localEngine;
+}
+
+/** The engine that the settings name, ready to be started. */
+export interface OpenedEngine {
+  readonly factory: EngineFactory;
+  /** Resolves if what the engine needs answers; rejects with what does not. Undefined if it needs nothing. */
+  readonly check: (() => Promise<void>) | undefined;
+  /** Closes what was opened, after the engine was stopped. */
+  close(): Promise<void>;
+}
+
+export async function openEngine({ role, restate }: EngineSettings): Promise<OpenedEngine> {
+  if (restate) return openRestate(restate, role !== "api");
+  return { factory: role === "api" ? noEngine : localEngine, check: undefined, close: async () => {} };
 }
 
 /** Drives sessions in this process. Other processes on the same store do the same, each with its own leases. */
@@ -16,3 +32,34 @@ const localEngine: EngineFactory = ({ concurrency, leaseMs, ...parts }) =>
     ...(concurrency !== undefined && { concurrency }),
     ...(leaseMs !== undefined && { leaseMs }),
   });
+
+/** Drives nothing: workers on the same store hear of every session. */
+const noEngine: EngineFactory = () => ({
+  start() {},
+  reserve: () => undefined,
+  wake() {},
+  look() {},
+  async stop() {},
+});
+
+async function openRestate(settings: RestateSettings, drives: boolean): Promise<OpenedEngine> {
+  const { ingressUrls, endpoint: place, service, identityKeys, token } = settings;
+  const { createIngress, createRestateEngine, listenForRestate } = await loadPart.restate();
+  const ingress = createIngress({ urls: ingressUrls, service, token });
+  const endpoint = drives ? await listenForRestate({ ...place, service, identityKeys }) : undefined;
+  return {
+    factory: ({ concurrency, leaseMs, ...parts }) =>
+      createRestateEngine({
+        ...parts,
+        owner: thisOwner(),
+        ingress,
+        endpoint,
+        ...(concurrency !== undefined && { concurrency }),
+        ...(leaseMs !== undefined && { leaseMs }),
+      }),
+    check: () => ingress.check(),
+    async close() {
+      await endpoint?.close();
+    },
+  };
+}

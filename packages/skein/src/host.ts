@@ -8,6 +8,7 @@ import {
   type Live,
   type AgentMemory,
   type Model,
+  type Parking,
   type Runtime,
   type SessionAgent,
   type Sessions,
@@ -19,6 +20,7 @@ import {
   createBusLive,
   createLoop,
   createMemoryLive,
+  createParking,
   createRuntimes,
   createSessions,
   createStateCache,
@@ -77,6 +79,8 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly engine: Engine;
+  /** Sessions that no worker could drive. */
+  readonly parking: Parking;
   register(agent: RegisteredAgent): void;
   /** Begins to drive what is due. Saying it twice changes nothing. */
   start(): void;
@@ -153,6 +157,7 @@ export function createHost(options: HostOptions): Host {
     random: Math.random,
     report,
   });
+  const parking = createParking({ store, now, report });
   const engine = chooseEngine(options.engine)({
     store,
     runtime: createRuntimes({
@@ -160,7 +165,7 @@ export function createHost(options: HostOptions): Host {
       states,
       now,
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
-      report,
+      parking,
     }),
     concurrency: options.concurrency,
     leaseMs: options.leaseMs,
@@ -181,6 +186,7 @@ export function createHost(options: HostOptions): Host {
     sessions: { ...sessions, follow: (...which) => whileAwake(sessions.follow(...which)) },
     live,
     engine,
+    parking,
     register: (registered) => void agents.set(registered.agent.config.name, registered),
     knows: (agentName) => agents.has(agentName),
     async stop() {

@@ -9,13 +9,18 @@ export interface OpenModel {
   readonly description: string;
   readonly simulated: boolean;
   /** Where it is, for those who call it themselves. */
-  readonly api: { readonly apiKey: string; readonly baseUrl: string | undefined };
+  readonly api: {
+    readonly apiKey: string;
+    readonly authToken?: string | undefined;
+    readonly baseUrl: string | undefined;
+  };
   close(): Promise<void>;
 }
 
 /** Claude if there is a key or another address, else the simulator in this process, which says that it is one. */
 export async function openModel(
   config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & {
+    readonly anthropicAuthToken?: string | undefined;
     readonly silenceMs?: number | undefined;
     /** Between the pieces of a simulated answer, so that people see it being written. */
     readonly demoDelayMs?: number;
@@ -25,14 +30,19 @@ export async function openModel(
     readonly needsRealBecause?: string | undefined;
   },
 ): Promise<OpenModel> {
-  const { anthropicApiKey: apiKey, anthropicBaseUrl: baseUrl } = config;
+  const { anthropicApiKey: apiKey, anthropicAuthToken: authToken, anthropicBaseUrl: baseUrl } = config;
   const silence = config.silenceMs === undefined ? {} : { silenceMs: config.silenceMs };
-  if (!config.simulates && (apiKey !== undefined || baseUrl !== undefined))
+  if (!config.simulates && (apiKey !== undefined || authToken !== undefined || baseUrl !== undefined))
     return {
-      model: createAnthropicModel({ apiKey: apiKey ?? "none", ...(baseUrl !== undefined && { baseUrl }), ...silence }),
+      model: createAnthropicModel({
+        apiKey: apiKey ?? "none",
+        authToken,
+        ...(baseUrl !== undefined && { baseUrl }),
+        ...silence,
+      }),
       description: baseUrl === undefined ? "Claude" : `the Messages API at ${baseUrl}`,
       simulated: false,
-      api: { apiKey: apiKey ?? "none", baseUrl },
+      api: { apiKey: apiKey ?? "none", authToken, baseUrl },
       close: async () => {},
     };
   if (!config.simulates && config.needsRealBecause !== undefined)

@@ -3,7 +3,7 @@ import { type Store, createMemoryStore } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import { loadPart } from "./optional-parts.ts";
 
-/** Opens a store by its address. Drivers are loaded only when they are asked for. `now` says when something is written. */
+/** Opens a store by its address. A store's code is loaded when it is asked for. `now` says when something is written. */
 export async function openStore(url: string, { now = Date.now }: { now?: () => number } = {}): Promise<Store> {
   const { scheme, place } = placeOf(url);
   switch (scheme) {
@@ -32,7 +32,7 @@ export async function openStore(url: string, { now = Date.now }: { now?: () => n
   }
 }
 
-/** A driver knows what is wrong with a file, and whoever reads the sentence wants to know with which. */
+/** Adds the path to an error of a store: the store says what is wrong with the file, but not which file. */
 async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
   try {
     return await open(path);
@@ -49,7 +49,7 @@ function refusal(error: unknown): KnownError | undefined {
   return new KnownError("store_unavailable", `PostgreSQL does not let us in: ${message}.`, { cause: error });
 }
 
-/** What an address says: which driver, and where. `file:///a/b` and `file:a/b` mean the same place. */
+/** What an address says: which kind of store, and where. `file:///a/b` and `file:a/b` mean the same place. */
 export function placeOf(url: string): { readonly scheme: string; readonly place: string } {
   const [scheme = "", ...rest] = url.split(":");
   const place = rest.join(":");

@@ -4,6 +4,7 @@ import { KnownError } from "@skein/protocol";
 const PARTS = {
   postgres: { need: "PostgreSQL stores need", name: "pg" },
   redis: { need: "A Redis bus needs", name: "@redis/client" },
+  restate: { need: "The Restate engine needs", name: "@restatedev/restate-sdk" },
   mcp: { need: "MCP servers need", name: "@modelcontextprotocol/client" },
   server: { need: "createServer needs", name: "@skein/server" },
   sql: { need: "SQL needs", name: "@skein/sql" },
@@ -28,7 +29,9 @@ export function whatToInstall(part: OptionalPart): string {
 export const loadPart = {
   postgresStore: () => optionalPart("postgres", () => import("@skein/adapters/stores/postgres")),
   postgresMemory: () => optionalPart("postgres", () => import("@skein/adapters/memories/postgres")),
+  postgresFiles: () => optionalPart("postgres", () => import("@skein/adapters/files/postgres")),
   redisBus: () => optionalPart("redis", () => import("@skein/adapters/buses/redis")),
+  restate: () => optionalPart("restate", () => import("@skein/adapters/engines/restate")),
   mcp: () => optionalPart("mcp", () => import("@skein/adapters/mcp")),
   server: () => optionalPart("server", () => import("@skein/server")),
   sql: () => optionalPart("sql", () => import("@skein/sql/sandbox")),

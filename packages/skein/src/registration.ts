@@ -7,9 +7,47 @@ import { refuseUnknown } from "./known-options.ts";
 
 /** The parts of an agent that another one needs to call it, itself first. */
 const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
+const optionsOf = new WeakMap<Agent, AgentOptions>();
 
-export function register(agent: Agent, registered: readonly RegisteredAgent[]): void {
+export function register(agent: Agent, registered: readonly RegisteredAgent[], options: AgentOptions): void {
   parts.set(agent, registered);
+  optionsOf.set(agent, options);
+}
+
+/** Options that are about the process which drives an agent, and what a server has in their place. */
+const PROCESS_OPTIONS = {
+  store: "--store or SKEIN_STORE_URL",
+  files: "--files or SKEIN_FILES",
+  apiKey: "ANTHROPIC_API_KEY",
+  baseUrl: "ANTHROPIC_BASE_URL",
+  silenceMs: "a program of its own",
+  leaseMs: "a program of its own",
+} satisfies Partial<Record<keyof AgentOptions, string>>;
+const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
+
+/** Refuses an agent of a server that brings its own store, files or model: a server has one of each for all agents. */
+export function refuseProcessOptions(agent: Agent): void {
+  const options = optionsOf.get(agent) ?? {};
+  for (const name of PROCESS_OPTION_NAMES)
+    if (options[name] !== undefined)
+      throw new KnownError(
+        "invalid",
+        `agents: "${agent.name}" sets ${name}, which a server has once for all its agents. Remove it there and use ${PROCESS_OPTIONS[name]}.`,
+      );
+  for (const subagent of options.subagents ?? []) refuseProcessOptions(subagent);
+}
+
+/** Refuses a subagent that asks for another store, files or model than its caller: it runs in its caller's process. */
+function refuseOtherProcess(options: AgentOptions): void {
+  for (const subagent of options.subagents ?? [])
+    for (const name of PROCESS_OPTION_NAMES) {
+      const wanted = optionsOf.get(subagent)?.[name];
+      if (wanted !== undefined && wanted !== options[name])
+        throw new KnownError(
+          "invalid",
+          `The subagent "${subagent.name}" sets ${name}, and runs with its caller's. Give both the same ${name}, or set it on the caller alone.`,
+        );
+    }
 }
 
 /** What an agent and its subagents are made of, for a process that serves them. */
@@ -23,6 +61,7 @@ export function registrations(options: AgentOptions): readonly [RegisteredAgent,
   const others = new Set((options.subagents ?? []).flatMap(registrationsOf));
   const all = [own, ...others] as const;
   refuseNamesakes(all);
+  refuseOtherProcess(options);
   return all;
 }
 

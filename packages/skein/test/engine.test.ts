@@ -28,6 +28,7 @@ const onlyWhenWoken: EngineFactory = ({ store, runtime, report }) => ({
     };
     drive().catch(report);
   },
+  look() {},
   async stop() {},
 });
 

@@ -9,6 +9,11 @@ import { loadPart } from "../src/optional-parts.ts";
 const MISSING = [
   ["postgres", "pg", "PostgreSQL stores need the package pg: npm install pg"],
   ["redis", "@redis/client", "A Redis bus needs the package @redis/client: npm install @redis/client"],
+  [
+    "restate",
+    "@restatedev/restate-sdk",
+    "The Restate engine needs the package @restatedev/restate-sdk: npm install @restatedev/restate-sdk",
+  ],
   ["server", "@skein/server", "createServer needs the package @skein/server: npm install @skein/server"],
   ["sql", "@skein/sql/sandbox", "SQL needs the package @skein/sql: npm install @skein/sql"],
   ["history", "@skein/history", "Claude Code's files need the package @skein/history: npm install @skein/history"],

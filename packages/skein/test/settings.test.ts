@@ -1,8 +1,11 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { isAbsolute } from "node:path";
+import { isAbsolute, join } from "node:path";
+import S3rver from "s3rver";
 import { type ServerOptions, createAgent, createServer } from "skein";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../src/config.ts";
+import { openServerFiles } from "../src/open-files.ts";
 import { codeOf } from "../src/serve/config-file.ts";
 import { serveSettings } from "../src/serve/settings.ts";
 
@@ -31,4 +34,93 @@ test("an address of the model that is none is refused before anything is opened"
 test("createServer refuses an option that it does not have", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
   await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });
+});
+
+test.each([
+  ["store", { store: "memory:" }, "--store or SKEIN_STORE_URL"],
+  ["files", { files: "./made" }, "--files or SKEIN_FILES"],
+  ["apiKey", { apiKey: "sk-ant-x" }, "ANTHROPIC_API_KEY"],
+  ["baseUrl", { baseUrl: "http://127.0.0.1:1" }, "ANTHROPIC_BASE_URL"],
+  ["silenceMs", { silenceMs: 1000 }, "a program of its own"],
+  ["leaseMs", { leaseMs: 1000 }, "a program of its own"],
+])(
+  "an agent of a server that sets %s is refused with what to use instead, also as a subagent",
+  (name, options, use) => {
+    const own = createAgent({ name: "Own", ...options });
+    const sentence = `agents: "Own" sets ${name}, which a server has once for all its agents. Remove it there and use ${use}.`;
+    expect(() => codeOf({ agents: [own] })).toThrow(sentence);
+    const caller = createAgent({ name: "Caller", subagents: [own], ...options });
+    expect(() => codeOf({ agents: [caller] })).toThrow(`"Caller" sets ${name}`);
+    // Where it was made, it would run with its caller's.
+    expect(() => createAgent({ name: "Other", subagents: [own] })).toThrow(`The subagent "Own" sets ${name}`);
+  },
+);
+
+test("limits come from skein.config.ts, from the environment before it, and a wrong one is a sentence", () => {
+  expect(codeOf({ limits: { streams: 3 } }).limits).toEqual({ streams: 3 });
+  const limits = (text: string) => serveSettings({}, readConfig({ SKEIN_LIMITS: text })).limits;
+  expect(limits("streams=20, requestsPerSecond=0.5")).toEqual({ streams: 20, requestsPerSecond: 0.5 });
+  expect(() => limits("streams")).toThrow(/SKEIN_LIMITS has "streams"/);
+  expect(() => limits("stream=1")).toThrow(/SKEIN_LIMITS has "stream"\. The limits are .*streams/);
+  expect(() => codeOf({ limits: { streams: -1 } })).toThrow(/limits sets streams to "-1"/);
+});
+
+test.each([
+  ["a place that is none", { SKEIN_FILES: "ftp://x" }, /"ftp:\/\/x" is no place for files/],
+  ["a bucket without a name", { SKEIN_FILES: "s3://" }, /names no bucket/],
+  ["a bucket without a key", { SKEIN_FILES: "s3://bucket" }, /needs AWS_ACCESS_KEY_ID/],
+])("%s for generated files is a sentence before anything is opened", (_, env, sentence) => {
+  expect(() => serveSettings({}, readConfig(env))).toThrow(sentence);
+});
+
+test("generated files are beside the store unless the operator names a place, and S3 is set up by the usual variables", async () => {
+  const home = await mkdtemp(join(tmpdir(), "skein-places-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const sessionId = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
+  const file = { sessionId, fileId: "f", filename: "x", bytes: new TextEncoder().encode("x") };
+  const placed = async (env: NodeJS.ProcessEnv): Promise<string> => {
+    const { files } = await openServerFiles(
+      serveSettings({}, readConfig({ SKEIN_DATA_DIR: join(home, "data"), ...env })),
+    );
+    const { storagePath } = await files.put(file);
+    // Another server with the same settings reads it.
+    const other = await openServerFiles(serveSettings({}, readConfig({ SKEIN_DATA_DIR: join(home, "other"), ...env })));
+    if (env["SKEIN_STORE_URL"] !== undefined || env["SKEIN_FILES"] !== undefined)
+      expect(await other.files.get(storagePath)).toEqual(file.bytes);
+    return storagePath;
+  };
+  expect(await placed({})).toBe(join(home, "data/files", sessionId, "f_x"));
+  expect(await placed({ SKEIN_STORE_URL: `sqlite:${home}/db/a.db` })).toBe(join(home, "db/files", sessionId, "f_x"));
+  expect(await placed({ SKEIN_STORE_URL: `file:${home}/store` })).toBe(join(home, "store/files", sessionId, "f_x"));
+  expect(await placed({ SKEIN_FILES: join(home, "made") })).toBe(join(home, "made", sessionId, "f_x"));
+
+  const bucket = new S3rver({
+    port: 0,
+    address: "127.0.0.1",
+    silent: true,
+    directory: join(home, "s3"),
+    configureBuckets: [{ name: "agent-data", configs: [] }],
+  });
+  const { port } = await bucket.run();
+  onTestFinished(() => bucket.close());
+  const s3 = {
+    SKEIN_FILES: "s3://agent-data/skein/",
+    AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
+    AWS_ACCESS_KEY_ID: "S3RVER",
+    AWS_SECRET_ACCESS_KEY: "S3RVER",
+  };
+  expect(await placed(s3)).toBe(`s3://agent-data/skein/${sessionId}/f_x`);
+});
+
+test("files that an earlier version kept in the data folder are still read", async () => {
+  const home = await mkdtemp(join(tmpdir(), "skein-earlier-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const sessionId = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
+  const earlier = await openServerFiles({ storeUrl: "memory:", dataDir: home });
+  const bytes = new TextEncoder().encode("old");
+  const { storagePath } = await earlier.files.put({ sessionId, fileId: "f", filename: "x", bytes });
+  const now = await openServerFiles({ storeUrl: `sqlite:${home}/elsewhere/a.db`, dataDir: home });
+  expect(await now.files.get(storagePath)).toEqual(bytes);
+  await now.files.deleteSession?.(sessionId);
+  await expect(now.files.get(storagePath)).rejects.toMatchObject({ code: "not_found" });
 });

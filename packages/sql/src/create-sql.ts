@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
@@ -10,6 +8,7 @@ import { type SqlStream, streamStatement } from "./answer/stream-statement.ts";
 import { type CopyPlace, copyPlace } from "./copy/copy-place.ts";
 import { createMemoryLimit } from "./database/memory-limit.ts";
 import { openDatabase } from "./database/open-database.ts";
+import { createTemporaryFolder } from "./database/temporary-folder.ts";
 import { createPreparer } from "./plan/prepare-statement.ts";
 import { isLoadOfAgentData } from "./plan/read-calls.ts";
 import { statementsOf } from "./plan/split-statements.ts";
@@ -54,7 +53,8 @@ const MEGABYTES = 205;
 
 export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   const { roots, cacheFolder = null, memoryLimit, threads } = options;
-  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  const temporary = createTemporaryFolder("skein-sql-");
+  const folder = temporary.path;
   const { connection, close } = await openDatabase({
     folder,
     memoryLimit: memoryLimit ?? `${MEGABYTES}MB`,
@@ -109,7 +109,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     },
     close() {
       close();
-      rmSync(folder, { recursive: true, force: true });
+      temporary.remove();
     },
   };
 }

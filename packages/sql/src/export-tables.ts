@@ -1,48 +1,61 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Sql } from "./create-sql.ts";
 import { literal } from "./database/quote.ts";
 
-/**
- * Writes every table: one Parquet file each into a folder, or all into one database if the target ends in `.duckdb`. Returns
- * the paths that were written. An existing file is never overwritten, and a failed export leaves no file behind.
- */
-export async function exportTables(sql: Sql, target: string): Promise<readonly string[]> {
-  const tables = (await sql.tables()).map(({ name }) => name);
-  return target.endsWith(".duckdb") ? exportDatabase(sql, target, tables) : exportParquet(sql, target, tables);
+export interface ExportTablesOptions {
+  /** Replace files that exist. */
+  readonly force?: boolean;
 }
 
-async function exportDatabase(sql: Sql, target: string, tables: readonly string[]): Promise<readonly string[]> {
-  if (existsSync(target)) throw new Error(`${target} exists. Choose a file that does not exist.`);
+/**
+ * Writes every table: one Parquet file each into a folder, or all into one database if the target ends in `.duckdb`. Returns
+ * the paths that were written. An existing file is only replaced with `force`, and a failed export changes no file.
+ */
+export async function exportTables(
+  sql: Sql,
+  target: string,
+  { force = false }: ExportTablesOptions = {},
+): Promise<readonly string[]> {
+  const tables = (await sql.tables()).map(({ name }) => name);
+  const isDatabase = target.endsWith(".duckdb");
+  const folder = isDatabase ? dirname(resolve(target)) : resolve(target);
+  const names = isDatabase ? [basename(target)] : tables.map((table) => `${table}.parquet`);
+  const paths = names.map((name) => join(isDatabase ? dirname(target) : target, name));
+  const known = paths.find((path) => existsSync(path));
+  if (known !== undefined && !force)
+    throw new Error(`${known} exists. Choose another ${isDatabase ? "file" : "folder"}, or replace it with --force.`);
+  const made = isDatabase ? undefined : mkdirSync(folder, { recursive: true });
+  // Written beside, so that what is there stays whole until the new files are.
+  const work = mkdtempSync(join(folder, ".skein-"));
+  try {
+    await (isDatabase ? writeDatabase(sql, join(work, basename(target)), tables) : writeParquet(sql, work, tables));
+    for (const name of names) renameSync(join(work, name), join(folder, name));
+    rmSync(work, { recursive: true, force: true });
+    return paths;
+  } catch (error) {
+    rmSync(made ?? work, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function writeDatabase(sql: Sql, file: string, tables: readonly string[]): Promise<void> {
   const schemas = ["claude", "platform", "agent", "api"].map((schema) => `CREATE SCHEMA exported.${schema}`);
   try {
-    await sql.run(`ATTACH ${literal(target)} AS exported; ${schemas.join("; ")}`);
+    await sql.run(`ATTACH ${literal(file)} AS exported; ${schemas.join("; ")}`);
     for (const table of tables) {
       const name = table.includes(".") ? table : `main.${table}`;
       await sql.run(`CREATE TABLE exported.${name} AS SELECT * FROM ${name}`);
     }
     await sql.run("DETACH exported");
-    return [target];
   } catch (error) {
     // The database may not be attached yet.
     await sql.run("DETACH exported").catch(() => undefined);
-    for (const path of [target, `${target}.wal`]) rmSync(path, { force: true });
     throw error;
   }
 }
 
-async function exportParquet(sql: Sql, target: string, tables: readonly string[]): Promise<readonly string[]> {
-  const made = mkdirSync(target, { recursive: true });
-  const paths = tables.map((table) => ({ table, path: join(target, `${table}.parquet`) }));
-  const known = paths.find(({ path }) => existsSync(path));
-  if (known) throw new Error(`${known.path} exists. Choose another folder.`);
-  try {
-    for (const { table, path } of paths)
-      await sql.run(`COPY (SELECT * FROM ${table}) TO ${literal(path)} (FORMAT parquet)`);
-    return paths.map(({ path }) => path);
-  } catch (error) {
-    for (const { path } of paths) rmSync(path, { force: true });
-    if (made !== undefined) rmSync(made, { recursive: true, force: true });
-    throw error;
-  }
+async function writeParquet(sql: Sql, folder: string, tables: readonly string[]): Promise<void> {
+  for (const table of tables)
+    await sql.run(`COPY (SELECT * FROM ${table}) TO ${literal(join(folder, `${table}.parquet`))} (FORMAT parquet)`);
 }

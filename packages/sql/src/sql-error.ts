@@ -4,7 +4,7 @@ export class SqlError extends Error {
   readonly sql: string;
 
   constructor(sql: string, message: string) {
-    // The driver's prefix goes, so that the message begins with DuckDB's kind of error.
+    // The prefix that DuckDB's Node package adds goes, so that the message begins with DuckDB's kind of error.
     super(message.replace(/^Failed to extract statements: /, ""));
     this.sql = sql;
   }

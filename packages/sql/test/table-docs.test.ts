@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createSql, exportTables } from "@skein/sql";
 import { writeCorpus } from "@skein/history/testing";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ test("every table and column is documented, and every documented table exists", 
   }
 });
 
-test("an export to Parquet and to a database has the rows of the tables and overwrites no file", async () => {
+test("an export to Parquet and to a database has the rows of the tables and overwrites a file only when it is told to", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 4, bytes: 100_000 });
   const sql = await open(root);
@@ -32,8 +32,12 @@ test("an export to Parquet and to a database has the rows of the tables and over
   const quoted = join(target, "claude.responses.parquet").replaceAll("'", "''");
   expect(await ask(sql, `${count} '${quoted}'`)).toEqual([expected]);
   await expect(exportTables(sql, target)).rejects.toThrow("exists");
+  expect(await exportTables(sql, target, { force: true })).toEqual(paths);
   const database = join(folder(), "all.duckdb");
   await exportTables(sql, database);
+  await expect(exportTables(sql, database)).rejects.toThrow("--force");
+  expect(await exportTables(sql, database, { force: true })).toEqual([database]);
+  expect(readdirSync(dirname(database))).toEqual(["all.duckdb"]);
   const other = await createSql({ roots: [folder()] });
   await other.run(`ATTACH '${database}' AS exported (READ_ONLY)`);
   expect(await ask(other, `${count} exported.claude.responses`)).toEqual([expected]);

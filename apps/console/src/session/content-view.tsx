@@ -2,7 +2,7 @@ import { type Content, type ContentBlock, blocksOf } from "@skein/protocol";
 import { CodeBox } from "../text/code-box.tsx";
 import { Markdown } from "../text/markdown.tsx";
 import { textValue, visible } from "../text/safe-text.ts";
-import { Fold } from "../ui/fold.tsx";
+import { Collapsible } from "../ui/collapsible.tsx";
 import { Picture } from "./picture.tsx";
 
 /** What a message says, block by block. Calls stand below their step and are left out here. */
@@ -46,9 +46,9 @@ function BlockView({ block }: { block: ContentBlock }) {
 function Thinking({ text }: { text: string }) {
   if (text.trim() === "") return null;
   return (
-    <Fold icon="think" title="Thought" aside={text.trim().split("\n")[0]?.slice(0, 110) ?? ""}>
+    <Collapsible icon="think" title="Thought" aside={text.trim().split("\n")[0]?.slice(0, 110) ?? ""}>
       <p className="thought">{visible(text.trim())}</p>
-    </Fold>
+    </Collapsible>
   );
 }
 

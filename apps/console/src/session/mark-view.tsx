@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { visible } from "../text/safe-text.ts";
-import { Fold } from "../ui/fold.tsx";
+import { Collapsible } from "../ui/collapsible.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import type { Mark, Unknown } from "./view.ts";
@@ -24,9 +24,9 @@ export const MarkView = memo(function MarkView({ mark }: { mark: Mark }) {
         <span>{mark.text}</span>
       </div>
       {mark.detail !== null && (
-        <Fold title="What stands there now">
+        <Collapsible title="What stands there now">
           <p className="thought">{visible(mark.detail)}</p>
-        </Fold>
+        </Collapsible>
       )}
     </>
   );

@@ -5,7 +5,7 @@ import { describeLiveRun } from "./live-run.ts";
 import { describePages } from "./pages.ts";
 import { describeSafety } from "./safety.ts";
 import { describeSession } from "./session.ts";
-import { type World, createWorld } from "./world.ts";
+import { type World, createWorld, removeBuilt } from "./world.ts";
 
 /** Without a browser there is nothing to look at: `apt-get install chromium` brings one. */
 describe.skipIf(chromiumPath() === undefined)("the console in Chromium", () => {
@@ -13,7 +13,10 @@ describe.skipIf(chromiumPath() === undefined)("the console in Chromium", () => {
   beforeAll(async () => {
     shared.world = await createWorld();
   });
-  afterAll(() => shared.world?.close());
+  afterAll(async () => {
+    await shared.world?.close();
+    await removeBuilt();
+  });
 
   describeInbox(shared);
   describeLiveRun(shared);

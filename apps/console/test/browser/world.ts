@@ -35,13 +35,17 @@ export interface WorldOptions {
   readonly context?: BrowserContext;
 }
 
-/** The files of the console as they are now, built once for all tests of a process. */
+/** The files of the console as they are now, built once for all tests of a process, until `removeBuilt`. */
 let built: Promise<string> | undefined;
+
+export async function removeBuilt(): Promise<void> {
+  if (built) rmSync(await built, { recursive: true, force: true });
+  built = undefined;
+}
 
 function builtConsole(): Promise<string> {
   built ??= (async () => {
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
-    process.once("exit", () => rmSync(outDir, { recursive: true, force: true }));
     await build({
       configFile: join(CONSOLE, "vite.config.ts"),
       logLevel: "error",

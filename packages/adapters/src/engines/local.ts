@@ -1,15 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-import {
-  type Claimed,
-  type Engine,
-  LEASE_LOST,
-  type Lease,
-  type LeaseClock,
-  type Runtime,
-  type Store,
-  openingOf,
-} from "@skein/core";
+import { type Claimed, type Engine, type Runtime, type Store, openingOf } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
+import { createDrives } from "./drives.ts";
+import { createTurns } from "./tenant-turns.ts";
+import { isWoken } from "./waking-facts.ts";
 
 export interface LocalEngineDeps {
   readonly store: Store;
@@ -27,23 +20,12 @@ export interface LocalEngineDeps {
 }
 
 const SWEEP_MS = 1000;
-const STOP_MS = 9000;
-
-/** Facts from outside that make a session due. */
-const WAKING: ReadonlySet<Event["event_type"]> = new Set([
-  "prompt.accepted",
-  "await.answered",
-  "cancel.requested",
-  "rewind.requested",
-]);
 
 /** Drives sessions in this process: woken by the store, with a sweep each second for what was not announced. */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
-  const driving = new Map<
-    string,
-    { lease: Lease; readonly clock: LeaseClock; readonly stop: AbortController; readonly done: Promise<void> }
-  >();
+  const drives = createDrives({ store, runtime, leaseMs, now, report });
+  const turns = createTurns({ store, now });
   /** Sessions that begin here with their lease. */
   const reserved = new Set<string>();
   /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
@@ -52,25 +34,13 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   let lookAgain = false;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let renewals: NodeJS.Timeout | undefined;
   let stopListening = (): void => {};
 
-  function begin(
-    { lease, lastSequence }: Pick<Claimed, "lease" | "lastSequence">,
-    asked: number,
-    begins = false,
-  ): void {
-    const stop = new AbortController();
-    const clock: LeaseClock = { validUntil: asked + lease.leaseMs };
-    const held = { lease, clock, stop };
-    const prolong = (leaseMs: number): Lease => (held.lease = { ...lease, leaseMs });
-    const claimed: Claimed = { lease, lastSequence, clock, begins, prolong };
-    const done = runtime.drive(claimed, stop.signal).finally(() => {
-      driving.delete(lease.sessionId);
-      look();
-    });
-    driving.set(lease.sessionId, Object.assign(held, { done }));
+  function begin(claimed: Pick<Claimed, "lease" | "lastSequence">, asked: number, begins = false): void {
+    void drives.begin({ ...claimed, asked, begins }).done.finally(look);
   }
+
+  const isFull = (): boolean => drives.size() + reserved.size >= concurrency;
 
   /** Takes what is due until nothing is, or the hands are full. One look at a time. */
   function look(): void {
@@ -90,14 +60,16 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
 
   async function lookAround(): Promise<void> {
     try {
-      while (driving.size + reserved.size < concurrency) {
+      while (!isFull()) {
         if (stopped) return;
-        const sessionId = nextHint();
-        const everything = sessionId === undefined;
+        // What this process woke itself is in the store too.
+        const turn = await turns.next();
+        const hint = turn ?? nextHint();
+        const everything = hint === undefined;
         if (everything && !sweepDue) return;
         if (everything) sweepDue = false;
         const asked = now();
-        const claim = await store.claim({ owner, leaseMs, ...(sessionId !== undefined && { sessionId }) });
+        const claim = await store.claim({ owner, leaseMs, ...(hint !== undefined && { sessionId: hint }) });
         if (claim.kind === "leased") {
           begin(claim, asked);
           // A backlog is taken to its end; but what this process woke itself is claimed by name, not by chance.
@@ -107,6 +79,8 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     } catch (error) {
       if (!isKnownError(error, "not_found", "closed", "store_unavailable")) report(error);
     }
+    // More may be due than can be driven: who is next is then decided by turns of the tenants.
+    if (isFull() && (sweepDue || hinted.size > 0)) turns.crowded();
   }
 
   /** Whether anything unknown may be due: at the start, after news from elsewhere, at each sweep. */
@@ -115,7 +89,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   function nextHint(): string | undefined {
     for (const sessionId of hinted) {
       hinted.delete(sessionId);
-      if (!driving.has(sessionId)) return sessionId;
+      if (!drives.find(sessionId)) return sessionId;
     }
     return undefined;
   }
@@ -138,24 +112,9 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       return;
     }
     // A session that is driven hears its own news.
-    if (driving.has(sessionId) || reserved.has(sessionId) || !events.some(({ event_type }) => WAKING.has(event_type)))
-      return;
+    if (drives.find(sessionId) || reserved.has(sessionId) || !isWoken(events)) return;
     hinted.add(sessionId);
     look();
-  }
-
-  async function renew(): Promise<void> {
-    const held = [...driving.values()];
-    if (held.length === 0) return;
-    const asked = now();
-    try {
-      const lost = new Set(await store.renew(held.map(({ lease }) => lease)));
-      for (const { lease, clock, stop } of held)
-        if (lost.has(lease)) stop.abort(LEASE_LOST);
-        else clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
-    } catch (error) {
-      if (!isKnownError(error)) report(error);
-    }
   }
 
   async function freeTheDead(): Promise<void> {
@@ -166,11 +125,11 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   return {
     start() {
       stopListening = store.onNews(hear);
-      renewals = setInterval(() => void renew(), leaseMs / 3).unref();
+      drives.start();
       void freeTheDead().catch(report).finally(sweep);
     },
     reserve(sessionId) {
-      if (stopped || driving.size + reserved.size >= concurrency) return undefined;
+      if (stopped || isFull()) return undefined;
       reserved.add(sessionId);
       const asked = now();
       const lease = { sessionId, fence: 1, owner, leaseMs };
@@ -189,18 +148,12 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       hinted.add(sessionId);
       look();
     },
+    look: sweep,
     async stop() {
       stopped = true;
       stopListening();
       clearTimeout(timer);
-      const all = Promise.all(
-        [...driving.values()].map(({ stop, done }) => {
-          stop.abort();
-          return done;
-        }),
-      );
-      await Promise.race([all, delay(STOP_MS, undefined, { ref: false })]);
-      clearInterval(renewals);
+      await drives.stop();
     },
   };
 }

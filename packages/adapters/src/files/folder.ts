@@ -1,12 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { join, resolve, sep } from "node:path";
 import type { FileStore } from "@skein/core";
 import { KnownError, Uuid } from "@skein/protocol";
 import { storedName } from "./safe-name.ts";
 
-/** Generated files in a folder of their own: `{folder}/{session}/{file_id}_{filename}`, readable by nobody else. */
+/**
+ * Generated files in a folder of their own: `{folder}/{session}/{file_id}_{filename}`, readable by nobody else.
+ *
+ * Several servers may share the folder and mount it at different places: of a stored path only the session and the name
+ * count, and they are looked for in this folder.
+ */
 export function createFolderFileStore({ folder }: { readonly folder: string }): FileStore {
   const root = resolve(folder);
 
@@ -31,14 +36,21 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       return { storagePath: join(place, storedName(fileId, filename)) };
     },
     async get(storagePath) {
-      const inside = await confined(root, dirname(resolve(storagePath)));
-      const file = await opened(join(inside, basename(storagePath)));
+      const [sessionId = "", name = ""] = storagePath.split(/[\\/]/).slice(-2);
+      if (!Uuid.safeParse(sessionId).success || name === "" || name === "..") throw outside();
+      const inside = await confined(root, join(root, sessionId));
+      const file = await opened(join(inside, name));
       try {
-        if (!(await file.stat()).isFile()) throw noFile(storagePath);
+        if (!(await file.stat()).isFile()) throw noFile();
         return new Uint8Array(await file.readFile());
       } finally {
         await file.close();
       }
+    },
+    async deleteSession(sessionId) {
+      if (!Uuid.safeParse(sessionId).success) return;
+      // A link of that name is removed, not followed.
+      await rm(join(root, sessionId), { recursive: true, force: true });
     },
   };
 }
@@ -46,18 +58,21 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
 /** The real place of a folder inside the root; a link that leads out of it is refused. */
 async function confined(root: string, place: string): Promise<string> {
   const [realRoot, real] = await Promise.all([realpath(root), realpath(place)]).catch(() => {
-    throw noFile(place);
+    throw noFile();
   });
-  if (!(real + sep).startsWith(realRoot + sep))
-    throw new KnownError("invalid", "The place of a file must be inside the folder of files.");
+  if (!(real + sep).startsWith(realRoot + sep)) throw outside();
   return real;
+}
+
+function outside(): KnownError {
+  return new KnownError("invalid", "The place of a file must be inside the folder of files.");
 }
 
 async function opened(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
-    throw noFile(path);
+    throw noFile();
   }
 }
 
@@ -82,6 +97,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function noFile(path: string): KnownError {
-  return new KnownError("not_found", `There is no file at ${path}.`);
+/** Without the path: callers over HTTP read the sentence. */
+function noFile(): KnownError {
+  return new KnownError("not_found", "The file is not in the folder of files.");
 }

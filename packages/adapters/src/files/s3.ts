@@ -28,26 +28,37 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     ...(sessionToken !== undefined && { sessionToken }),
   });
   const root = `s3://${bucket}/${options.prefix === undefined ? "" : `${options.prefix}/`}`;
+  const bucketAddress = `${options.endpoint.replace(/\/+$/, "")}/${bucket}`;
   const addressOf = (storagePath: string): string => {
     const key = storagePath.slice(`s3://${bucket}/`.length);
     const escaped = key.split("/").map((part) => encodeURIComponent(part).replaceAll("'", "%27"));
-    return `${options.endpoint.replace(/\/+$/, "")}/${bucket}/${escaped.join("/")}`;
+    return `${bucketAddress}/${escaped.join("/")}`;
   };
 
-  async function request(method: string, storagePath: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
+  async function request(method: string, address: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
     const response = await client
-      .fetch(addressOf(storagePath), {
+      .fetch(address, {
         method,
         signal: AbortSignal.timeout(timeoutMs),
         ...(body && { body, headers: { "content-length": String(body.byteLength) } }),
       })
       .catch((error: unknown) => {
-        throw new Error(`The bucket "${bucket}" could not be reached.`, { cause: error });
+        throw new KnownError("files_unavailable", `The bucket "${bucket}" could not be reached.`, { cause: error });
       });
     if (response.ok) return response;
     await response.body?.cancel();
-    if (response.status === 404) throw new KnownError("not_found", `There is no file at ${storagePath}.`);
-    throw new Error(`The bucket "${bucket}" answered ${method} with status ${response.status}.`);
+    if (response.status === 404) throw new KnownError("not_found", `The file is not in the bucket "${bucket}".`);
+    throw new KnownError(
+      "files_unavailable",
+      `The bucket "${bucket}" answered ${method} with status ${response.status}.`,
+    );
+  }
+
+  /** The keys that begin with a prefix, a page of the list at a time. */
+  async function keysUnder(prefix: string): Promise<readonly string[]> {
+    const list = `${bucketAddress}?list-type=2&prefix=${encodeURIComponent(prefix)}`;
+    const text = await (await request("GET", list)).text();
+    return [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) => withoutEntities(key));
   }
 
   return {
@@ -55,15 +66,37 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
       if (!Uuid.safeParse(sessionId).success)
         throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
       const storagePath = `${root}${sessionId}/${storedName(fileId, filename)}`;
-      const response = await request("PUT", storagePath, new Uint8Array(bytes));
+      const response = await request("PUT", addressOf(storagePath), new Uint8Array(bytes));
       await response.body?.cancel();
       return { storagePath };
     },
     async get(storagePath) {
       if (!storagePath.startsWith(root) || storagePath.split("/").includes(".."))
         throw new KnownError("invalid", "The place of a file must be inside the bucket of files.");
-      const response = await request("GET", storagePath);
+      const response = await request("GET", addressOf(storagePath));
       return new Uint8Array(await response.arrayBuffer());
     },
+    async deleteSession(sessionId) {
+      if (!Uuid.safeParse(sessionId).success) return;
+      const prefix = `${root}${sessionId}/`.slice(`s3://${bucket}/`.length);
+      // Each page is deleted before the next is asked for, so the list begins anew every time.
+      for (let keys = await keysUnder(prefix); keys.length > 0; keys = await keysUnder(prefix))
+        for (const key of keys) {
+          const response = await request("DELETE", addressOf(`s3://${bucket}/${key}`));
+          await response.body?.cancel();
+        }
+    },
   };
+}
+
+/** The text of an XML element. */
+function withoutEntities(text: string): string {
+  return text
+    .replaceAll(/&#x([0-9a-f]+);/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
+    .replaceAll(/&#(\d+);/g, (_, digits: string) => String.fromCodePoint(Number(digits)))
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&apos;", "'")
+    .replaceAll("&amp;", "&");
 }

@@ -80,7 +80,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
   };
 }
 
-/** Without accents, as the sqlite driver finds them. */
+/** Without accents, as the memory on sqlite finds them. */
 function plain(words: readonly string[]): readonly string[] {
   return words.map((word) => word.normalize("NFD").replaceAll(/\p{M}/gu, "")).filter((word) => word !== "");
 }

@@ -1,7 +1,8 @@
 /** A prompt goes to Claude Code while the beginning of its run is being stored: nothing may depend on which is first. */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
+import { openNone } from "@skein/adapters/sandboxes/none";
 import { expect, test } from "vitest";
 import type { NewEvent } from "@skein/protocol";
 import { type World, createWorld, folder, isAlive, only, play, spawning, storeWhere, until } from "./world.ts";
@@ -13,9 +14,9 @@ test("a store that takes its time for the beginning loses nothing: the process i
     await delay(700);
     return append(...args);
   });
-  const containment = await findContainment();
-  if (!containment) throw new Error("There is no bash here.");
-  const guarded = createSpawnChild({ containment, folder: join(folder(), "run") });
+  const sandbox = await openNone();
+  if (!sandbox) throw new Error("There is no bash here.");
+  const guarded = createSpawnChild({ sandbox, folder: join(folder(), "run") });
   let starts = 0;
   const world = await createWorld({ store, spawn: (request) => ((starts += 1), guarded(request)) });
   const { sessionId } = await world.run(play({ text: "One." }), { allowed_tools: ["Bash"] });

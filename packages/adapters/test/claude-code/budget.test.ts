@@ -19,6 +19,11 @@ test("a budget that is spent ends the run, and the next one may go on", async ()
   expect(only(events, "tool.completed")).toHaveLength(only(events, "tool.started").length);
   const next = await world.again(session.id, play({ text: "On." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("On.");
+  // In the options of a prompt, however it came.
+  const limited = await world.again(session.id, play(step(4), step(5), { text: "Done." }), {
+    max_budget_usd: 0.000001,
+  });
+  expect(only(limited, "session.failed")[0]?.data).toMatchObject({ error: { code: "budget_exceeded" } });
 }, 120_000);
 
 test("a model without a price is not asked where a limit was set, and is where none was", async () => {

@@ -1,24 +1,26 @@
 /** A child that misbehaves ends its run with one clear outcome, and leaves no process behind. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Containment, createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
+import { openNone } from "@skein/adapters/sandboxes/none";
+import type { Sandbox } from "@skein/core";
 import type { Event } from "@skein/protocol";
 import { beforeAll, expect, test } from "vitest";
 import { createStub } from "./stub.ts";
 import { claudeAgent, createWorld, folder, until } from "./world.ts";
 
-let containment: Containment;
+let sandbox: Sandbox;
 beforeAll(async () => {
-  const found = await findContainment();
+  const found = await openNone();
   if (!found) throw new Error("There is no bash here.");
-  containment = found;
+  sandbox = found;
 });
 
 /** A host whose Claude Code does this instead. */
 async function worldOf(behaviour: string, startMs = 60_000) {
   const home = folder();
   const stub = await createStub(home, behaviour);
-  const spawn = createSpawnChild({ containment, folder: join(home, "run"), startMs, graceMs: 500 });
+  const spawn = createSpawnChild({ sandbox, folder: join(home, "run"), startMs, graceMs: 500 });
   const world = await createWorld({ executable: stub.executable, spawn, apiEnv: { MARK: home } });
   return { ...world, stub, nothingLeft: () => until(() => marked(home).length === 0) };
 }
@@ -56,7 +58,7 @@ test.each([
   const { events } = await run("Hello.");
   expect(endings(events)).toMatchObject([{ code }]);
   expect((await stub.starts()).length).toBeGreaterThan(0);
-  if (containment.kind === "namespace") await nothingLeft();
+  if (sandbox.walls.processes) await nothingLeft();
 });
 
 test.each([

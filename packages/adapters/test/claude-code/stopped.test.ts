@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { openNone } from "@skein/adapters/sandboxes/none";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createSessions } from "@skein/core";
 import { createSimulator } from "@skein/simulator";
@@ -28,8 +28,8 @@ async function startServer(...args: readonly string[]) {
 }
 
 test("no effect of a stopped server's child comes after another server took the session up", async ({ skip }) => {
-  const containment = await findContainment();
-  if (containment?.kind !== "namespace") skip(containment?.says);
+  const sandbox = await openNone();
+  if (!sandbox?.walls.processes) skip(sandbox?.walls.summary);
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const [home, cwd] = [folder(), folder()];

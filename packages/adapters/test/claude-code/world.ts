@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { createClaudeCode, type ClaudeCodeDeps, type Spawn } from "@skein/adapters/runtimes/claude-code";
-import { createSpawnChild, findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
+import { openNone } from "@skein/adapters/sandboxes/none";
 import { type SessionAgent, type Store, createMemoryStore } from "@skein/core";
 import { AgentConfig, type ClaudeOptions, type Content, type Event, type NewEvent } from "@skein/protocol";
 import { type Step, createSimulator, script } from "@skein/simulator";
@@ -187,9 +188,9 @@ export type ChildLine = { readonly type?: string };
 
 /** Starts the real Claude Code, and passes on what it says line by line: at once, or when `pass` says so. */
 export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>): Promise<Spawn> {
-  const containment = await findContainment();
-  if (!containment) throw new Error("There is no bash here.");
-  const spawn = createSpawnChild({ containment, folder: join(folder(), "run") });
+  const sandbox = await openNone();
+  if (!sandbox) throw new Error("There is no bash here.");
+  const spawn = createSpawnChild({ sandbox, folder: join(folder(), "run") });
   return (request) => {
     const child = spawn(request);
     const stdout = new PassThrough();

@@ -2,24 +2,24 @@ import { adopt as adoptSession, readClaudeSession } from "@skein/adapters/runtim
 import { getSession } from "@skein/history";
 import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
-import { sessionCommand, withNewStore } from "../terminal/session-command.ts";
+import { storeCommand, withNewStore } from "../terminal/session-command.ts";
 import { JSON_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
 
 /** `skein adopt`. */
-export const adopt = sessionCommand({
+export const adopt = storeCommand({
   name: "adopt",
   words: "SESSION",
   summary:
-    "Make a session of Claude Code one of Skein's, under the same id. SESSION is its index or id as `skein history list` shows it.",
+    "Copy a session of Claude Code into Skein, with the same id. SESSION is its index or id from `skein history list`.",
   options: {
     root: ROOT_OPTION,
     json: JSON_OPTION,
   },
   examples: ["skein adopt 0", "skein adopt 3f2a91c4", "skein adopt 0 --root ./backup/.claude --json"],
   run: (call) =>
-    withNewStore(call, async ({ store }) => {
+    withNewStore(call, async (store) => {
       const { values, screen, words } = call;
       const [word = ""] = words;
       const done = screen.progress("Reading the session");

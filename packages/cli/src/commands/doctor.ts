@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
-import { findContainment } from "@skein/adapters/runtimes/claude-code/child";
+import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
+import { openNone } from "@skein/adapters/sandboxes/none";
 import { createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";
@@ -126,12 +127,13 @@ function port({ port: wanted, host }: ServeSettings): Promise<Finding> {
   });
 }
 
-async function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Promise<Finding> {
+async function model(settings: ServeSettings): Promise<Finding> {
+  const { anthropicApiKey, anthropicAuthToken: authToken, anthropicBaseUrl } = settings;
   const what = "model";
-  if (anthropicApiKey === undefined && anthropicBaseUrl === undefined)
+  if (anthropicApiKey === undefined && authToken === undefined && anthropicBaseUrl === undefined)
     return { what, state: "note", says: "The simulator, because ANTHROPIC_API_KEY is not set." };
   const who = anthropicBaseUrl === undefined ? "Claude" : "The Messages API at the address in ANTHROPIC_BASE_URL";
-  const check = await checkModel({ apiKey: anthropicApiKey ?? "none", baseUrl: anthropicBaseUrl });
+  const check = await checkModel({ apiKey: anthropicApiKey ?? "none", authToken, baseUrl: anthropicBaseUrl });
   switch (check.outcome) {
     case "taken":
       return { what, state: "ok", says: `${who} answers and takes the key.` };
@@ -139,7 +141,7 @@ async function model({ anthropicApiKey, anthropicBaseUrl }: ServeSettings): Prom
       return {
         what,
         state: "wrong",
-        says: `${who} refuses the key in ANTHROPIC_API_KEY (${check.status}). Put a valid one there.`,
+        says: `${who} refuses the key in ${authToken === undefined ? "ANTHROPIC_API_KEY" : "ANTHROPIC_AUTH_TOKEN"} (${check.status}). Put a valid one there.`,
       };
     case "untried":
       return {
@@ -191,16 +193,23 @@ async function claude({ claudeCode, claudeOpened, configFile }: ServeSettings): 
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
-  const containment = await findContainment();
-  if (!containment)
+  const walls = claudeOpened.sandbox === "off" ? undefined : await openBubblewrap();
+  if (walls && "problem" in walls && claudeOpened.sandbox === "required")
+    return {
+      what,
+      state: "wrong",
+      says: `Claude Code is off, because SKEIN_CLAUDE_SANDBOX is "required". ${walls.problem}`,
+    };
+  const sandbox = walls && "sandbox" in walls ? walls.sandbox : await openNone();
+  if (!sandbox)
     return { what, state: "wrong", says: "Claude Code cannot be started: its guard needs bash. Install bash." };
   const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
   const who =
     opened.length === 0
-      ? "Only keys with the scope admin may run it: its commands run as the server's user."
-      : `Keys with the scope admin may run it, and these, whose holders have a shell as the server's user: ${opened.join(", ")}.`;
-  const isSafe = containment.kind === "namespace" && opened.length === 0;
-  return { what, state: isSafe ? "ok" : "note", says: `${containment.says} ${who}` };
+      ? `Only keys with the scope admin may run it${sandbox.walls.files ? "." : ": its commands run as the server's user."}`
+      : `Keys with the scope admin may run it, and these${sandbox.walls.files ? "" : ", whose holders have a shell as the server's user"}: ${opened.join(", ")}.`;
+  const isSafe = sandbox.walls.files || (sandbox.walls.processes && opened.length === 0);
+  return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }
 
 /** A file that cannot be loaded is a finding of its own. */

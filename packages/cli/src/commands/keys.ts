@@ -8,6 +8,8 @@ import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import type { Group } from "../terminal/command.ts";
 import type { Kind } from "../terminal/option-kinds.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
+import { printTable } from "../terminal/table.ts";
+import { shortTime } from "../terminal/times.ts";
 import { visible } from "../terminal/visible-text.ts";
 import { SERVER_PLACE } from "./server-options.ts";
 
@@ -21,24 +23,29 @@ const DEFAULT_TENANT = "default";
 
 const list = defineCommand({
   name: "keys list",
-  summary: "List the keys, without what they are: the store keeps only their hashes.",
+  summary: "List the keys by name. The keys themselves cannot be shown: the store has only their hashes.",
   options: OPTIONS,
   examples: ["skein keys list", "skein keys list --json"],
   run: (call) =>
     withStore(call, async ({ records }) => {
       const all = await createKeys({ records }).list();
-      for (const key of all) say(call, line(key), key);
-      if (all.length === 0 && !call.values.json) call.screen.note("There is no key.\n");
+      if (call.values.json) for (const key of all) call.screen.json(key);
+      else if (all.length === 0) call.screen.note("There is no key.\n");
+      else printTable(call.screen, ["ID", "NAME", "TENANT", "SCOPES", "MADE", "STATE"], all.map(row));
     }),
 });
 
 const make = defineCommand({
   name: "keys make",
   words: "NAME",
-  summary: "Make a key and show it, once.",
+  summary: "Make a key. It is shown once and cannot be shown again.",
   options: {
-    scope: { takes: "SCOPES", about: "What it may: read, run, sql, admin; several with commas (default run)" },
-    tenant: { takes: "NAME", kind: tenant, about: `Whose sessions it sees (default: ${DEFAULT_TENANT})` },
+    scope: { takes: "SCOPES", about: "What the key may do: read, run, sql, admin; several with commas (default run)" },
+    tenant: {
+      takes: "NAME",
+      kind: tenant,
+      about: `The tenant whose sessions the key can use (default: ${DEFAULT_TENANT})`,
+    },
     ...OPTIONS,
   },
   examples: ["skein keys make dashboard --scope read", "skein keys make analyst --scope run,sql --tenant acme"],
@@ -52,14 +59,14 @@ const make = defineCommand({
         throw new UsageError(`There is a key "${name}" already. Revoke it first, or take another name.`);
       const key = await all.make({ name, scopes, tenant: owner });
       say(call, key, { name, tenant: owner, scopes, key });
-      call.screen.note("This is the only time that the key is shown: the store keeps its hash.\n");
+      call.screen.note("Keep it now: the key is not shown again. The store has only its hash.\n");
     }),
 });
 
 const revoke = defineCommand({
   name: "keys revoke",
   words: "NAME-OR-ID",
-  summary: "Revoke a key, also while the server runs.",
+  summary: "Revoke a key. A running server rejects it at once.",
   options: OPTIONS,
   examples: ["skein keys revoke dashboard"],
   run: (call) =>
@@ -71,9 +78,9 @@ const revoke = defineCommand({
 
 const secret = defineCommand({
   name: "keys hook-secret",
-  summary: "Show what the hooks of a tenant are signed with.",
+  summary: "Show the secret with which the hooks of a tenant are signed.",
   options: {
-    tenant: { takes: "NAME", kind: tenant, about: `Whose hooks (default: ${DEFAULT_TENANT})` },
+    tenant: { takes: "NAME", kind: tenant, about: `The tenant (default: ${DEFAULT_TENANT})` },
     ...OPTIONS,
   },
   examples: ["skein keys hook-secret", "skein keys hook-secret --tenant acme"],
@@ -88,18 +95,18 @@ const secret = defineCommand({
 /** `skein keys`: makes, lists and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
 export const keys: Group = {
   name: "keys",
-  summary: "the API keys of a server, also while it runs",
+  summary: "the API keys of a server, which may be running",
   commands: [list, make, revoke, secret],
 };
 
 type KeysCall = Call<typeof OPTIONS>;
 
-/** Looks at the keys that there are. */
+/** With a store that exists. */
 async function withStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
   return withOpened(await openExisting(call.values.store ?? call.config.storeUrl, urlFor(call)), use);
 }
 
-/** The same for what makes something. */
+/** With a store that is made if it does not exist. */
 async function withNewStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
   return withOpened(await openStore(urlFor(call)), use);
 }
@@ -125,12 +132,12 @@ function say({ values, screen }: KeysCall, sentence: string, object: object): vo
 function scopesIn(text: string): readonly KeyScope[] {
   return text.split(",").map((one) => {
     const scope = KeyScope.safeParse(one).data;
-    if (scope === undefined) throw new UsageError(`"${one}" is no scope: read, run, sql or admin.`);
+    if (scope === undefined) throw new UsageError(`"${one}" is not a scope. Scopes are read, run, sql and admin.`);
     return scope;
   });
 }
 
-function line({ id, name, tenant: owner, scopes, created_at, revoked_at }: KeyInfo): string {
-  const state = revoked_at === null ? "valid" : `revoked ${revoked_at}`;
-  return `${id.slice(0, 12)}  ${JSON.stringify(name)}  ${owner}  ${scopes.join(",")}  made ${created_at}  ${state}`;
+function row({ id, name, tenant: owner, scopes, created_at, revoked_at }: KeyInfo): readonly string[] {
+  const state = revoked_at === null ? "valid" : `revoked ${shortTime(new Date(revoked_at))}`;
+  return [id.slice(0, 12), name, owner, scopes.join(","), shortTime(new Date(created_at)), state];
 }

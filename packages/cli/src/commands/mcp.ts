@@ -7,13 +7,14 @@ import type { Config } from "skein/config";
 import { createHistoryServer } from "../mcp/serve-history.ts";
 import { openStore } from "skein/stores";
 import { defineCommand } from "../terminal/command.ts";
+import { toCommandError } from "./history/errors.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { ROOT_OPTION } from "../terminal/shared-options.ts";
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
 export const mcp = defineCommand({
   name: "mcp",
-  summary: "Serve search, outline, reading and SQL of past Claude Code sessions over MCP (standard input and output).",
+  summary: "Let an MCP client search and read past Claude Code sessions and ask SQL, over standard input and output.",
   options: {
     root: ROOT_OPTION,
   },
@@ -22,8 +23,14 @@ export const mcp = defineCommand({
     ["skein mcp --root /backup/claude", "Serve another data directory"],
   ],
   notes:
-    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. Statements of sql run in a sandbox (bubblewrap); without one they are refused.",
+    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. SQL runs in a sandbox (bubblewrap) and is refused where there is none.",
   async run({ values: { root }, config }) {
+    // Before the protocol begins: a folder that is named and not there would look like one without sessions.
+    try {
+      foundRoots(root);
+    } catch (error) {
+      throw toCommandError(error);
+    }
     const archiveFolder = join(config.dataDir, "archive");
     const library = async () => await withArchive({ archiveFolder, ...(root === undefined ? {} : { dataPath: root }) });
     // Standard output belongs to the protocol: nothing else may be written there.

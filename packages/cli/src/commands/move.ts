@@ -11,19 +11,22 @@ const NAMED = 20;
 export const move = defineCommand({
   name: "move",
   words: "FROM TO",
-  summary: "Everything of one store into another: sessions with their ids and times, agents, keys, webhooks, memories.",
+  summary:
+    "Copy everything from one store to another: sessions with their ids and times, agents, keys, webhooks, memories.",
   options: { json: JSON_OPTION },
   examples: [
     "skein move sqlite:$HOME/.skein/skein.db postgres://localhost/skein",
     "skein move postgres://localhost/skein file:./sessions",
   ],
   notes:
-    "FROM stays whole. A run that is not over goes on in TO, and sleeps in FROM. Repeat it: what is new is brought, so that the first move can be made while a server still works on FROM, and the last one, after it has stopped, takes a moment.",
+    "Nothing is deleted in FROM. A run that has not ended continues in TO and is paused in FROM. The command can be repeated and then copies only what is new: move once while the server still runs on FROM, stop the server, and move again.",
   async run({ words, values, screen }) {
     const [from = "", to = ""] = words;
     for (const url of words)
       if (placeOf(url).scheme === "memory")
-        throw new UsageError("What is in memory: can neither be brought nor taken.");
+        throw new UsageError(
+          "A store in memory cannot be moved: it lives in one process. Name a sqlite:, file: or postgres: store.",
+        );
     if (!(await isStore(from))) throw new MissingError(`There is no store at ${placeOf(from).place}.`);
     let so: Moved | undefined;
     const done = screen.progress(() =>
@@ -34,14 +37,14 @@ export const move = defineCommand({
     if (values.json) screen.json(moved);
     else screen.out(`${sentence(moved)}\n`);
     if (!values.json) {
-      screen.note(named(busy, "being driven: stop the server and move again"));
-      screen.note(named(apart, "gone on with in both stores, each in its own way, and left as it is"));
+      screen.note(named(busy, "still running in FROM and not moved. Stop the server and move again"));
+      screen.note(named(apart, "different in FROM and TO, because it was continued in both, and not moved"));
     }
     return busy.length + apart.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });
 
-/** The sessions that something is so of. */
+/** A sentence about some sessions, with their ids. */
 function named(ids: readonly string[], what: string): string {
   if (ids.length === 0) return "";
   const shown = ids.slice(0, NAMED).join("\n  ");
@@ -52,5 +55,6 @@ function named(ids: readonly string[], what: string): string {
 function sentence({ sessions, events, records, memories, runs }: MovedAll): string {
   const fresh = `${counted(events, "event")}, ${counted(records, "record")}`;
   const kept = memories === 0 ? "" : `, ${counted(memories, "memory", "memories")}`;
-  return `Of ${counted(sessions, "session")}, new there: ${fresh}${kept}. ${counted(runs, "run goes", "runs go")} on there.`;
+  const going = runs === 0 ? "" : ` ${counted(runs, "run continues", "runs continue")} there.`;
+  return `${counted(sessions, "session")} moved. New in the target: ${fresh}${kept}.${going}`;
 }

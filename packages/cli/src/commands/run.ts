@@ -1,6 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { type Format, isKnownError } from "@skein/protocol";
-import type { Agent, RunOptions } from "skein";
+import type { RunOptions } from "skein";
+import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "../terminal/command.ts";
 import { sessionIdOf } from "../terminal/find-session.ts";
 import { EXIT, UsageError } from "../terminal/exit-codes.ts";
@@ -9,7 +10,7 @@ import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
-import { JSON_OPTION, type STORE_OPTION } from "../terminal/shared-options.ts";
+import { JSON_OPTION, type PLACE_OPTIONS } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
 
 const OPTIONS = {
@@ -17,19 +18,19 @@ const OPTIONS = {
   session: {
     takes: "SESSION",
     short: "s",
-    about: "Go on with this session; without a prompt, with the run that is under way in it",
+    about: "Continue this session. Without a prompt: continue its unfinished run",
   },
-  "max-cost": { takes: "DOLLARS", kind: dollars, about: "What this run may cost at most" },
+  "max-cost": { takes: "DOLLARS", kind: dollars, about: "The most that this run may cost" },
   format: {
     takes: "FORMAT",
     short: "F",
     kind: oneOf("json", "xml", "raw"),
-    about: "The text form of the stream: json (envelopes), xml (tagged blocks) or raw (the API's own events)",
+    about: "Write the stream as json (envelopes), xml (tagged blocks) or raw (the events of the model's API)",
   },
   json: JSON_OPTION,
 } as const;
 
-type RunCall = Call<typeof OPTIONS & typeof STORE_OPTION>;
+type RunCall = Call<typeof OPTIONS & typeof PLACE_OPTIONS>;
 
 /** `skein run`: one prompt to its end, shown as it happens. */
 export const run = sessionCommand({
@@ -70,7 +71,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   try {
     const sessionId =
       values.session === undefined ? undefined : await sessionIdOf(await agent.sessions(), values.session);
-    sayIfSimulated(screen, config);
+    sayIfSimulated(screen, config, values);
     const options = {
       signal: stop.signal,
       ...(sessionId !== undefined && { sessionId }),
@@ -100,7 +101,7 @@ async function runPrompt(call: RunCall): Promise<number> {
 /** The stream as text for a program; on a terminal what would act on it is shown instead. Answers its session. */
 async function printText(
   { screen }: RunCall,
-  agent: Agent,
+  agent: Answerer,
   { prompt, ...options }: RunOptions & { readonly prompt: string; readonly format: Format },
 ): Promise<string | undefined> {
   let sessionId: string | undefined;
@@ -112,14 +113,14 @@ async function printText(
 }
 
 /** The last line, and the exit code that says the same. */
-async function conclude(call: RunCall, agent: Agent, sessionId: string): Promise<number> {
+async function conclude(call: RunCall, agent: Answerer, sessionId: string): Promise<number> {
   const { screen, values } = call;
   const result = await agent.resume(sessionId);
   const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
   const run = items.find(({ id }) => id === result.runId);
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
-    screen.note(waitLines(screen, result.awaiting, values.store));
+    screen.note(waitLines(screen, result.awaiting, values));
     screen.note(`Then go on with it: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }

@@ -7,5 +7,5 @@ export const runs: Group = {
   name: "runs",
   summary: "the runs of a session",
   commands: [list, logs],
-  notes: "SESSION and RUN are ids, or their beginnings if only one id begins so.",
+  notes: "SESSION and RUN are ids, or the beginnings of ids if they are unique.",
 };

@@ -13,6 +13,14 @@ export const SERVER_OPTIONS = {
     takes: "ADDRESS",
     about: "The address to listen on (SKEIN_HOST, default 127.0.0.1; others need SKEIN_API_KEY)",
   },
+  role: {
+    takes: "ROLE",
+    about: "all, api (answers requests) or worker (drives sessions) (SKEIN_ROLE, default all)",
+  },
   ...SERVER_PLACE,
+  files: {
+    takes: "PLACE",
+    about: "Where generated files are: a folder or s3://BUCKET/PREFIX (SKEIN_FILES, default: beside the sessions)",
+  },
   config: { takes: "FILE", about: "Agents and tools in code (default: skein.config.ts here, if there is one)" },
 } as const;

@@ -7,12 +7,13 @@ import { follow } from "./sessions/follow.ts";
 import { fork } from "./sessions/fork.ts";
 import { importCommand } from "./sessions/import.ts";
 import { list } from "./sessions/list.ts";
+import { parked } from "./sessions/parked.ts";
 import { show } from "./sessions/show.ts";
 
 /** `skein sessions`. */
 export const sessions: Group = {
   name: "sessions",
   summary: "the sessions of a store",
-  commands: [list, show, follow, fork, cancel, answer, exportCommand, importCommand, deleteCommand],
-  notes: "SESSION is an id, or its beginning if only one id begins so.",
+  commands: [list, show, follow, fork, cancel, answer, exportCommand, importCommand, deleteCommand, parked],
+  notes: "SESSION is an id, or the beginning of an id if it is unique.",
 };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
-import { type Sql, SqlError, createSql, examples, exportTables, initSql } from "@skein/sql";
+import { type Sql, SqlError, createSql, examples, exportTables, initSql, statementsOf } from "@skein/sql";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
 import { oneOf } from "../terminal/option-kinds.ts";
@@ -9,7 +9,6 @@ import { nearestName } from "../terminal/nearest-name.ts";
 import { createFileOutput, createOutput } from "../terminal/output.ts";
 import { openPrivateFile } from "../terminal/private-file.ts";
 import { readInput } from "../terminal/read-input.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { CACHE_OPTION, OUTPUT_OPTIONS, PAGER_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
 import { failureText, writeAnswer, writeParquet } from "./sql/write-answer.ts";
@@ -23,13 +22,13 @@ type AnswerFormat = (typeof ANSWER_FORMATS)[number];
 
 const OPTIONS = {
   file: { takes: "FILE", short: "f", about: "Read the statements from a file; - is standard input" },
-  schema: { about: "Every table and column, and what they mean; --schema claude.messages: of one table" },
+  schema: { about: "List every table and column and what they mean; --schema claude.messages lists one table" },
   root: ROOT_OPTION,
   store: {
     takes: "URL",
-    about: "The platform's store: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)",
+    about: "The store of Skein's sessions: sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)",
   },
-  json: { about: "A JSON array of row objects: the same as --format json" },
+  json: { about: "One JSON document, an array of rows: the same as --format json" },
   format: {
     takes: "FORMAT",
     short: "F",
@@ -39,7 +38,7 @@ const OPTIONS = {
   ...OUTPUT_OPTIONS,
   cache: CACHE_OPTION,
   pager: PAGER_OPTION,
-  afresh: { about: 'With "cache build": from nothing, instead of from the copy that is there' },
+  afresh: { about: 'With "cache build": build the copy from nothing' },
 } as const;
 
 type SqlCall = Call<typeof OPTIONS>;
@@ -47,15 +46,15 @@ type SqlCall = Call<typeof OPTIONS>;
 /** `skein sql`: one question over everything. The statements are the caller's own and run with the caller's rights. */
 export const sql = defineCommand({
   name: "sql",
-  summary: "Ask Claude Code's data and the platform's sessions in SQL (DuckDB).",
+  summary: "Ask questions in SQL (DuckDB) about Claude Code's sessions and about Skein's sessions.",
   forms: [
     ['"SELECT …"', "One question"],
-    ["-f FILE", "Those in a file"],
-    ["", "A prompt, on a terminal"],
-    ["examples [NAME]", "Questions that are worth asking; runs one"],
-    ["export FOLDER|FILE.duckdb", "Every table as Parquet, or as one database"],
-    ["init", "The tables as SQL for the stock DuckDB shell"],
-    ["cache [build|clear]", "The copy that makes questions quick: where it is; makes it; removes it"],
+    ["-f FILE", "The statements in a file"],
+    ["", "A prompt where statements are typed"],
+    ["examples [NAME]", "List example questions, or run one"],
+    ["export FOLDER|FILE.duckdb", "Write every table as a Parquet file, or all into one database"],
+    ["init", "Print SQL that defines the tables in the duckdb command"],
+    ["cache [build|clear]", "Show, build or remove the copy that makes questions faster"],
   ],
   options: OPTIONS,
   examples: [
@@ -91,7 +90,7 @@ async function run(call: SqlCall): Promise<number> {
   const [word, name, more] = words;
   const isBare = word === undefined && values.file === undefined && !values.schema;
   if (isBare && !(process.stdin.isTTY && process.stdout.isTTY))
-    throw new UsageError('There is no statement: skein sql "SELECT …". Without one there is a prompt, on a terminal.');
+    throw new UsageError('There is no statement. Give one: skein sql "SELECT …". The prompt needs a terminal.');
   const place = {
     ...(values.root === undefined ? {} : { roots: values.root }),
     cacheFolder: config.cacheDir,
@@ -133,7 +132,7 @@ async function run(call: SqlCall): Promise<number> {
       else printSchema(tables, screen);
       return EXIT.completed;
     }
-    if (word === "export") return await exported(database, name, screen);
+    if (word === "export") return await exported(database, name, call);
     if (statement === undefined) {
       const { ask } = await import("./sql/prompt.ts");
       const historyFile = join(config.dataDir, "sql-history");
@@ -169,11 +168,16 @@ async function answered(database: Sql, statement: string, { values, screen }: Sq
         ? createOutput({ stdout: process.stdout, env: process.env, pages })
         : createFileOutput(openPrivateFile(file, { force }));
     try {
+      const isList = format === "json" && statementsOf(statement).length > 1;
+      let before = "[";
       for await (const answer of database.stream(statement)) {
         done();
-        await writeAnswer(answer, { format, columns: file === undefined ? screen.columns : WIDE, output });
+        if (isList) await output.write(before);
+        before = ",\n";
+        await writeAnswer(answer, { format, columns: file === undefined ? screen.columns : WIDE, output, isList });
         if (output.isClosed) break;
       }
+      if (isList) await output.write("]\n");
     } catch (error) {
       await output.giveUp();
       throw error;
@@ -223,11 +227,12 @@ function onSignals(stop: () => void): () => void {
   };
 }
 
-async function exported(database: Sql, target: string | undefined, screen: Screen): Promise<number> {
-  if (target === undefined) throw new UsageError("Where to? skein sql export FOLDER, or FILE.duckdb.");
+async function exported(database: Sql, target: string | undefined, { values, screen }: SqlCall): Promise<number> {
+  if (target === undefined)
+    throw new UsageError("Give the target: skein sql export FOLDER, or skein sql export FILE.duckdb.");
   const done = screen.progress("Exporting");
   try {
-    for (const path of await exportTables(database, target)) screen.out(`${visible(path)}\n`);
+    for (const path of await exportTables(database, target, values)) screen.out(`${visible(path)}\n`);
     return EXIT.completed;
   } catch (error) {
     if (error instanceof SqlError || !(error instanceof Error) || "syscall" in error) throw error;

@@ -1,4 +1,5 @@
 import { isKnownError } from "@skein/protocol";
+import { SkeinError } from "@skein/client";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { fileSentence, isFileError } from "./file-error.ts";
 
@@ -9,5 +10,15 @@ export function failureOf(error: unknown): CommandError | undefined {
   if (isKnownError(error, "not_running", "not_awaiting", "conflict", "already_exists", "archived"))
     return new CommandError(EXIT.failed, error.message);
   if (isKnownError(error)) return new CommandError(EXIT.io, error.message);
+  if (error instanceof SkeinError) return failureOfServer(error);
   return isFileError(error) ? new CommandError(EXIT.io, fileSentence(error)) : undefined;
+}
+
+/** What a server's answer means. */
+function failureOfServer({ status, message }: SkeinError): CommandError {
+  if (status === 404) return new CommandError(EXIT.notFound, message);
+  if (status === 400 || status === 413 || status === 422) return new CommandError(EXIT.usage, message);
+  if (status === 409) return new CommandError(EXIT.failed, message);
+  if (status !== 401 && status !== 403) return new CommandError(EXIT.io, message);
+  return new CommandError(EXIT.failed, `${message} Set SKEIN_API_KEY to a key of the server that may do this.`);
 }

@@ -1,5 +1,6 @@
-import type { Page, Sessions } from "@skein/core";
-import type { Run } from "@skein/protocol";
+import type { Page } from "@skein/core";
+import type { MessageRow, Run } from "@skein/protocol";
+import type { SeenSession, SessionCalls } from "../sessions/session-calls.ts";
 import { MissingError } from "./exit-codes.ts";
 import { shorten } from "./width.ts";
 
@@ -9,7 +10,7 @@ const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
 const MOST_CANDIDATES = 10;
 
 /** The id that a word means: the word itself, or the only id of a session that begins with it. */
-export async function sessionIdOf(sessions: Sessions, word: string): Promise<string> {
+export async function sessionIdOf(sessions: SessionCalls, word: string): Promise<string> {
   if (!BEGINNING.test(word)) return word;
   const found: string[] = [];
   for await (const { id, title } of sessionsOf(sessions)) {
@@ -21,7 +22,7 @@ export async function sessionIdOf(sessions: Sessions, word: string): Promise<str
 
 /** The run that a word means, by its id or the beginning of it, and its session. */
 export async function findRun(
-  sessions: Sessions,
+  sessions: SessionCalls,
   word: string,
   sessionId: string | undefined,
 ): Promise<{ readonly sessionId: string; readonly runId: string }> {
@@ -53,12 +54,19 @@ function theOnly(what: "session" | "run", word: string, found: readonly string[]
   throw new MissingError(`Several ids of a ${what} begin with ${word}. Give more of it:${lines.join("")}${more}`);
 }
 
-export function sessionsOf(sessions: Sessions, query: Parameters<Sessions["list"]>[0] = {}) {
+export function sessionsOf(
+  sessions: SessionCalls,
+  query: Parameters<SessionCalls["list"]>[0] = {},
+): AsyncGenerator<SeenSession> {
   return everyOf((cursor) => sessions.list({ ...query, limit: 100, ...cursor }));
 }
 
-export function runsOf(sessions: Sessions, sessionId: string): AsyncGenerator<Run> {
+export function runsOf(sessions: SessionCalls, sessionId: string): AsyncGenerator<Run> {
   return everyOf((cursor) => sessions.runs(sessionId, { limit: 100, ...cursor }));
+}
+
+export function messagesOf(sessions: SessionCalls, sessionId: string): AsyncGenerator<MessageRow> {
+  return everyOf((cursor) => sessions.messages(sessionId, { limit: 100, ...cursor }));
 }
 
 /** Everything that comes in pages. */

@@ -14,9 +14,12 @@ export function helpOf(command: Command, columns: number): string {
     ["Options:", [...named, ["-h, --help", "This text"]]],
     ["Examples:", examples.map((example) => (typeof example === "string" ? [example, ""] : example))],
     ...(notes === undefined ? [] : [notes]),
-    "Exit codes: 0 done, 1 failed or only done in part, 2 called wrongly, 3 not found, 4 a file, a store or the network failed, 130 stopped",
+    EXIT_CODES,
   ]);
 }
+
+const EXIT_CODES =
+  "Exit codes: 0 done, 1 failed or only done in part, 2 called wrongly, 3 not found, 4 a file, a store or the network failed, 5 the run waits for an answer, 130 stopped (Ctrl-C), 143 terminated (SIGTERM)";
 
 /** The text of `skein GROUP --help`. */
 export function overviewOf(
@@ -31,6 +34,7 @@ export function overviewOf(
     ["Commands:", commands],
     ...(examples.length === 0 ? [] : [["Examples:", examples] as const]),
     [notes, `"${whole} <command> --help" shows the options and examples of one.`].filter(Boolean).join(" "),
+    EXIT_CODES,
   ]);
 }
 

@@ -4,39 +4,64 @@ import { pathToFileURL } from "node:url";
 import type { Tool } from "@skein/core";
 import type { Agent, AgentOptions } from "skein";
 import { createAgent, agentWith } from "skein/agent";
+import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
 import { storeUrlFor } from "./session-command.ts";
-import type { STORE_OPTION } from "./shared-options.ts";
+import type { PLACE_OPTIONS } from "./shared-options.ts";
 
 /** What every command that runs an agent takes. */
 export const AGENT_OPTIONS = {
   agent: {
     takes: "FILE",
-    about: "A module whose default export, or export `agent`, is made by createAgent (or its options)",
+    about: "A file whose default export, or export `agent`, is an agent made by createAgent, or the options for one",
   },
   tools: {
     takes: "FOLDER",
-    about: "Without --agent: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder",
+    about:
+      "Give the agent Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder (not with --agent)",
   },
   model: { takes: "NAME", about: "The model of a new session" },
   system: { takes: "TEXT", about: "The system prompt of a new session" },
+  "agent-name": {
+    takes: "NAME",
+    about: "With --server: the name or id of an agent of the server (default: the only one)",
+  },
 } as const;
 
-type AgentCall = Call<typeof AGENT_OPTIONS & typeof STORE_OPTION>;
+type AgentCall = Call<typeof AGENT_OPTIONS & typeof PLACE_OPTIONS>;
 
 /** Tools that change something: a conversation asks before it uses them. */
 const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
 /** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
-export async function loadAgent(call: AgentCall, { asks = false }: { readonly asks?: boolean } = {}): Promise<Agent> {
-  const file = call.values.agent;
+export async function loadAgent(
+  call: AgentCall,
+  { asks = false }: { readonly asks?: boolean } = {},
+): Promise<Answerer> {
+  if (call.values.server !== undefined) return serverAgent(call, call.values.server);
+  if (call.values["agent-name"] !== undefined)
+    throw new UsageError("--agent-name names an agent of a server: give --server URL too. --agent FILE runs one here.");
+  const { agent: file, tools } = call.values;
+  if (file !== undefined && tools !== undefined)
+    throw new UsageError(
+      "--agent and --tools at once: the agent in the file has its own tools. Leave one of them out.",
+    );
   const change = (options: AgentOptions): AgentOptions => changed(call, options);
   if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
   // An agent of another copy of Skein is taken as it is, with the store that it has.
   return agentWith(found, change) ?? found;
+}
+
+async function serverAgent({ values, config }: AgentCall, server: string): Promise<Answerer> {
+  const local = (["agent", "tools", "system"] as const).filter((name) => values[name] !== undefined);
+  if (local.length > 0)
+    throw new UsageError(`--server and --${local[0]} at once: the server has its own agents. --agent-name names one.`);
+  const { connectServer } = await import("../sessions/connect-server.ts");
+  const { createServerAgent } = await import("../sessions/server-agent.ts");
+  return createServerAgent({ ...connectServer(server, config), agentName: values["agent-name"], model: values.model });
 }
 
 async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly Tool[]> {

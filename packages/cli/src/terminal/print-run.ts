@@ -16,10 +16,12 @@ import type { Values } from "./command.ts";
 import type { AGENT_OPTIONS } from "./load-agent.ts";
 import { questionIn } from "./questions.ts";
 import { shellQuoted } from "./shell-quoted.ts";
+import { createMarkdownWriter } from "./markdown.ts";
 import type { Screen } from "./screen.ts";
-import type { STORE_OPTION } from "./shared-options.ts";
+import type { PLACE_OPTIONS } from "./shared-options.ts";
 import { createVisible, visible, visibleLine } from "./visible-text.ts";
 import { shorten } from "./width.ts";
+import { wrapped } from "./help.ts";
 
 /** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
 export interface RunPrinter {
@@ -30,7 +32,8 @@ export interface RunPrinter {
 
 export function createRunPrinter(screen: Screen): RunPrinter {
   const { note: paint } = screen.paint;
-  let text = createVisible();
+  const noteWidth = Math.min(120, (screen.noteColumns ?? 1000) - 2);
+  let text = createShown(screen);
   /** How much of the current attempt's text was shown, and of which message. */
   let shown = 0;
   let message = "";
@@ -47,7 +50,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   function endLine(): void {
     endProgress();
     write(text.end());
-    text = createVisible();
+    text = createShown(screen);
     if (!atLineStart) write("\n");
   }
 
@@ -110,7 +113,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
         interrupted(item.data);
         return;
       case "tool.started":
-        line(paint.cyan(`→ ${callLine(item.data)}`));
+        line(paint.cyan(`→ ${callLine(item.data, noteWidth)}`));
         waiting(`Running ${visibleLine(item.data.name)}`);
         return;
       case "tool.completed": {
@@ -119,9 +122,8 @@ export function createRunPrinter(screen: Screen): RunPrinter {
           block.type === "text" ? String(block["text"]) : `[${block.type}]`,
         );
         const mark = is_error ? paint.red(outcome === "unknown" ? "?" : "✗") : paint.green("✓");
-        line(
-          `${mark} ${paint.dim(`${visibleLine(name)}: ${shorten(said.join(" "), 100)} (${duration(duration_ms)})`)}`,
-        );
+        const took = ` (${duration(duration_ms)})`;
+        line(`${mark} ${paint.dim(shorten(`${name}: ${said.join(" ")}`, noteWidth - took.length) + took)}`);
         return;
       }
       case "step.retried":
@@ -181,18 +183,28 @@ export function sessionOf(item: Event | Draft): string {
   return "session_id" in item ? item.session_id : item.data.session_id;
 }
 
-function callLine({ name, input }: { readonly name: string; readonly input: unknown }): string {
+/** Text as it may be shown: as Markdown where a person reads it, as it is where it goes into a file or a program. */
+function createShown({ tableColumns: columns, paint }: Screen): ReturnType<typeof createVisible> {
+  const seen = createVisible();
+  if (columns === undefined) return seen;
+  const markdown = createMarkdownWriter({ columns, paint: paint.out });
+  return { push: (piece) => markdown.push(seen.push(piece)), end: () => markdown.push(seen.end()) + markdown.end() };
+}
+
+function callLine({ name, input }: { readonly name: string; readonly input: unknown }, columns = 120): string {
   const entries = Object.entries((input ?? {}) as Record<string, unknown>);
   const shown = entries.map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return shorten(`${name}(${shown.join(", ")})`, 120);
+  return shorten(`${name}(${shown.join(", ")})`, columns);
 }
 
 /** Without a key nobody should take the answers for a model's. */
-export function sayIfSimulated(screen: Screen, config: Config): void {
-  if (config.model === "simulation" || (config.anthropicApiKey === undefined && config.anthropicBaseUrl === undefined))
-    saySimulationOnce(() =>
-      screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n")),
-    );
+export function sayIfSimulated(screen: Screen, config: Config, { server }: Place): void {
+  const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
+  const isAsked = config.model === "simulation";
+  if (server !== undefined || (!isAsked && (anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl) !== undefined))
+    return;
+  const why = isAsked ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";
+  saySimulationOnce(() => screen.note(screen.paint.note.dim(`${why}: the model is a simulation.\n`)));
 }
 
 /** The last line of a run: how it ended, and what it took. */
@@ -201,19 +213,21 @@ export function summaryOf(screen: Screen, run: Run, error: { readonly message: s
   const steps = counted(run.total_steps, "step");
   const took = [steps, tokens(run.usage), cost(run.cost_micros, run.unpriced_calls)].join(" · ");
   const reason = run.stop_reason === "end_turn" || run.stop_reason === null ? "" : ` (${run.stop_reason})`;
-  const how =
+  const failure = `${run.outcome === "cancelled" ? "Cancelled" : "Failed"}${error ? `: ${visible(error.message)}` : reason}`;
+  const [how, colour] =
     run.outcome === "completed"
-      ? paint.green(`Completed${reason}`)
+      ? [`Completed${reason}`, paint.green]
       : run.outcome === null
-        ? paint.yellow("Waiting")
-        : paint.red(
-            `${run.outcome === "cancelled" ? "Cancelled" : "Failed"}${error ? `: ${visible(error.message)}` : reason}`,
-          );
-  return `${how} ${paint.dim(`· ${took} · session ${run.session_id}`)}\n`;
+        ? ["Waiting", paint.yellow]
+        : [failure, paint.red];
+  const session = `session ${run.session_id}`;
+  const room = screen.noteColumns ?? Number.POSITIVE_INFINITY;
+  if (`${how} · ${took} · ${session}`.length <= room) return `${colour(how)} ${paint.dim(`· ${took} · ${session}`)}\n`;
+  return `${colour(wrapped(how, room).join("\n"))}\n${paint.dim(`${took}\n${session}`)}\n`;
 }
 
 /** What a run waits for, and the command that answers it. */
-export function waitLines(screen: Screen, waits: readonly Await[], store: string | undefined): string {
+export function waitLines(screen: Screen, waits: readonly Await[], place: Place): string {
   const { note: paint } = screen.paint;
   return waits
     .map(({ session_id, tool_use_id, kind, name, input, expires_at }) => {
@@ -226,24 +240,31 @@ export function waitLines(screen: Screen, waits: readonly Await[], store: string
         subagent: "Waits for",
       }[kind];
       const answer = kind === "approval" ? "yes" : '"your answer"';
-      const at = store === undefined ? "" : ` --store ${shellQuoted(store)}`;
+      const at = given(place);
       const deny = kind === "approval" ? `\n  skein sessions answer ${session_id} ${tool_use_id} no --deny${at}` : "";
       return `${paint.yellow(`${what} ${asked === undefined ? callLine({ name, input }) : shorten(asked, 300)}`)}\n  skein sessions answer ${session_id} ${tool_use_id} ${answer}${at}${deny}\n`;
     })
     .join("");
 }
 
+/** Where a session is, as it was given. */
+type Place = Pick<Values<typeof PLACE_OPTIONS>, "store" | "server">;
+
+function given({ store, server }: Place): string {
+  return [...(store === undefined ? [] : ["--store", store]), ...(server === undefined ? [] : ["--server", server])]
+    .map((word) => ` ${shellQuoted(word)}`)
+    .join("");
+}
+
 /** The command that goes on with a session as it was begun. */
 export function commandToGoOn(
-  {
-    values,
-  }: { readonly values: Pick<Values<typeof AGENT_OPTIONS & typeof STORE_OPTION>, "agent" | "tools" | "store"> },
+  { values }: { readonly values: Pick<Values<typeof AGENT_OPTIONS>, "agent" | "tools"> & Place },
   command: "run" | "chat",
   sessionId: string,
 ): string {
-  const { agent, tools, store } = values;
-  const given = Object.entries({ agent, tools, store }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${shellQuoted(value)}`],
+  const { agent, tools } = values;
+  const options = Object.entries({ agent, tools }).flatMap(([name, value]) =>
+    value === undefined ? [] : [` --${name} ${shellQuoted(value)}`],
   );
-  return [`skein ${command} --session ${sessionId}`, ...given].join(" ");
+  return [`skein ${command} --session ${sessionId}`, ...options, given(values)].join("");
 }

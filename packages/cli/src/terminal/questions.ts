@@ -8,7 +8,14 @@ import { shorten } from "./width.ts";
 export interface Ask {
   readonly text: string;
   /** Undefined: not understood, ask again. */
-  readonly read: (line: string) => { readonly content: string; readonly isError?: boolean } | undefined;
+  readonly read: (line: string) => Answer | undefined;
+}
+
+interface Answer {
+  readonly content: string;
+  readonly isError?: boolean;
+  /** Later calls of the same tool may run too. */
+  readonly isForAll?: boolean;
 }
 
 /** AskUserQuestion's input, as far as it is needed to ask. */
@@ -31,7 +38,12 @@ export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   const { note: paint } = screen.paint;
   const call = shorten(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
   if (wait.kind === "approval")
-    return [{ text: `${paint.yellow(`May this run? ${call}`)}\n[y]es, or [n]o and why: `, read: readApproval }];
+    return [
+      {
+        text: `${paint.yellow(`May this run? ${call}`)}\n[y]es, [a]lways ${visibleLine(wait.name)}, or [n]o and why: `,
+        read: readApproval,
+      },
+    ];
   if (wait.kind === "frontend_tool")
     return [
       { text: `${paint.yellow(`You are the tool: ${call}`)}\nIts result: `, read: (line) => ({ content: line }) },
@@ -92,8 +104,9 @@ function chosen(line: string, labels: readonly string[], several: boolean): { co
   return found.every((label) => label !== undefined) ? { content: found.join(", ") } : undefined;
 }
 
-function readApproval(line: string): { content: string; isError?: boolean } | undefined {
+function readApproval(line: string): Answer | undefined {
   if (/^\s*y(es)?\s*$/i.test(line)) return { content: "yes" };
+  if (/^\s*a(lways)?\b/i.test(line)) return { content: "yes", isForAll: true };
   const denied = /^\s*no?\b[\s,.:]*(.*)$/i.exec(line);
   return denied ? { content: denied[1] ?? "", isError: true } : undefined;
 }

@@ -14,6 +14,8 @@ export interface Screen {
   readonly columns: number;
   /** How wide a table may be; undefined where no terminal cuts its lines. */
   readonly tableColumns?: number | undefined;
+  /** How wide a line of notes may be; undefined where no terminal breaks it. */
+  readonly noteColumns?: number | undefined;
   /** How wide a help may be: a person's terminal, and no more than a person likes to read. */
   readonly helpColumns: number;
   /** What to do when whoever reads `out` has gone; without it the process ends. */
@@ -64,6 +66,7 @@ export function createScreen(
     isWatched,
     columns: out.columns || 100,
     tableColumns: out.isTTY && out.columns > 0 ? out.columns : undefined,
+    noteColumns: err.isTTY && err.columns > 0 ? err.columns : undefined,
     helpColumns: out.isTTY && out.columns > 0 ? Math.min(120, out.columns) : Number.POSITIVE_INFINITY,
     onUnread(stop) {
       out.off("error", endUnread);

@@ -1,38 +1,57 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Sessions, type Store, createSessions } from "@skein/core";
+import type { Store } from "@skein/core";
 import type { Config } from "skein/config";
 import { openStore } from "skein/stores";
+import { type OpenedSessions, sessionsOfStore } from "../sessions/session-calls.ts";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
 import { openExisting } from "./existing-store.ts";
+import { UsageError } from "./exit-codes.ts";
 import { sessionIdOf } from "./find-session.ts";
-import { STORE_OPTION } from "./shared-options.ts";
+import { PLACE_OPTIONS, STORE_OPTION } from "./shared-options.ts";
 
 type StoreCall = Call<typeof STORE_OPTION>;
+type PlaceCall = Call<typeof PLACE_OPTIONS>;
 
-/** How long something that was started may go on after its command has ended. */
-const LINGER_MS = 500;
-
-/** A command about sessions: it has `--store`, lives while its store is followed, and ends although a tool does not. */
+/** A command about sessions, in a store (`--store`) or on a server (`--server`). */
 export function sessionCommand<const Given extends Options>({
+  run,
+  ...command
+}: Omit<Command<Given>, "run"> & { run(call: Call<Given & typeof PLACE_OPTIONS>): Promise<number> }): Command {
+  return defineCommand({
+    ...command,
+    options: { ...command.options, ...PLACE_OPTIONS },
+    run: (call) =>
+      keptAlive(async () => {
+        const placed = call as unknown as Call<Given & typeof PLACE_OPTIONS>;
+        const { server, store } = placed.values as PlaceCall["values"];
+        if (server !== undefined && store !== undefined)
+          throw new UsageError("--server and --store at once: a server has its own store. Leave one of them out.");
+        return run(placed);
+      }),
+  });
+}
+
+/** A command that needs the store itself. */
+export function storeCommand<const Given extends Options>({
   run,
   ...command
 }: Omit<Command<Given>, "run"> & { run(call: Call<Given & typeof STORE_OPTION>): Promise<number> }): Command {
   return defineCommand({
     ...command,
     options: { ...command.options, ...STORE_OPTION },
-    async run(call) {
-      // Following a store alone keeps no process alive.
-      const alive = setInterval(() => {}, 2 ** 30);
-      try {
-        return await run(call as unknown as Call<Given & typeof STORE_OPTION>);
-      } finally {
-        clearInterval(alive);
-        // A tool that does not listen to its signal must not keep the command from ending.
-        setTimeout(() => process.exit(), LINGER_MS).unref();
-      }
-    },
+    run: (call) => keptAlive(() => run(call as unknown as Call<Given & typeof STORE_OPTION>)),
   });
+}
+
+/** Following a store alone keeps no process alive. */
+async function keptAlive(run: () => Promise<number>): Promise<number> {
+  const alive = setInterval(() => {}, 2 ** 30);
+  try {
+    return await run();
+  } finally {
+    clearInterval(alive);
+  }
 }
 
 /** The store that a command works on: the option's, the environment's, or the one in the data folder. */
@@ -47,40 +66,58 @@ function usualStore({ dataDir }: Config): string {
   return `sqlite:${join(dataDir, "skein.db")}`;
 }
 
-interface Opened {
-  readonly sessions: Sessions;
-  readonly store: Store;
+type Use<Result> = (opened: { readonly sessions: OpenedSessions }) => Promise<Result>;
+
+/** Looks at sessions, without running anything. */
+export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
+  const { values, config } = call;
+  if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
+  const opening = openExisting(values.store ?? config.storeUrl, usualStore(config));
+  return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store) }));
 }
 
-/** Looks into a store without driving anything in it. */
-export function withStore<Result>(call: StoreCall, use: (opened: Opened) => Promise<Result>): Promise<Result> {
+/** The same for what adds something: the store is made if it does not exist. */
+export async function withNewSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
+  if (call.values.server !== undefined) return use({ sessions: await serverSessions(call) });
+  return withNewStore(call, (store) => use({ sessions: sessionsOfStore(store) }));
+}
+
+/** With the store itself, which must exist. */
+export async function withStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   const { values, config } = call;
   return withOpened(call, openExisting(values.store ?? config.storeUrl, usualStore(config)), use);
 }
 
-/** The same for what brings something into it, and makes it if it is not there. */
-export async function withNewStore<Result>(call: StoreCall, use: (opened: Opened) => Promise<Result>): Promise<Result> {
+/** With the store itself, which is made if it does not exist. */
+export async function withNewStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   return withOpened(call, openStore(storeUrlFor(call)), use);
 }
 
 async function withOpened<Result>(
   { screen }: StoreCall,
   opening: Promise<Store>,
-  use: (opened: Opened) => Promise<Result>,
+  use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const store = await opening.finally(screen.progress("Opening the store"));
   try {
-    return await use({ sessions: createSessions({ store }), store });
+    return await use(store);
   } finally {
     await store.close();
   }
 }
 
-/** Looks into a store for the session that the first word names. */
+async function serverSessions({ values, config }: PlaceCall): Promise<OpenedSessions> {
+  // Loaded when it is used: most commands work on a store.
+  const { connectServer } = await import("../sessions/connect-server.ts");
+  const { createServerSessions } = await import("../sessions/server-sessions.ts");
+  return createServerSessions(connectServer(values.server ?? "", config).client);
+}
+
+/** Looks at the session that the first word names. */
 export function withSession<Result>(
-  call: StoreCall,
-  use: (opened: Opened & { readonly id: string }) => Promise<Result>,
+  call: PlaceCall,
+  use: (opened: { readonly sessions: OpenedSessions; readonly id: string }) => Promise<Result>,
 ): Promise<Result> {
   const [word = ""] = call.words;
-  return withStore(call, async (opened) => use({ ...opened, id: await sessionIdOf(opened.sessions, word) }));
+  return withSessions(call, async ({ sessions }) => use({ sessions, id: await sessionIdOf(sessions, word) }));
 }

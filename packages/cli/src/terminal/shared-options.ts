@@ -41,6 +41,16 @@ export const STORE_OPTION = {
   store: { takes: "URL", about: "sqlite:FILE, file:FOLDER, postgres://… (default: sqlite in ~/.skein)" },
 } as const satisfies Record<string, Option>;
 
+/** Where sessions are: in a store, or on a server. */
+export const PLACE_OPTIONS = {
+  ...STORE_OPTION,
+  server: {
+    takes: "URL",
+    about:
+      "Use the sessions of this server instead of a store (key: SKEIN_API_KEY, or the key of a server on this machine)",
+  },
+} as const satisfies Record<string, Option>;
+
 export const ROOT_OPTION = {
   takes: "FOLDER",
   several: true,

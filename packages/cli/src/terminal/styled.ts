@@ -2,7 +2,7 @@
  * Text that is fit for a terminal.
  *
  * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
- * printed as a plain string: `t` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
+ * printed as a plain string: `styledText` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
  */
 import { visible } from "./visible-text.ts";
 import { widthOf } from "./width.ts";
@@ -15,8 +15,8 @@ export interface Styled {
 
 export type Piece = string | number | Styled;
 
-/** Text of our own with escaped values in it: t`${count} sessions in ${path}`. */
-export function t(own: TemplateStringsArray, ...values: readonly Piece[]): Styled {
+/** Text of our own with escaped values in it: styledText`${count} sessions in ${path}`. */
+export function styledText(own: TemplateStringsArray, ...values: readonly Piece[]): Styled {
   return joined(own.flatMap((text, at) => [styledOwn(text), piece(values[at] ?? "")]));
 }
 

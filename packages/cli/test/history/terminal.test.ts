@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { t, wrap } from "../../src/terminal/styled.ts";
+import { styledText, wrap } from "../../src/terminal/styled.ts";
 import { table } from "../../src/terminal/table.ts";
 import { visible, visibleJson } from "../../src/terminal/visible-text.ts";
 import { shorten, widthOf } from "../../src/terminal/width.ts";
@@ -82,7 +82,7 @@ test.each([
   ["tabs and other languages", "a\tü中", "a\tü中"],
 ])("%s is shown and does not act", (_, text, expected) => {
   expect(visible(text)).toBe(expected);
-  expect(t`${text}`.text).toBe(expected);
+  expect(styledText`${text}`.text).toBe(expected);
   expect(JSON.parse(visibleJson({ text }, 2))).toEqual({ text });
 });
 

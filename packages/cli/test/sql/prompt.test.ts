@@ -1,11 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { dataFolder } from "../skein.ts";
+import { bin, dataFolder, environmentOf } from "../skein.ts";
 
-const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
 /** What is typed when something is seen, one after the other. What was seen before does not count again. */
@@ -19,9 +17,7 @@ async function atPrompt(folder: string, replies: Replies, env: Readonly<Record<s
   const line = [process.execPath, bin, "sql"].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], {
     env: {
-      PATH: process.env["PATH"],
-      HOME: folder,
-      SKEIN_DATA_DIR: join(folder, "data"),
+      ...environmentOf(folder),
       TERM: "xterm",
       NO_COLOR: "1",
       PAGER: "cat",

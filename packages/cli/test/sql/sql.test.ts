@@ -3,12 +3,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync,
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { failureText } from "../../src/commands/sql/write-answer.ts";
-import { type Ended, dataFolder, lines, skein, start } from "../skein.ts";
+import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "../skein.ts";
 
-const bin = fileURLToPath(new URL("../../bin/skein.js", import.meta.url));
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
 /** A home with one session, whose prompt is what a test wants to see printed. */
@@ -196,12 +194,14 @@ describe("skein sql", () => {
     expect(left()).toEqual([]);
   });
 
-  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence", { timeout: 120_000 }, async () => {
+  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence, and nothing is left behind", async () => {
+    const temporary = dataFolder();
     const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
-      env: { PATH: process.env["PATH"], HOME: home("x") },
+      env: { ...environmentOf(home("x")), TMPDIR: temporary },
       stdio: ["ignore", "inherit", "pipe"],
     });
     expect(said(await text(child.stderr))).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   test("every table is exported as Parquet", { timeout: 120_000 }, async () => {

@@ -1,7 +1,7 @@
 import { type Event, KnownError, type NewEvent, needsLease } from "@skein/protocol";
 import type { AppendOptions, Lease } from "../ports/store.ts";
 
-/** What can be said about an append without looking at the store. Every driver calls this first. */
+/** What can be said about an append without looking at the store. Every store calls this first. */
 export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
   if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
   // Nobody can drive a session that is not there: the append that begins it may bring all that happened before.

@@ -1,4 +1,4 @@
-import { affordableTokens, brokeEnd, outOfMoney } from "../run/budget.ts";
+import { affordableTokens, outOfMoneyEnd, outOfMoney } from "../run/budget.ts";
 import { stepStarted } from "../run/facts/index.ts";
 import type { RunEnd } from "../run/rules.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
@@ -51,7 +51,7 @@ export function cannotPay(state: SessionState, current: RunState, now: number): 
   const broke = outOfMoney(state, current, { model: modelOf(state), now });
   if (broke) return broke;
   return affordable(state, current, now) < 1
-    ? brokeEnd("What is left of the budget does not pay for another call of the model.")
+    ? outOfMoneyEnd("What is left of the budget does not pay for another call of the model.")
     : undefined;
 }
 

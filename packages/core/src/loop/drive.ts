@@ -96,6 +96,7 @@ async function driveSession(
   /** What the next append does besides keeping what has happened. */
   function decideNext(batch: Batch): Decision {
     if (signal.aborted) return stopped(running.busy() && !grace.isOver() ? null : { dueAt: batch.now });
+    if (batch.now >= (claimed.yieldAt ?? Infinity) && !running.busy()) return stopped({ dueAt: batch.now });
     return settle(batch, () => {
       startedHere = startedIn(batch.events) ?? startedHere;
       return {

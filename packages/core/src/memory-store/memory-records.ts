@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { RecordPut, RecordQuery, Records, StoredRecord } from "../ports/records.ts";
 
-/** Records in memory: the reference for the drivers' own. */
+/** Records in memory: the reference for the other stores' records. */
 export function createMemoryRecords({ now }: { readonly now: () => number }): Records {
   const records = new Map<string, StoredRecord>();
   const keyOf = (tenant: string, kind: string, id: string): string => JSON.stringify([tenant, kind, id]);

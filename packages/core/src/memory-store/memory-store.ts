@@ -1,5 +1,6 @@
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { checkAppend, keyReused, leaseLost, logMoved, withPlaces, sessionNotFound } from "../log/append-rules.ts";
+import { dueSessions } from "../log/due-sessions.ts";
 import { type Followers, createFollowers } from "../log/followers.ts";
 import { createMemoryLists } from "./memory-lists.ts";
 import { createMemoryRecords } from "./memory-records.ts";
@@ -111,11 +112,12 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   }
 
   function claimOne(options: ClaimOptions): Claim {
-    const { sessionId, owner, leaseMs } = options;
+    const { sessionId, owner, leaseMs, takeWithinMs = 0 } = options;
     const time = now();
     if (sessionId !== undefined) {
       const head = headOf(sessionId);
-      return head.leasedUntil > time ? { kind: "busy", until: head.leasedUntil } : take(sessionId, head);
+      const isBusy = head.leasedUntil > time + takeWithinMs;
+      return isBusy ? { kind: "busy", until: head.leasedUntil } : take(sessionId, head);
     }
     let best: [string, Head] | undefined;
     let nextAt: number | null = null;
@@ -153,6 +155,14 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     },
 
     claim: async (options) => claimOne(options),
+    due: async (query) =>
+      dueSessions(
+        [...heads].map(([sessionId, { dueAt, leasedUntil, log, tables }]) => {
+          return { sessionId, tenant: tables.session.tenant, lastSequence: log.length, dueAt, leasedUntil };
+        }),
+        query,
+        now(),
+      ),
     async renew(leases) {
       return leases.filter((lease) => {
         const head = heads.get(lease.sessionId);
@@ -169,8 +179,9 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       const owners = [...heads.values()].map(({ owner }) => owner).filter((owner) => owner !== null);
       return [...new Set(owners)];
     },
-    async free(owner) {
-      for (const head of heads.values()) if (head.owner === owner) letGo(head, head.dueAt);
+    async free(owner, { withinMs = Infinity } = {}) {
+      for (const head of heads.values())
+        if (head.owner === owner && head.leasedUntil <= now() + withinMs) letGo(head, head.dueAt);
     },
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),

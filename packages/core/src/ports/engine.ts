@@ -13,6 +13,8 @@ export interface Engine {
   reserve(sessionId: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store is the truth. */
   wake(sessionId: string): void;
+  /** A hint that sessions may be due whose names are not known here, such as those of a worker that died. */
+  look(): void;
   /** Claims no more sessions, and resolves when each running one has ended its step or given its lease back. */
   stop(): Promise<void>;
 }

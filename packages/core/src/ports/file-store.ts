@@ -7,6 +7,8 @@ export interface FileStore {
     filename: string;
     bytes: Uint8Array;
   }): Promise<{ readonly storagePath: string }>;
-  /** The bytes of a file. Rejects if there is none at this path. */
+  /** The bytes of a file. Rejects with `not_found` if there is none at this path. */
   get(storagePath: string): Promise<Uint8Array>;
+  /** Removes every file of a session. A session without files is fine. A custom file store may leave this out. */
+  deleteSession?(sessionId: string): Promise<void>;
 }

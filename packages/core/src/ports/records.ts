@@ -33,7 +33,7 @@ export interface RecordQuery {
 }
 
 /**
- * A small place for what is not a session. Rules, tested on every driver:
+ * A small place for what is not a session. Rules, tested on every store:
  *
  * - `put` takes one or several records, all or none; a version that is not the expected one is refused with `conflict`
  *   (`already_exists` for an expected 0), and nothing is changed.

@@ -15,6 +15,11 @@ export interface Claimed {
   /** Whether the log was created with this lease. Then a run in it was begun by this worker, and is not taken up from another. */
   readonly begins: boolean;
   /**
+   * Give the session back at the first end of a step after this time (ms since 1970), due again, although it has more to
+   * do: others wait for the place. What is running is not cut short.
+   */
+  readonly yieldAt?: number;
+  /**
    * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or
    * from the next append with the lease that is returned.
    */

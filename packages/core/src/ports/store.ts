@@ -83,6 +83,30 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** Claim this session, due or not. Without it, the session that has been due the longest is claimed. */
   readonly sessionId?: string;
+  /**
+   * With `sessionId`: take the lease although another worker has it, if the lease runs out within this time (ms). Only for
+   * an engine that knows that the other worker no longer drives the session. The fence refuses what that worker still writes.
+   */
+  readonly takeWithinMs?: number;
+}
+
+/** Which sessions wait to be driven. */
+export interface DueQuery {
+  /** Due at this time (ms since 1970) or earlier. */
+  readonly before: number;
+  /** Only this session, leased or not. Without it, only sessions that nobody has a lease of. */
+  readonly sessionId?: string;
+  /** At most so many of one tenant, those that have waited longest. */
+  readonly perTenant?: number;
+  readonly limit?: number;
+}
+
+/** A session that waits to be driven. */
+export interface DueSession {
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly lastSequence: number;
+  readonly dueAt: number;
 }
 
 interface ReadOptions {
@@ -193,7 +217,7 @@ export interface PageOptions {
  * Where logs live, and who may drive a session.
  *
  * Only `append` changes a session, and `delete` removes it. The rules, each of which is a test in
- * `testing/store-contract.ts` that every driver runs:
+ * `testing/store-contract.ts` that every store runs:
  *
  * 1. An append is all or nothing and durable before it is answered. Sequences are 1..n without gap or repeat, however
  *    many write at once. They come from a counter on the session's head, never from `MAX()+1`.
@@ -226,14 +250,19 @@ export interface Store {
 
   /** Claims a session for a worker. Rule 4. */
   claim(options: ClaimOptions): Promise<Claim>;
+  /** The sessions that wait to be driven, the one that has waited longest first. A read: nothing is claimed. */
+  due(query: DueQuery): Promise<readonly DueSession[]>;
   /** Renews leases in one round trip. Returns the leases that are lost. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
   /** Gives a lease back without writing. `seen` is the last sequence that the worker knows: if the log has more, the session stays due. */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
   /** Owners that hold a lease now. An engine looks among them for dead processes of its own host. */
   owners(): Promise<readonly string[]>;
-  /** Frees every lease of an owner that is known to be dead, so that its sessions can be claimed at once. */
-  free(owner: string): Promise<void>;
+  /**
+   * Frees the leases of an owner that is dead, so that its sessions can be claimed at once: every lease, or only those that
+   * run out within a time (ms), which is what may be done if the owner is only silent.
+   */
+  free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
   /** Calls back for sessions that got events, from this process or another, and returns how to stop. A hint: only the log is the truth. */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */

@@ -14,11 +14,11 @@ export interface NextCall {
 /** The end of a run that may not spend any more; undefined while it may. Both the limit of the run and that of its session hold. */
 export function outOfMoney(state: SessionState, run: RunState, next: NextCall): RunEnd | undefined {
   const message = spentOut(state, run, next);
-  return message === undefined ? undefined : brokeEnd(message);
+  return message === undefined ? undefined : outOfMoneyEnd(message);
 }
 
 /** The end of a run whose budget stops it, with the sentence that says why. */
-export function brokeEnd(message: string): RunEnd {
+export function outOfMoneyEnd(message: string): RunEnd {
   return endWith({ code: "budget_exceeded", message });
 }
 

@@ -21,7 +21,7 @@ interface OpenAwaits {
  * Every session that is looked into is added to `family`.
  */
 export async function openAwaits(
-  deps: { readonly store: Store; readonly sessions: Sessions },
+  deps: { readonly store: Pick<Store, "awaits">; readonly sessions: Pick<Sessions, "state"> },
   sessionId: string,
   family: Set<string> = new Set(),
 ): Promise<OpenAwaits | undefined> {
@@ -50,7 +50,7 @@ export function mayPause({ event_type }: Event): boolean {
   return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
 }
 
-async function stateOf(sessions: Sessions, sessionId: string): Promise<SessionState | undefined> {
+async function stateOf(sessions: Pick<Sessions, "state">, sessionId: string): Promise<SessionState | undefined> {
   try {
     return await sessions.state(sessionId);
   } catch (error) {

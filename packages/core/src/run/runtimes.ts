@@ -1,10 +1,11 @@
-import { type AgentConfig, type NewEvent, isKnownError } from "@skein/protocol";
+import type { AgentConfig, NewEvent } from "@skein/protocol";
 import { withPlaces } from "../log/append-rules.ts";
 import { fold } from "../log/fold.ts";
 import { emptyState } from "../log/state.ts";
 import type { StateCache } from "../log/state-cache.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Lease, Store } from "../ports/store.ts";
+import type { Parking } from "./parking.ts";
 
 export interface RuntimesDeps {
   readonly store: Store;
@@ -12,31 +13,26 @@ export interface RuntimesDeps {
   readonly now: () => number;
   /** The runtimes that this process has, by the name that an agent has for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
-  /** Told about what should never happen. */
-  readonly report: (error: unknown) => void;
+  /** Sets sessions aside that fail whatever drives them. */
+  readonly parking: Parking;
 }
 
 /** How long a session is left alone by a process that does not have its runtime. */
 const ELSEWHERE_MS = 1000;
 
 /** Hands each session to the runtime that its agent names; one that this process does not have is for another process. */
-export function createRuntimes({ store, states, now, runtimes, report }: RuntimesDeps): Runtime {
-  return {
+export function createRuntimes({ store, states, now, runtimes, parking }: RuntimesDeps): Runtime {
+  return parking.guard({
     opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
     async drive(claimed, signal) {
       const { lease, lastSequence } = claimed;
-      try {
-        const state = await states.take(lease.sessionId, lastSequence);
-        states.put(state);
-        const runtime = runtimes.get(state.agent?.runtime ?? "loop");
-        if (runtime) return await runtime.drive(claimed, signal);
-        await store.release(lease, { seen: state.sequence, dueAt: now() + ELSEWHERE_MS });
-      } catch (error) {
-        // The lease is left to run out.
-        if (!isKnownError(error, "lease_lost", "not_found", "closed", "store_unavailable")) report(error);
-      }
+      const state = await states.take(lease.sessionId, lastSequence);
+      states.put(state);
+      const runtime = runtimes.get(state.agent?.runtime ?? "loop");
+      if (runtime) return runtime.drive(claimed, signal);
+      await store.release(lease, { seen: state.sequence, dueAt: now() + ELSEWHERE_MS });
     },
-  };
+  });
 }
 
 /** What a runtime writes down at once for a session that begins with these events. */

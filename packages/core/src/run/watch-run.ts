@@ -5,9 +5,10 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { Store } from "../ports/store.ts";
 import { mayPause, openAwaits } from "./open-awaits.ts";
 
-interface WatchDeps {
-  readonly store: Store;
-  readonly sessions: Sessions;
+/** What watching needs of sessions, which may be those of a server. */
+export interface WatchDeps {
+  readonly store: Pick<Store, "awaits" | "onNews">;
+  readonly sessions: Pick<Sessions, "follow" | "state" | "cancel">;
   readonly now?: () => number;
 }
 

@@ -1,18 +1,18 @@
 import { type Event, isKnownError } from "@skein/protocol";
 import { expect, test } from "vitest";
 import type { Store } from "../ports/store.ts";
-import { type Bench, type Exceptions, withReason } from "./bench.ts";
+import { type StoreFixture, type StoreExceptions, withReason } from "./store-fixture.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 const upTo = (n: number, from = 1) => Array.from({ length: n - from + 1 }, (_, i) => i + from);
 
 /** Following a log live: no gap, no repeat, in order, from any place. */
-export function describeFollowing(bench: () => Bench, cannot: Exceptions): void {
+export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   /** The sequences that a follower sees until it has seen `last`. */
   async function seen(
     sessionId: string,
     last: number,
-    { after = 0, store = bench().store }: { after?: number; store?: Store } = {},
+    { after = 0, store = fixture().store }: { after?: number; store?: Store } = {},
   ) {
     const sequences: number[] = [];
     const stop = new AbortController();
@@ -28,7 +28,7 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   }
 
   test("replays a log, then goes live, with many writers at once", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.append([edited, edited]);
     const readers = [seen(script.sessionId, 53), seen(script.sessionId, 53, { after: 2 })];
     await Promise.all(Array.from({ length: 25 }, () => script.append([edited, edited])));
@@ -36,20 +36,20 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   });
 
   test("hands every event to each of 100 followers", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const readers = Array.from({ length: 100 }, () => seen(script.sessionId, 21));
     for (let i = 0; i < 20; i++) await script.append([edited]);
     for (const sequences of await Promise.all(readers)) expect(sequences).toEqual(upTo(21));
   });
 
   test("catches up with a log that is longer than one page", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.append(Array.from({ length: 2500 }, () => edited));
     expect(await seen(script.sessionId, 2501)).toEqual(upTo(2501));
   });
 
   test("catches up with a log of large events, and says when it has", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     // Two bytes a character: what is full by one measure and not by the other is found as well.
     const large = { event_type: "session.edited" as const, data: { metadata: { text: "ä".repeat(200_000) } } };
     for (let i = 0; i < 8; i++) await script.append([edited, large]);
@@ -61,7 +61,7 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
       void script.append([edited]);
     };
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]);
-    for await (const { sequence } of bench().store.follow(script.sessionId, { onCaughtUp }, signal)) {
+    for await (const { sequence } of fixture().store.follow(script.sessionId, { onCaughtUp }, signal)) {
       sequences.push(sequence);
       if (sequence === 18) stop.abort();
     }
@@ -69,9 +69,9 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   });
 
   test("lets a slow reader fall behind without losing anything", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const stop = new AbortController();
-    const events = bench().store.follow(script.sessionId, {}, stop.signal)[Symbol.asyncIterator]();
+    const events = fixture().store.follow(script.sessionId, {}, stop.signal)[Symbol.asyncIterator]();
     await events.next();
     for (let i = 0; i < 30; i++) await script.append(Array.from({ length: 100 }, () => edited));
     for (let sequence = 2; sequence <= 3001; sequence++) {
@@ -83,27 +83,27 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   });
 
   test("ends when its signal aborts, also while it waits", async () => {
-    const { sessionId } = await bench().created();
+    const { sessionId } = await fixture().created();
     const stop = new AbortController();
     const sequences: number[] = [];
     setTimeout(() => stop.abort(), 50);
-    for await (const { sequence } of bench().store.follow(sessionId, {}, stop.signal)) sequences.push(sequence);
+    for await (const { sequence } of fixture().store.follow(sessionId, {}, stop.signal)) sequences.push(sequence);
     expect(sequences).toEqual([1]);
   });
 
   test("ends when its session is deleted", async () => {
-    const { sessionId } = await bench().created();
-    setTimeout(() => void bench().store.delete(sessionId), 50);
+    const { sessionId } = await fixture().created();
+    setTimeout(() => void fixture().store.delete(sessionId), 50);
     const sequences: number[] = [];
-    for await (const { sequence } of bench().store.follow(sessionId, {}, AbortSignal.timeout(10_000)))
+    for await (const { sequence } of fixture().store.follow(sessionId, {}, AbortSignal.timeout(10_000)))
       sequences.push(sequence);
     expect(sequences).toEqual([1]);
   });
 
   test("tells which sessions have news", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const news: string[] = [];
-    const stop = bench().store.onNews((sessionId) => news.push(sessionId));
+    const stop = fixture().store.onNews((sessionId) => news.push(sessionId));
     await script.append([edited]);
     await expect.poll(() => news).toContain(script.sessionId);
     stop();
@@ -113,14 +113,14 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   });
 
   test("whoever follows a session looks when it is poked, and finds nothing twice", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const news: (readonly unknown[] | undefined)[] = [];
-    bench().store.onNews((sessionId, events) => void (sessionId === script.sessionId && news.push(events)));
+    fixture().store.onNews((sessionId, events) => void (sessionId === script.sessionId && news.push(events)));
     const reader = seen(script.sessionId, 3);
-    bench().store.poke(script.sessionId);
+    fixture().store.poke(script.sessionId);
     await script.append([edited]);
-    bench().store.poke(script.sessionId);
-    bench().store.poke(bench().ids());
+    fixture().store.poke(script.sessionId);
+    fixture().store.poke(fixture().ids());
     await script.append([edited]);
     expect(await reader).toEqual(upTo(3));
     expect(news.filter((events) => events === undefined).length).toBeGreaterThanOrEqual(2);
@@ -129,8 +129,8 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   test.skipIf(cannot.another)(
     withReason("sees what another process appends, and hears of it within half a second", cannot.another),
     async () => {
-      const script = await bench().created();
-      const other = await bench().another();
+      const script = await fixture().created();
+      const other = await fixture().another();
       const news: string[] = [];
       other.onNews((sessionId) => news.push(sessionId));
       const readers = [seen(script.sessionId, 41, { store: other }), seen(script.sessionId, 41)];
@@ -146,11 +146,11 @@ export function describeFollowing(bench: () => Bench, cannot: Exceptions): void 
   );
 
   test.skipIf(cannot.another)(withReason("ends when another process deletes its session", cannot.another), async () => {
-    const script = await bench().created();
-    const other = await bench().another();
+    const script = await fixture().created();
+    const other = await fixture().another();
     setTimeout(() => void other.delete(script.sessionId), 50);
     const reading = (async () => {
-      for await (const _ of bench().store.follow(script.sessionId, {}, AbortSignal.timeout(10_000)));
+      for await (const _ of fixture().store.follow(script.sessionId, {}, AbortSignal.timeout(10_000)));
       return "ended";
     })();
     expect(await reading.catch((error) => isKnownError(error, "not_found"))).toBe("ended");

@@ -1,10 +1,13 @@
-export type * from "./bench.ts";
+export type * from "./store-fixture.ts";
 export * from "./bus-contract.ts";
 export * from "./check-history.ts";
+export * from "./engine-contract.ts";
+export * from "./engine/counting-runtime.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";
 export * from "./runtime-contract.ts";
 export type * from "./runtime/runtime-under-test.ts";
+export * from "./sandbox-contract.ts";
 export * from "./script.ts";
 export * from "./simulation/index.ts";
 export * from "./store-contract.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Claim, Lease, Store } from "../ports/store.ts";
-import { type Bench, type Exceptions, withReason } from "./bench.ts";
+import type { Claim, DueQuery, Lease, Store } from "../ports/store.ts";
+import { type StoreFixture, type StoreExceptions, withReason } from "./store-fixture.ts";
 
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 const title = { event_type: "title.generated" as const, data: { title: "t" } };
@@ -12,11 +12,11 @@ function leaseOf(claim: Claim): Lease {
 }
 
 /** Who may drive a session, and when. Times are real: the tests wait for what happens, and not for how long it takes. */
-export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
-  const claim = (leaseMs = 60_000, owner = "w", store: Store = bench().store) => store.claim({ owner, leaseMs });
+export function describeLeases(fixture: () => StoreFixture, cannot: StoreExceptions): void {
+  const claim = (leaseMs = 60_000, owner = "w", store: Store = fixture().store) => store.claim({ owner, leaseMs });
 
   /** The lease of a session that is due, or whose lease runs out, as soon as there is one. */
-  async function nextLease(owner: string, store: Store = bench().store): Promise<Lease> {
+  async function nextLease(owner: string, store: Store = fixture().store): Promise<Lease> {
     for (;;) {
       const found = await claim(60_000, owner, store);
       if (found.kind === "leased") return found.lease;
@@ -25,14 +25,14 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   }
 
   test("leaves a session alone that nothing has woken", async () => {
-    await bench().created();
+    await fixture().created();
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
   test("begins a session with its lease for whoever begins it, and for nobody else", async () => {
-    const [first] = await bench().store.read((await bench().created()).sessionId);
+    const [first] = await fixture().store.read((await fixture().created()).sessionId);
     if (first?.event_type !== "session.created") throw new Error("A log begins with session.created.");
-    const { ids, store } = bench();
+    const { ids, store } = fixture();
     const [sessionId, id] = [ids(), ids()];
     const begin = [{ id, event_type: first.event_type, data: first.data }];
     const options = { expect: 0, dueAt: 0, claim: { owner: "beginner", leaseMs: 60_000 } };
@@ -51,7 +51,7 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   });
 
   test("gives a session that is due to exactly one of many workers", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("hi");
     const claims = await Promise.all(Array.from({ length: 12 }, (_, i) => claim(60_000, `w${i}`)));
     expect(claims.filter(({ kind }) => kind === "leased")).toHaveLength(1);
@@ -62,7 +62,7 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   });
 
   test("spreads sessions over workers, the one that has waited longest first", async () => {
-    const scripts = [await bench().created(), await bench().created(), await bench().created()];
+    const scripts = [await fixture().created(), await fixture().created(), await fixture().created()];
     for (const [i, script] of scripts.entries()) await script.append([edited], { dueAt: 3000 - i });
     const claimed = [leaseOf(await claim()), leaseOf(await claim()), leaseOf(await claim())];
     expect(claimed.map(({ sessionId }) => sessionId)).toEqual(scripts.map(({ sessionId }) => sessionId).toReversed());
@@ -70,7 +70,7 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   });
 
   test("says when the next one is due, and gives it then", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const late = Date.now() + 60_000;
     await script.append([edited], { dueAt: late });
     expect(await claim()).toEqual({ kind: "none", nextAt: late });
@@ -81,54 +81,100 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   });
 
   test("keeps the earlier of two times at which a session is due", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.append([edited], { dueAt: 1000 });
     await script.append([edited], { dueAt: Date.now() + 60_000 });
     expect((await claim()).kind).toBe("leased");
   });
 
   test("gives a named session, due or not, unless somebody has it", async () => {
-    const { sessionId } = await bench().created();
-    const named = () => bench().store.claim({ owner: "w", leaseMs: 60_000, sessionId });
+    const { sessionId } = await fixture().created();
+    const named = () => fixture().store.claim({ owner: "w", leaseMs: 60_000, sessionId });
     const lease = leaseOf(await named());
     const busy = await named();
     expect(busy.kind).toBe("busy");
     expect(busy.kind === "busy" && busy.until > Date.now()).toBe(true);
-    await bench().store.release(lease, { seen: 1, dueAt: null });
+    await fixture().store.release(lease, { seen: 1, dueAt: null });
     expect((await named()).kind).toBe("leased");
-    const unknown = bench().store.claim({ owner: "w", leaseMs: 1, sessionId: bench().ids() });
+    const unknown = fixture().store.claim({ owner: "w", leaseMs: 1, sessionId: fixture().ids() });
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
+  test("takes a named session from another worker only if its lease runs out soon, and then refuses that worker", async () => {
+    const script = await fixture().created();
+    await script.prompt("hi");
+    const { sessionId } = script;
+    const first = leaseOf(await claim(60_000, "first"));
+    const taking = (takeWithinMs: number) =>
+      fixture().store.claim({ owner: "second", leaseMs: 60_000, sessionId, takeWithinMs });
+    expect((await taking(10_000)).kind).toBe("busy");
+    const second = leaseOf(await taking(120_000));
+    expect(second).toMatchObject({ sessionId, fence: first.fence + 1 });
+    await expect(script.append([title], { lease: first })).rejects.toMatchObject({ code: "lease_lost" });
+    await script.append([title], { lease: second });
+  });
+
+  test("lists the sessions that wait to be driven without claiming them", async () => {
+    const { store } = fixture();
+    const start = Date.now();
+    const [a, b, other] = [
+      await fixture().created(),
+      await fixture().created(),
+      await fixture().created({ tenant: "other" }),
+    ];
+    for (const [n, script] of [a, b, other].entries())
+      await script.append([edited], { dueAt: 1000 * (n + 1), tenant: script === other ? "other" : "default" });
+    const ids = async (query: Partial<DueQuery>) =>
+      (await store.due({ before: start, ...query })).map(({ sessionId }) => sessionId);
+    expect(await store.due({ before: start, limit: 1 })).toEqual([
+      { sessionId: a.sessionId, tenant: "default", lastSequence: 2, dueAt: 1000 },
+    ]);
+    expect(await ids({})).toEqual([a.sessionId, b.sessionId, other.sessionId]);
+    expect(await ids({ before: 2000 })).toEqual([a.sessionId, b.sessionId]);
+    expect(await ids({ perTenant: 1 })).toEqual([a.sessionId, other.sessionId]);
+    const lease = leaseOf(await claim());
+    expect(lease.sessionId).toBe(a.sessionId);
+    expect(await ids({})).toEqual([b.sessionId, other.sessionId]);
+    expect(await ids({ sessionId: a.sessionId })).toEqual([a.sessionId]);
+    await store.release(lease, { seen: 2, dueAt: null });
+    expect(await ids({ sessionId: a.sessionId, before: Infinity })).toEqual([]);
+    const late = start + 60_000;
+    await a.append([edited], { dueAt: late });
+    expect(await ids({ sessionId: a.sessionId })).toEqual([]);
+    expect(await store.due({ sessionId: a.sessionId, before: Infinity })).toMatchObject([{ dueAt: late }]);
+  });
+
   test("gives a session to another worker when its lease has run out, and then refuses the first", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("hi");
     const slow = leaseOf(await claim(1, "slow"));
     const fast = await nextLease("fast");
     expect(fast.fence).toBeGreaterThan(slow.fence);
     await expect(script.append([title], { lease: slow })).rejects.toMatchObject({ code: "lease_lost" });
-    await expect(bench().store.release(slow, { seen: 2, dueAt: null })).rejects.toMatchObject({ code: "lease_lost" });
-    expect(await bench().store.renew([slow, fast])).toEqual([slow]);
-    expect(await bench().store.read(script.sessionId)).toHaveLength(2);
+    await expect(fixture().store.release(slow, { seen: 2, dueAt: null })).rejects.toMatchObject({ code: "lease_lost" });
+    expect(await fixture().store.renew([slow, fast])).toEqual([slow]);
+    expect(await fixture().store.read(script.sessionId)).toHaveLength(2);
     await script.append([title], { lease: fast });
   });
 
   test("refuses a writer that has released its lease", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const lease = await script.claim();
     await script.append([title], { lease, expect: 1, release: { dueAt: null } });
     await expect(script.append([title], { lease })).rejects.toMatchObject({ code: "lease_lost" });
-    await expect(bench().store.release(lease, { seen: 2, dueAt: null })).rejects.toMatchObject({ code: "lease_lost" });
-    expect(await bench().store.renew([lease])).toEqual([lease]);
+    await expect(fixture().store.release(lease, { seen: 2, dueAt: null })).rejects.toMatchObject({
+      code: "lease_lost",
+    });
+    expect(await fixture().store.renew([lease])).toEqual([lease]);
   });
 
   test("prolongs a lease with every append of its holder, and by renewing", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());
     const heldUntil = async (): Promise<number> => {
       const { sessionId } = script;
-      const other = await bench().store.claim({ owner: "other", leaseMs: 60_000, sessionId });
+      const other = await fixture().store.claim({ owner: "other", leaseMs: 60_000, sessionId });
       if (other.kind !== "busy") throw new Error(`Expected that the session is held, and it is ${other.kind}.`);
       return other.until;
     };
@@ -138,31 +184,31 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
     const appended = await heldUntil();
     expect(appended).toBeGreaterThan(claimed);
     await sleep(5);
-    expect(await bench().store.renew([lease])).toEqual([]);
+    expect(await fixture().store.renew([lease])).toEqual([]);
     expect(await heldUntil()).toBeGreaterThan(appended);
   });
 
   test("loses no wake-up that arrives while a session is put to sleep", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("first");
     const lease = leaseOf(await claim());
     await script.prompt("second");
     const asleep = script.append([title], { lease, expect: 2, release: { dueAt: null } });
     await expect(asleep).rejects.toMatchObject({ code: "conflict" });
-    await bench().store.release(lease, { seen: 2, dueAt: null });
+    await fixture().store.release(lease, { seen: 2, dueAt: null });
     expect((await claim()).kind).toBe("leased");
   });
 
   test("lets a session sleep when its worker has seen everything", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());
-    await bench().store.release(lease, { seen: 2, dueAt: null });
+    await fixture().store.release(lease, { seen: 2, dueAt: null });
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
   test("sets a timer when a lease is released until a time", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());
     const at = Date.now() + 60_000;
@@ -173,14 +219,14 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   });
 
   test("frees the leases of an owner that is known to be dead", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim(60_000, "dead"));
-    expect(await bench().store.owners()).toEqual(["dead"]);
-    await bench().store.free("somebody else");
+    expect(await fixture().store.owners()).toEqual(["dead"]);
+    await fixture().store.free("somebody else");
     expect((await claim()).kind).toBe("none");
-    await bench().store.free("dead");
-    expect(await bench().store.owners()).toEqual([]);
+    await fixture().store.free("dead");
+    expect(await fixture().store.owners()).toEqual([]);
     expect((await claim(60_000, "alive")).kind).toBe("leased");
     await expect(script.append([title], { lease })).rejects.toMatchObject({ code: "lease_lost" });
   });
@@ -188,16 +234,16 @@ export function describeLeases(bench: () => Bench, cannot: Exceptions): void {
   test.skipIf(cannot.another)(
     withReason("gives a session to one of two processes, and fences the other", cannot.another),
     async () => {
-      const script = await bench().created();
-      const other = await bench().another();
+      const script = await fixture().created();
+      const other = await fixture().another();
       await script.prompt("hi");
       const claims = await Promise.all([claim(60_000, "here"), claim(60_000, "there", other)]);
       expect(claims.filter(({ kind }) => kind === "leased")).toHaveLength(1);
       const first = leaseOf(claims.find(({ kind }) => kind === "leased") as Claim);
-      const store = first.owner === "here" ? other : bench().store;
+      const store = first.owner === "here" ? other : fixture().store;
       await store.free(first.owner);
       const second = await nextLease("next", store);
-      const late = bench().store.append(script.sessionId, [script.event(title)], { lease: first });
+      const late = fixture().store.append(script.sessionId, [script.event(title)], { lease: first });
       await expect(late).rejects.toMatchObject({ code: "lease_lost" });
       await store.append(script.sessionId, [script.event(title)], { lease: second });
     },

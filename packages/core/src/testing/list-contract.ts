@@ -2,7 +2,7 @@ import type { Fact, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createSessions } from "../sessions/sessions.ts";
 import { addedUsage } from "../sessions/usage.ts";
-import type { Bench } from "./bench.ts";
+import type { StoreFixture } from "./store-fixture.ts";
 import { pages } from "./projection-contract.ts";
 import { createScript, scriptedAgent } from "./script.ts";
 
@@ -14,14 +14,14 @@ const agent = {
 };
 
 /** Which sessions a list has, and how many there are. */
-export function describeLists(bench: () => Bench): void {
+export function describeLists(fixture: () => StoreFixture): void {
   test("lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
-    const { store, ids } = bench();
+    const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const plain = await sessions.create(agent);
     const tagged = await sessions.create({ ...agent, id: ids() }, { tags: ["blue", "green"], title: "tagged" });
     const child = await sessions.create(agent, { subagentOf: { session_id: plain.id, tool_use_id: "t" } });
-    const done = bench().script();
+    const done = fixture().script();
     await done.create();
     await done.toolTurn("hi");
     const fork = await sessions.fork(done.sessionId);
@@ -30,7 +30,7 @@ export function describeLists(bench: () => Bench): void {
     const { runId, messageId } = await script.prompt("hi");
     const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
     await script.append([{ event_type: "session.started", data: started }], { lease: await script.claim() });
-    await bench().created({ tenant: "other" });
+    await fixture().created({ tenant: "other" });
 
     const listed = async (query: Parameters<typeof sessions.list>[0]) =>
       (await sessions.list(query)).items.map(({ id }) => id);
@@ -51,7 +51,7 @@ export function describeLists(bench: () => Bench): void {
   });
 
   test("finds and counts sessions by several tags, metadata, title, folder and states at once", async () => {
-    const { store, ids } = bench();
+    const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const of = async (options: Parameters<typeof sessions.create>[1]): Promise<string> =>
       (await sessions.create(agent, options)).id;
@@ -127,7 +127,7 @@ export function describeLists(bench: () => Bench): void {
   });
 
   test("lists the sessions that ran last first, page by page", async () => {
-    const { store, ids } = bench();
+    const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const begun = async (): Promise<string> =>
       (await sessions.create(agent, { workingDirectory: "/srv/a", tags: ["blue"] })).id;
@@ -154,17 +154,17 @@ export function describeLists(bench: () => Bench): void {
   });
 
   test("adds up what runs used by day, model, agent and session, between two moments", async () => {
-    const { store, ids } = bench();
-    const done = await bench().created();
+    const { store, ids } = fixture();
+    const done = await fixture().created();
     await done.toolTurn("one");
     await done.toolTurn("two");
     const other = await createSessions({ store, ids }).create({ ...agent, id: ids() });
     await createScript({ store, ids, sessionId: other.id }).toolTurn("three");
-    const waiting = await bench().created();
+    const waiting = await fixture().created();
     const { runId, messageId } = await waiting.prompt("not answered yet");
     const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" };
     await waiting.append([{ event_type: "session.started", data: started }], { lease: await waiting.claim() });
-    const several = await bench().created();
+    const several = await fixture().created();
     const turn = await several.prompt("two models, one of them twice");
     const lease = await several.claim();
     await several.append(
@@ -178,7 +178,7 @@ export function describeLists(bench: () => Bench): void {
       { lease },
     );
     await several.append([abandoned(turn.runId, "claude-a", 2), abandoned(turn.runId, "claude-b", 4)], { lease });
-    const foreign = await bench().created({ tenant: "other" });
+    const foreign = await fixture().created({ tenant: "other" });
     await foreign.prompt("of another tenant");
 
     const [later, earlier] = (await store.runs(done.sessionId)).items;

@@ -4,14 +4,14 @@ import { createMemoryStore } from "../memory-store/memory-store.ts";
 import type { Store } from "../ports/store.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
-import type { Bench } from "./bench.ts";
+import type { StoreFixture } from "./store-fixture.ts";
 
 /** What is derived from a log, compared with what the reference store derives from the same one. */
-export function describeProjections(bench: () => Bench): void {
+export function describeProjections(fixture: () => StoreFixture): void {
   test("derives session, messages and run of a turn with a tool call", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.toolTurn("How much is 2+2?");
-    const { store } = bench();
+    const { store } = fixture();
     const { items } = await store.messages(script.sessionId);
     expect(
       items.map(({ sequence, role, tool_call_id, content }) => [sequence, role, tool_call_id !== null, content]),
@@ -54,10 +54,10 @@ export function describeProjections(bench: () => Bench): void {
   });
 
   test("numbers a message when it enters the transcript, not when it was accepted", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const early = await script.prompt("queued while the other runs");
     await script.toolTurn("first to run");
-    const { items } = await bench().store.messages(script.sessionId);
+    const { items } = await fixture().store.messages(script.sessionId);
     expect(items.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5]);
     expect(items.some(({ id }) => id === early.messageId)).toBe(false);
   });
@@ -65,7 +65,7 @@ export function describeProjections(bench: () => Bench): void {
   test("derives the same rows as the reference store from every fact there is", async () => {
     const reference = createMemoryStore();
     const views = [];
-    for (const store of [bench().store, reference]) {
+    for (const store of [fixture().store, reference]) {
       const script = createScript({ store, ids: countingIds(), sessionId: sharedId });
       await playEverything(script);
       views.push(await everything(store, script.sessionId));
@@ -77,7 +77,7 @@ export function describeProjections(bench: () => Bench): void {
   test("a log that begins with its first step has the rows that it would have step by step", async () => {
     const reference = createMemoryStore();
     const views = [];
-    const { store } = bench();
+    const { store } = fixture();
     for (const [where, together] of [[store, true] as const, [store, false] as const, [reference, false] as const]) {
       const script = createScript({ store: where, ids: countingIds(), sessionId: sharedId });
       views.push(await everything(where, await beginRunning(script, together)));
@@ -90,24 +90,24 @@ export function describeProjections(bench: () => Bench): void {
   });
 
   test("refuses a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const lease = await script.claim();
     const checkpoint = (): Fact => ({
       event_type: "checkpoint.created",
-      data: { checkpoint_id: bench().ids(), user_message_uuid: "u1", files_modified: ["/a"] },
+      data: { checkpoint_id: fixture().ids(), user_message_uuid: "u1", files_modified: ["/a"] },
     });
     await script.append([checkpoint()], { lease });
     await expect(script.append([checkpoint()], { lease })).rejects.toMatchObject({ code: "already_exists" });
-    expect(await bench().store.read(script.sessionId)).toHaveLength(2);
-    expect(await bench().store.checkpoints(script.sessionId)).toHaveLength(1);
-    const fork = await bench().created();
+    expect(await fixture().store.read(script.sessionId)).toHaveLength(2);
+    expect(await fixture().store.checkpoints(script.sessionId)).toHaveLength(1);
+    const fork = await fixture().created();
     await fork.append([checkpoint()], { lease: await fork.claim() });
   });
 
   test("opens and closes awaits", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const lease = await script.claim();
-    const run_id = bench().ids();
+    const run_id = fixture().ids();
     const asked = (tool_use_id: string) => ({
       tool_use_id,
       kind: "question" as const,
@@ -120,26 +120,29 @@ export function describeProjections(bench: () => Bench): void {
       [{ event_type: "await.opened", data: { run_id, step: 1, awaits: [asked("t1"), asked("t2")] } }],
       { lease },
     );
-    expect((await bench().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual(["t1", "t2"]);
-    expect(await bench().store.get(script.sessionId)).toMatchObject({ status: "awaiting" });
+    expect((await fixture().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual([
+      "t1",
+      "t2",
+    ]);
+    expect(await fixture().store.get(script.sessionId)).toMatchObject({ status: "awaiting" });
     const resolved = { run_id, step: 1, tool_use_id: "t1", resolution: "answered" as const, waited_ms: 5 };
     await script.append([{ event_type: "await.resolved", data: resolved }], { lease });
-    expect((await bench().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual(["t2"]);
+    expect((await fixture().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual(["t2"]);
   });
 
   test("pages through messages and runs without gap or repeat", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     for (let i = 0; i < 5; i++) await script.toolTurn(`turn ${i}`);
-    const messages = await pages((options) => bench().store.messages(script.sessionId, options));
+    const messages = await pages((options) => fixture().store.messages(script.sessionId, options));
     expect(messages.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
-    const runs = await pages((options) => bench().store.runs(script.sessionId, options));
+    const runs = await pages((options) => fixture().store.runs(script.sessionId, options));
     expect(runs.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
   });
 
   test("forks at any message without touching the parent, and a fork outlives it", async () => {
-    const { store, ids } = bench();
+    const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
-    const script = await bench().created();
+    const script = await fixture().created();
     await script.toolTurn("How much is 2+2?");
     const before = JSON.stringify(await store.read(script.sessionId));
     const transcript = await sessions.transcript(script.sessionId);

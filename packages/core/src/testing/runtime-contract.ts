@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { describeAwaits } from "./runtime/awaits-contract.ts";
-import { type RuntimeBench, createRuntimeBench } from "./runtime/bench.ts";
+import { type RuntimeFixture, createRuntimeFixture } from "./runtime/runtime-fixture.ts";
 import { describeBudgets } from "./runtime/budget-contract.ts";
 import { describeCancels, describeModes } from "./runtime/cancel-contract.ts";
 import { describeFences } from "./runtime/fences-contract.ts";
@@ -16,29 +16,29 @@ export function describeRuntime(
   cannot: RuntimeExceptions = {},
 ): void {
   describe(`${name}: runtime contract`, { timeout: 120_000 }, () => {
-    let opened: { readonly bench: RuntimeBench; readonly under: RuntimeUnderTest } | undefined;
+    let opened: { readonly fixture: RuntimeFixture; readonly under: RuntimeUnderTest } | undefined;
     beforeAll(async () => {
       const under = await open();
-      opened = { under, bench: createRuntimeBench(under, await under.store()) };
+      opened = { under, fixture: createRuntimeFixture(under, await under.store()) };
     });
     afterAll(async () => {
-      await opened?.bench.close();
+      await opened?.fixture.close();
       await opened?.under.close();
     });
-    const bench = (): RuntimeBench => {
+    const fixture = (): RuntimeFixture => {
       if (!opened) throw new Error("The runtime is not open.");
-      return opened.bench;
+      return opened.fixture;
     };
-    afterEach(() => bench().settle());
+    afterEach(() => fixture().settle());
 
-    describe("prompts", () => describePrompts(bench));
-    describe("drafts", () => describeDrafts(bench));
-    describe("cancels", () => describeCancels(bench));
-    describe("queue, steer and interrupt", () => describeModes(bench));
-    describe("awaits", () => describeAwaits(bench, cannot));
-    describe("a new fence", () => describeFences(bench, cannot));
-    describe("poison", () => describePoison(bench));
-    describe("budgets", () => describeBudgets(bench, cannot));
-    describe("subagents", () => describeSubagents(bench, cannot));
+    describe("prompts", () => describePrompts(fixture));
+    describe("drafts", () => describeDrafts(fixture));
+    describe("cancels", () => describeCancels(fixture));
+    describe("queue, steer and interrupt", () => describeModes(fixture));
+    describe("awaits", () => describeAwaits(fixture, cannot));
+    describe("a new fence", () => describeFences(fixture, cannot));
+    describe("poison", () => describePoison(fixture));
+    describe("budgets", () => describeBudgets(fixture, cannot));
+    describe("subagents", () => describeSubagents(fixture, cannot));
   });
 }

@@ -1,7 +1,7 @@
 import { type Event, type Fact, type NewEvent, createIds } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../ports/store.ts";
-import { type Bench, type Exceptions, type StoreUnderTest, withReason } from "./bench.ts";
+import { type StoreFixture, type StoreExceptions, type StoreUnderTest, withReason } from "./store-fixture.ts";
 import { describeFollowing } from "./following-contract.ts";
 import { describeLeases } from "./lease-contract.ts";
 import { naughtyText } from "./naughty-text.ts";
@@ -11,18 +11,18 @@ import { describeRecords } from "./records-contract.ts";
 import { createScript } from "./script.ts";
 import { describeTenantLists } from "./tenant-list-contract.ts";
 
-/** Every rule that a store keeps. A new driver is finished when this passes. */
-export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: Exceptions = {}): void {
+/** Every rule that a store keeps. A new store is finished when this passes. */
+export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: StoreExceptions = {}): void {
   describe(`${name}: store contract`, () => {
-    let bench: Bench;
+    let fixture: StoreFixture;
     let opened: Store[];
     beforeEach(async () => {
       const under = await open();
       const ids = createIds();
       opened = [under.store];
       const current = (): Store => opened[0] as Store;
-      const script: Bench["script"] = (options = {}) => createScript({ store: current(), ids, ...options });
-      bench = {
+      const script: StoreFixture["script"] = (options = {}) => createScript({ store: current(), ids, ...options });
+      fixture = {
         under,
         ids,
         get store() {
@@ -50,125 +50,125 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
     });
     afterEach(async () => {
       for (const store of opened) await store.close();
-      await bench.under.cleanup?.();
+      await fixture.under.cleanup?.();
     });
 
-    describeAppending(() => bench);
-    describeReading(() => bench, cannot);
-    describeLeases(() => bench, cannot);
-    describeFollowing(() => bench, cannot);
-    describeProjections(() => bench);
-    describeLists(() => bench);
-    describeTenantLists(() => bench, cannot);
-    describeRecords(name, () => bench.store.records);
+    describeAppending(() => fixture);
+    describeReading(() => fixture, cannot);
+    describeLeases(() => fixture, cannot);
+    describeFollowing(() => fixture, cannot);
+    describeProjections(() => fixture);
+    describeLists(() => fixture);
+    describeTenantLists(() => fixture, cannot);
+    describeRecords(name, () => fixture.store.records);
   });
 }
 
 const edited = (title: string) => ({ event_type: "session.edited" as const, data: { title } });
 
-function describeAppending(bench: () => Bench): void {
+function describeAppending(fixture: () => StoreFixture): void {
   test("numbers events from 1 without gap or repeat, however many write at once", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const appends = Array.from({ length: 30 }, () =>
-      bench().store.append(sessionId, [event(edited("a")), event(edited("b"))]),
+      fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]),
     );
     const answered = (await Promise.all(appends)).flatMap(({ events }) => events.map(({ sequence }) => sequence));
-    const stored = (await bench().store.read(sessionId)).map(({ sequence }) => sequence);
+    const stored = (await fixture().store.read(sessionId)).map(({ sequence }) => sequence);
     expect(stored).toEqual(Array.from({ length: 61 }, (_, i) => i + 1));
     expect(answered.toSorted((a, b) => a - b)).toEqual(stored.slice(1));
   });
 
   test("answers an append with the events as they are read later", async () => {
-    const { sessionId, event } = await bench().created();
-    const { events } = await bench().store.append(sessionId, [event(edited("a")), event(edited("b"))]);
-    expect(events).toEqual((await bench().store.read(sessionId)).slice(1));
+    const { sessionId, event } = await fixture().created();
+    const { events } = await fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]);
+    expect(events).toEqual((await fixture().store.read(sessionId)).slice(1));
     expect(Object.keys(events[0] as Event).toSorted()).toEqual(
       ["created_at", "data", "event_type", "id", "sequence", "session_id"].toSorted(),
     );
   });
 
   test("refuses an append if the log is not where the writer expects it, and keeps nothing of it", async () => {
-    const { sessionId, event } = await bench().created();
-    const append = bench().store.append(sessionId, [event(edited("a"))], { expect: 2 });
+    const { sessionId, event } = await fixture().created();
+    const append = fixture().store.append(sessionId, [event(edited("a"))], { expect: 2 });
     await expect(append).rejects.toMatchObject({ code: "conflict", details: { expected: 2, actual: 1 } });
-    const nowhere = bench().store.append(sessionId, [event(edited("a"))], { expect: Number.MAX_SAFE_INTEGER });
+    const nowhere = fixture().store.append(sessionId, [event(edited("a"))], { expect: Number.MAX_SAFE_INTEGER });
     await expect(nowhere).rejects.toMatchObject({ code: "conflict", details: { actual: 1 } });
-    await bench().store.append(sessionId, [event(edited("b"))], { expect: 1 });
-    expect(await bench().store.read(sessionId)).toHaveLength(2);
+    await fixture().store.append(sessionId, [event(edited("b"))], { expect: 1 });
+    expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
   test("lets exactly one of many writers with the same expectation through", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const tries = Array.from({ length: 10 }, () =>
-      bench().store.append(sessionId, [event(edited("a"))], { expect: 1 }),
+      fixture().store.append(sessionId, [event(edited("a"))], { expect: 1 }),
     );
     const settled = await Promise.allSettled(tries);
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    expect(await bench().store.read(sessionId)).toHaveLength(2);
+    expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
   test("creates a session once", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await expect(script.create()).rejects.toMatchObject({ code: "conflict" });
   });
 
   test("answers repeated ids with what is stored, also when the log has moved on", async () => {
-    const { sessionId, event, append } = await bench().created();
+    const { sessionId, event, append } = await fixture().created();
     const events = [event(edited("a")), event(edited("b"))];
-    const first = await bench().store.append(sessionId, events, { expect: 1 });
+    const first = await fixture().store.append(sessionId, events, { expect: 1 });
     await append([edited("c")]);
-    const again = await bench().store.append(sessionId, events, { expect: 1 });
+    const again = await fixture().store.append(sessionId, events, { expect: 1 });
     expect(again).toEqual({ events: first.events, repeated: true });
-    expect(await bench().store.read(sessionId)).toHaveLength(4);
+    expect(await fixture().store.read(sessionId)).toHaveLength(4);
   });
 
   test("answers repeated ids only to the tenant whose session it is", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
-    await bench().store.append(sessionId, events, { tenant: "default" });
-    const theirs = bench().store.append(sessionId, events, { tenant: "theirs" });
+    await fixture().store.append(sessionId, events, { tenant: "default" });
+    const theirs = fixture().store.append(sessionId, events, { tenant: "theirs" });
     await expect(theirs).rejects.toMatchObject({ code: "not_found" });
   });
 
   test("stores repeated ids once, however many repeat them at once", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
-    const answers = await Promise.all(Array.from({ length: 20 }, () => bench().store.append(sessionId, events)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fixture().store.append(sessionId, events)));
     expect(new Set(answers.map((answer) => answer.events[0]?.sequence))).toEqual(new Set([2]));
     expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
-    expect(await bench().store.read(sessionId)).toHaveLength(2);
+    expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
   test("keeps one append per idempotency key, however many arrive at once", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const key = { id: "k1", fingerprint: "f" };
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
-        bench().store.append(sessionId, [event(edited("a"))], { tenant: "default", key }),
+        fixture().store.append(sessionId, [event(edited("a"))], { tenant: "default", key }),
       ),
     );
     expect(new Set(answers.map((answer) => answer.events[0]?.id)).size).toBe(1);
     expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
-    expect(await bench().store.read(sessionId)).toHaveLength(2);
+    expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
   test("refuses an idempotency key that comes with another request", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const append = (fingerprint: string) =>
-      bench().store.append(sessionId, [event(edited("a"))], { tenant: "default", key: { id: "k2", fingerprint } });
+      fixture().store.append(sessionId, [event(edited("a"))], { tenant: "default", key: { id: "k2", fingerprint } });
     await append("f");
     await expect(append("g")).rejects.toMatchObject({ code: "key_reused" });
-    expect(await bench().store.read(sessionId)).toHaveLength(2);
+    expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
   test("answers a repeated creation under a key with the session that is there, for each tenant its own", async () => {
     const key = { id: "create", fingerprint: "f" };
     const created = async (tenant: string): Promise<string> => {
-      const script = bench().script({ tenant });
+      const script = fixture().script({ tenant });
       await script.create();
-      const [first] = await bench().store.read(script.sessionId);
-      const { events } = await bench().store.append(
-        bench().ids(),
+      const [first] = await fixture().store.read(script.sessionId);
+      const { events } = await fixture().store.append(
+        fixture().ids(),
         [
           script.event({
             event_type: "session.created",
@@ -186,14 +186,14 @@ function describeAppending(bench: () => Bench): void {
   });
 
   test("takes the driver's facts only from the driver", async () => {
-    const { sessionId, event } = await bench().created();
+    const { sessionId, event } = await fixture().created();
     const title = event({ event_type: "title.generated", data: { title: "t" } });
-    await expect(bench().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
+    await expect(fixture().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
   });
 
   test("begins a session with what happened before it came here, in one append and only once", async () => {
-    const { store, ids } = bench();
-    const script = await bench().created();
+    const { store, ids } = fixture();
+    const script = await fixture().created();
     const [created] = await store.read(script.sessionId);
     const facts = (title: string): NewEvent[] => [
       { ...(created as Extract<Event, { event_type: "session.created" }>), id: ids() },
@@ -211,7 +211,7 @@ function describeAppending(bench: () => Bench): void {
   });
 
   test("refuses an empty append, and a release that does not say what it has seen", async () => {
-    const script = await bench().created();
+    const script = await fixture().created();
     await expect(script.append([])).rejects.toMatchObject({ code: "invalid" });
     const lease = await script.claim();
     await expect(script.append([edited("a")], { lease, release: { dueAt: null } })).rejects.toMatchObject({
@@ -220,8 +220,8 @@ function describeAppending(bench: () => Bench): void {
   });
 
   test("knows no session that was never created, and none of another tenant", async () => {
-    const { store, ids } = bench();
-    const theirs = await bench().created({ tenant: "theirs" });
+    const { store, ids } = fixture();
+    const theirs = await fixture().created({ tenant: "theirs" });
     for (const [id, tenant] of [
       [ids(), "default"],
       [theirs.sessionId, "mine"],
@@ -243,15 +243,15 @@ function describeAppending(bench: () => Bench): void {
   });
 }
 
-function describeReading(bench: () => Bench, cannot: Exceptions): void {
+function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   test("gives bodies back to the letter: naughty text, key order, numbers, prototypes", async () => {
-    const { sessionId, append } = await bench().created();
+    const { sessionId, append } = await fixture().created();
     const metadata = JSON.parse(
       '{"z":1,"__proto__":{"admin":true},"a":[1.5,-0,1e21,null,{"constructor":{"prototype":{}}}]}',
     );
     metadata.text = naughtyText;
     await append([{ event_type: "session.edited", data: { metadata } }]);
-    const [, event] = await bench().store.read(sessionId);
+    const [, event] = await fixture().store.read(sessionId);
     expect(JSON.stringify(event?.data)).toBe(JSON.stringify({ metadata }));
     expect(({} as Record<string, unknown>)["admin"]).toBeUndefined();
   });
@@ -261,20 +261,20 @@ function describeReading(bench: () => Bench, cannot: Exceptions): void {
     ["over it", 300_000],
     ["10 MB", 10_000_000],
   ])("keeps a body that is %s", async (_, length) => {
-    const script = await bench().created();
+    const script = await fixture().created();
     const text = `${"\0\ud800é".repeat(10)}${"x".repeat(length)}`;
     const { messageId } = await script.prompt(text);
-    const [, event] = await bench().store.read(script.sessionId);
+    const [, event] = await fixture().store.read(script.sessionId);
     const { content, message_id } = (event as Extract<Event, { event_type: "prompt.accepted" }>).data;
     expect(content === text).toBe(true);
     expect(message_id).toBe(messageId);
   });
 
   test("reads any stretch of a log", async () => {
-    const { sessionId, append } = await bench().created();
+    const { sessionId, append } = await fixture().created();
     await append(Array.from({ length: 9 }, (_, i) => edited(String(i))));
     const sequences = async (after: number, limit?: number) =>
-      (await bench().store.read(sessionId, { after, ...(limit !== undefined && { limit }) })).map(
+      (await fixture().store.read(sessionId, { after, ...(limit !== undefined && { limit }) })).map(
         ({ sequence }) => sequence,
       );
     expect(await sequences(7)).toEqual([8, 9, 10]);
@@ -284,56 +284,60 @@ function describeReading(bench: () => Bench, cannot: Exceptions): void {
   });
 
   test("scans every event of every session in order, and resumes anywhere", async () => {
-    const scripts = await Promise.all([bench().created(), bench().created(), bench().created({ tenant: "other" })]);
+    const scripts = await Promise.all([
+      fixture().created(),
+      fixture().created(),
+      fixture().created({ tenant: "other" }),
+    ]);
     for (const script of scripts) await script.append([edited("a"), edited("b")]);
     const all: Event[] = [];
-    for await (const event of bench().store.scan()) all.push(event);
+    for await (const event of fixture().store.scan()) all.push(event);
     expect(all).toHaveLength(9);
     const places = all.map(({ session_id, sequence }) => `${session_id}/${sequence}`);
     expect(places).toEqual(places.toSorted());
     const middle = all[4] as Event;
     const rest: Event[] = [];
-    for await (const event of bench().store.scan({ sessionId: middle.session_id, sequence: middle.sequence }))
+    for await (const event of fixture().store.scan({ sessionId: middle.session_id, sequence: middle.sequence }))
       rest.push(event);
     expect(rest).toEqual(all.slice(5));
   });
 
   test("keeps the latest snapshot of a session until the session is deleted", async () => {
-    const { sessionId } = await bench().created();
-    expect(await bench().store.readSnapshot(sessionId)).toBeUndefined();
+    const { sessionId } = await fixture().created();
+    expect(await fixture().store.readSnapshot(sessionId)).toBeUndefined();
     const snapshot = { sequence: 1, version: 1, state: JSON.stringify({ text: naughtyText }) };
-    await bench().store.writeSnapshot(sessionId, snapshot);
-    await bench().store.writeSnapshot(sessionId, { ...snapshot, sequence: 2 });
-    expect(await bench().store.readSnapshot(sessionId)).toEqual({ ...snapshot, sequence: 2 });
-    await bench().store.delete(sessionId);
-    expect(await bench().store.readSnapshot(sessionId)).toBeUndefined();
+    await fixture().store.writeSnapshot(sessionId, snapshot);
+    await fixture().store.writeSnapshot(sessionId, { ...snapshot, sequence: 2 });
+    expect(await fixture().store.readSnapshot(sessionId)).toEqual({ ...snapshot, sequence: 2 });
+    await fixture().store.delete(sessionId);
+    expect(await fixture().store.readSnapshot(sessionId)).toBeUndefined();
   });
 
   test("deletes a session from the log and every projection, and nothing else", async () => {
-    const script = bench().script();
+    const script = fixture().script();
     await script.create();
     await script.toolTurn("How much is 2+2?");
-    const other = await bench().created();
-    await bench().store.delete(script.sessionId);
-    expect(await bench().store.get(script.sessionId)).toBeUndefined();
-    await expect(bench().store.messages(script.sessionId)).rejects.toMatchObject({ code: "not_found" });
+    const other = await fixture().created();
+    await fixture().store.delete(script.sessionId);
+    expect(await fixture().store.get(script.sessionId)).toBeUndefined();
+    await expect(fixture().store.messages(script.sessionId)).rejects.toMatchObject({ code: "not_found" });
     const left = new Set<string>();
-    for await (const { session_id } of bench().store.scan()) left.add(session_id);
+    for await (const { session_id } of fixture().store.scan()) left.add(session_id);
     expect(left).toEqual(new Set([other.sessionId]));
   });
 
   test("says that it is closed", async () => {
-    const { sessionId } = await bench().created();
-    await bench().store.close();
-    await expect(bench().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
+    const { sessionId } = await fixture().created();
+    await fixture().store.close();
+    await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
   });
 
   test("an append that is under way when it is closed is answered: written, or refused because it is closed", async () => {
-    const scripts = await Promise.all(Array.from({ length: 8 }, () => bench().created()));
+    const scripts = await Promise.all(Array.from({ length: 8 }, () => fixture().created()));
     const title: Fact = { event_type: "session.edited", data: { title: "late" } };
-    const appends = scripts.map((script) => bench().store.append(script.sessionId, [script.event(title)]));
+    const appends = scripts.map((script) => fixture().store.append(script.sessionId, [script.event(title)]));
     const answers = Promise.allSettled(appends);
-    await bench().store.close();
+    await fixture().store.close();
     for (const answer of await answers)
       if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "closed" });
   });
@@ -341,25 +345,25 @@ function describeReading(bench: () => Bench, cannot: Exceptions): void {
   test.skipIf(cannot.reopen)(
     withReason("finds everything again after it was closed and opened", cannot.reopen),
     async () => {
-      const script = bench().script();
+      const script = fixture().script();
       await script.create({ title: "kept", tags: ["a"] });
       await script.toolTurn("How much is 2+2?");
       const big = await script.prompt("x".repeat(300_000));
-      await bench().store.records.put([{ tenant: "t", kind: "k", id: "i", value: { naughtyText } }]);
+      await fixture().store.records.put([{ tenant: "t", kind: "k", id: "i", value: { naughtyText } }]);
       const look = async () => ({
-        events: await bench().store.read(script.sessionId),
-        session: await bench().store.get(script.sessionId),
-        messages: await bench().store.messages(script.sessionId),
-        runs: await bench().store.runs(script.sessionId),
-        record: await bench().store.records.get("t", "k", "i"),
+        events: await fixture().store.read(script.sessionId),
+        session: await fixture().store.get(script.sessionId),
+        messages: await fixture().store.messages(script.sessionId),
+        runs: await fixture().store.runs(script.sessionId),
+        record: await fixture().store.records.get("t", "k", "i"),
       });
       const before = await look();
-      await bench().reopen();
+      await fixture().reopen();
       expect(await look()).toEqual(before);
-      const claimed = await bench().store.claim({ owner: "w", leaseMs: 1000 });
+      const claimed = await fixture().store.claim({ owner: "w", leaseMs: 1000 });
       expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId: script.sessionId } });
       const again = script.event({ event_type: "session.edited", data: { title: big.runId.slice(0, 8) } });
-      const { events } = await bench().store.append(script.sessionId, [again]);
+      const { events } = await fixture().store.append(script.sessionId, [again]);
       expect(events[0]?.sequence).toBe(before.events.length + 1);
     },
   );

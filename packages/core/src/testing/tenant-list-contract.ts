@@ -2,7 +2,7 @@ import type { Await } from "@skein/protocol";
 import { expect, test } from "vitest";
 import type { Page } from "../ports/store.ts";
 import { createSessions } from "../sessions/sessions.ts";
-import { type Bench, type Exceptions, withReason } from "./bench.ts";
+import { type StoreFixture, type StoreExceptions, withReason } from "./store-fixture.ts";
 import { pages } from "./projection-contract.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 
@@ -14,9 +14,9 @@ const agent = {
 };
 
 /** What is listed over all sessions of a tenant: open awaits, and sessions that changed. */
-export function describeTenantLists(bench: () => Bench, cannot: Exceptions): void {
+export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   test("lists open awaits of all sessions of a tenant that run, oldest first, by kind and agent", async () => {
-    const { store, ids } = bench();
+    const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const asking = async (agentId: string, awaits: readonly (readonly [string, Await["kind"]])[]) => {
       const { id } = await sessions.create({ ...agent, id: agentId });
@@ -30,9 +30,9 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
     ]);
     const second = await asking(other, [["t1", "subagent"]]);
     const third = await asking(agent.id, [["t3\0", "frontend_tool"]]);
-    const foreign = await bench().created({ tenant: "other" });
+    const foreign = await fixture().created({ tenant: "other" });
     await open(foreign, ids(), [["t1", "question"]]);
-    await bench().created();
+    await fixture().created();
 
     const names = (page: Page<Await>): string[] => page.items.map((one) => `${one.session_id} ${one.tool_use_id}`);
     const [one, two, three] = [first.sessionId, second.sessionId, third.sessionId];
@@ -56,8 +56,8 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
   });
 
   test("a session that is idle waits for nothing, whatever its last run left open", async () => {
-    const { store, ids } = bench();
-    const script = await bench().created();
+    const { store, ids } = fixture();
+    const script = await fixture().created();
     const run_id = ids();
     const lease = await open(script, run_id, [["t1", "question"]]);
     const usage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
@@ -78,9 +78,9 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
   });
 
   test("lists sessions in the order of their last event, with where their log ends", async () => {
-    const { store } = bench();
-    const made = [await bench().created(), await bench().created(), await bench().created()] as const;
-    const foreign = await bench().created({ tenant: "other" });
+    const { store } = fixture();
+    const made = [await fixture().created(), await fixture().created(), await fixture().created()] as const;
+    const foreign = await fixture().created({ tenant: "other" });
     const [a, b, c] = made.map(({ sessionId }) => sessionId) as [string, string, string];
     await later();
     await made[0].toolTurn("hi");
@@ -112,21 +112,21 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
   });
 
   test("summaries have the last message and the kinds of open awaits", async () => {
-    const { store, ids } = bench();
-    const empty = await bench().created();
-    const said = await bench().created();
+    const { store, ids } = fixture();
+    const empty = await fixture().created();
+    const said = await fixture().created();
     await said.toolTurn("hi");
-    const long = await bench().created();
+    const long = await fixture().created();
     const text = `\u0001"\\\ud800${"ä".repeat(300)}`;
     const copied = { message_id: ids(), role: "assistant" as const, content: [{ type: "text", text }] };
     await long.append([{ event_type: "message.copied", data: copied }]);
-    const waiting = await bench().created();
+    const waiting = await fixture().created();
     await open(waiting, ids(), [
       ["t1", "question"],
       ["t2", "question"],
       ["t3", "approval"],
     ]);
-    const foreign = await bench().created({ tenant: "other" });
+    const foreign = await fixture().created({ tenant: "other" });
     const asked = [empty, said, long, waiting, foreign].map(({ sessionId }) => sessionId);
     const found = await store.summaries("default", [...asked, "none", ids()]);
     const of = (script: Script) => found.find(({ sessionId }) => sessionId === script.sessionId);
@@ -142,12 +142,12 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
   });
 
   test("lists sessions by what they do and without those that work for others, also by what ran last", async () => {
-    const { store, ids } = bench();
+    const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
-    const first = await bench().created();
+    const first = await fixture().created();
     const idle = await sessions.create(agent);
     const child = await sessions.create(agent, { subagentOf: { session_id: idle.id, tool_use_id: "t" } });
-    const waiting = await bench().created();
+    const waiting = await fixture().created();
     await open(waiting, ids(), [["t1", "question"]]);
     await later();
     await first.toolTurn("hi");
@@ -165,9 +165,9 @@ export function describeTenantLists(bench: () => Bench, cannot: Exceptions): voi
   });
 
   test.skipIf(cannot.another)(withReason("sees what another process changed", cannot.another), async () => {
-    const { store, ids } = bench();
-    const script = await bench().created();
-    const other = await bench().another();
+    const { store, ids } = fixture();
+    const script = await fixture().created();
+    const other = await fixture().another();
     const [{ lastSequence } = { lastSequence: 0 }] = (await store.changed({ tenant: "default" })).items;
     await open(createScript({ store: other, ids, sessionId: script.sessionId }), ids(), [["t1", "question"]]);
     expect((await store.changed({ tenant: "default" })).items[0]?.lastSequence).toBe(lastSequence + 1);

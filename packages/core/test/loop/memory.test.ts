@@ -152,7 +152,7 @@ test("a hook that fails, however it does, leaves its error in the log, and the c
   ]);
 });
 
-test("a driver of one's own is named in the agent's data, and memories outlive the process on disk", async () => {
+test("an agent memory of one's own is named in the agent's data, and memories outlive the process on disk", async () => {
   const place = folder();
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());

@@ -107,11 +107,11 @@ test.each(["sqlite", "postgres"] as const)(
 );
 
 function programOf(text: string): { readonly status: number | null; readonly stdout: string } {
-  const { PATH } = process.env;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { status, stdout } = spawnSync(
     process.execPath,
     ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", text],
-    { encoding: "utf8", env: { PATH }, timeout: 20_000 },
+    { encoding: "utf8", env: { PATH, NODE_COMPILE_CACHE }, timeout: 20_000 },
   );
   return { status, stdout };
 }

@@ -1,33 +1,32 @@
 import { foldAll } from "@skein/core";
-import { MUTANTS, type Mutant, type SimulationMode, createLoopDriver, simulate } from "@skein/core/testing";
+import { MUTANTS, type Mutant, type SimulationMode, createLoopRuntime, simulate } from "@skein/core/testing";
 import type { Event, Fact } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 
 const MODES: readonly SimulationMode[] = ["safety", "liveness"];
 
+/** How many seeds are played. `npm run simulate` plays as many as wanted; `SKEIN_LONG=1` four times as many here. */
+const seeds = (short: number): number => (process.env["SKEIN_LONG"] ? short * 4 : short);
+
 describe("the seeded simulation", () => {
-  test("finds nothing in 80 seeds of each mode", { timeout: 60_000 }, async () => {
-    for (let seed = 1; seed <= 80; seed++)
+  test("finds nothing in 25 seeds of each mode", async () => {
+    for (let seed = 1; seed <= seeds(25); seed++)
       for (const mode of MODES) {
         const { violations } = await simulate({ seed, mode });
         expect(violations, `npm run simulate -- --seed ${seed} --mode ${mode} --trace`).toEqual([]);
       }
   });
 
-  test(
-    "finds nothing in the real loop, with people who answer, in 40 seeds of each mode",
-    { timeout: 60_000 },
-    async () => {
-      for (let seed = 1; seed <= 40; seed++)
-        for (const mode of MODES) {
-          const { violations } = await simulate({ seed, mode, createDriver: createLoopDriver, answers: true });
-          expect(violations, `npm run simulate -- --driver loop --seed ${seed} --mode ${mode} --trace`).toEqual([]);
-        }
-    },
-  );
+  test("finds nothing in the real loop, with people who answer, in 15 seeds of each mode", async () => {
+    for (let seed = 1; seed <= seeds(15); seed++)
+      for (const mode of MODES) {
+        const { violations } = await simulate({ seed, mode, createRuntime: createLoopRuntime, answers: true });
+        expect(violations, `npm run simulate -- --runtime loop --seed ${seed} --mode ${mode} --trace`).toEqual([]);
+      }
+  });
 
-  test("plays the same seed the same way, 100 of 100 times", { timeout: 60_000 }, async () => {
-    for (let seed = 1; seed <= 100; seed++) {
+  test("plays the same seed the same way, 25 of 25 times", async () => {
+    for (let seed = 1; seed <= seeds(25); seed++) {
       const mode = seed % 2 === 0 ? "safety" : "liveness";
       const [first, second] = [await simulate({ seed, mode }), await simulate({ seed, mode })];
       expect(second.hash).toBe(first.hash);
@@ -48,7 +47,7 @@ describe("planted bugs are found", () => {
   /** What these break is that something never happens, which only the end of the faults can show. */
   const onlyLiveness: ReadonlySet<Mutant> = new Set<Mutant>(["lost-wake-up", "no-poison"]);
 
-  test.each(Object.entries(MUTANTS))("%s: %s", { timeout: 60_000 }, async (name) => {
+  test.each(Object.entries(MUTANTS))("%s: %s", async (name) => {
     const mutant = name as Mutant;
     const found = await firstFound(mutant, budgets[mutant] ?? 100);
     expect(found, `${mutant} was not found`).toBeDefined();

@@ -115,6 +115,8 @@ export const stepFacts = {
         expires_at: z.iso.datetime().nullable(),
         /** The session that works on it, for a subagent. */
         session_id: Uuid.nullable(),
+        /** What whoever decides should know besides: why it is asked, and rules that would allow it from now on. */
+        about: JsonObject.optional(),
       }),
     ),
   }),

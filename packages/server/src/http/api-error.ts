@@ -39,12 +39,13 @@ const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "closed",
   "sandbox_missing",
   "not_installed",
+  "files_unavailable",
   "SERVICE_UNAVAILABLE",
   "REQUEST_TIMEOUT",
 ]);
 
 /** What is over by itself soon: a client that tries again then does no harm. */
-const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "closed"]);
+const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "files_unavailable", "closed"]);
 
 /** Codes whose message may say where the store is or what it was asked: callers only learn that it is not there. */
 const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
@@ -52,6 +53,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   store_corrupt: "The store is damaged.",
   store_too_new: "The store was written by a newer version.",
   store_unavailable: "The store cannot be reached now. Try again later.",
+  files_unavailable: "The place of generated files cannot be reached now. Try again later.",
   disk_full: "The disk of the store is full. Nothing was kept.",
   read_only: "The store cannot be written.",
   closed: "The server is stopping. Try again later.",

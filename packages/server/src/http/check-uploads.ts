@@ -24,7 +24,8 @@ export function checkUploads(content: Content): void {
   }
 }
 
-function problemWith(block: "image" | "document", source: JsonObject): string | undefined {
+/** Why a source is not what it says, as a sentence; undefined if it is. */
+export function problemWith(block: "image" | "document", source: JsonObject): string | undefined {
   const { type, media_type, data } = source;
   if (type === "text") {
     if (block !== "document" || media_type !== "text/plain" || typeof data !== "string")
@@ -44,7 +45,7 @@ function problemWith(block: "image" | "document", source: JsonObject): string | 
   if (real === undefined || real.startsWith("image/") !== (block === "image")) return `The data is not ${expected}.`;
   return real === media_type
     ? undefined
-    : `The data is ${real}, and the block says ${String(media_type).slice(0, 100)}.`;
+    : `The data is ${real}, and media_type says ${String(media_type).slice(0, 100)}.`;
 }
 
 /** How many bytes base64 of that length has. */

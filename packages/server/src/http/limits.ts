@@ -53,7 +53,7 @@ export const DEFAULT_LIMITS: Limits = {
   statementBytes: 10 * 1024 * 1024,
 };
 
-/** Counts what each key uses, in this process. */
+/** Counts what each key uses. Of several processes on one store each grants its share, so that the limits hold for all together. */
 export interface Meter {
   /** Takes one request of a key, or refuses with when to come again. */
   request(keyId: string): void;
@@ -72,36 +72,75 @@ interface Bucket {
   at: number;
 }
 
+/** A limit by its name in the settings, and what it allows. */
+interface Named {
+  readonly limit: keyof Limits;
+  readonly says: string;
+}
+
+interface Rate extends Named {
+  /** How many come back per second. */
+  readonly rate: number;
+  readonly size: number;
+}
+
+function ratesOf(limits: Limits): Record<"request" | "session" | "refusedLogin", Rate> {
+  const { requestsPerSecond, requestBurst, sessionsPerMinute, refusedLoginsPerMinute } = limits;
+  return {
+    request: {
+      limit: "requestsPerSecond",
+      says: `a key may make ${requestsPerSecond} requests per second, and ${requestBurst} at once`,
+      rate: requestsPerSecond,
+      size: requestBurst,
+    },
+    session: {
+      limit: "sessionsPerMinute",
+      says: `a key may open ${sessionsPerMinute} sessions per minute`,
+      rate: sessionsPerMinute / 60,
+      size: sessionsPerMinute,
+    },
+    refusedLogin: {
+      limit: "refusedLoginsPerMinute",
+      says: `an address may try ${refusedLoginsPerMinute} wrong keys per minute`,
+      rate: refusedLoginsPerMinute / 60,
+      size: refusedLoginsPerMinute,
+    },
+  };
+}
+
 /** Keys whose buckets are remembered; a full bucket can be forgotten without anybody noticing. */
 const BUCKETS = 10_000;
 
-export function createMeter(limits: Limits, now: () => number): Meter {
+export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {
   const requests = new Map<string, Bucket>();
   const sessions = new Map<string, Bucket>();
   const refusals = new Map<string, Bucket>();
   const streams = new Map<string, number>();
   let statements = 0;
+  const rates = ratesOf(limits);
+  const openStreams: Named = { limit: "streams", says: `a key may have ${limits.streams} streams open` };
+  const running: Named = { limit: "statements", says: `${limits.statements} statements of SQL may run at once` };
 
-  function take(buckets: Map<string, Bucket>, keyId: string, { rate, size }: { rate: number; size: number }): void {
+  function take(buckets: Map<string, Bucket>, keyId: string, { rate: all, size: most, ...what }: Rate): void {
     const at = now();
+    const [rate, size] = [all / processes(), Math.max(1, most / processes())];
     const bucket = buckets.get(keyId) ?? { tokens: size, at };
     // A clock may go back; what was there stays there.
     bucket.tokens = Math.min(size, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * rate);
     bucket.at = at;
     if (buckets.size > BUCKETS) buckets.clear();
     buckets.set(keyId, bucket);
-    if (bucket.tokens < 1) throw tooMany(Math.ceil((1 - bucket.tokens) / rate));
+    if (bucket.tokens < 1) throw tooMany(what, Math.ceil((1 - bucket.tokens) / rate));
     bucket.tokens -= 1;
   }
 
   return {
-    request: (keyId) => take(requests, keyId, { rate: limits.requestsPerSecond, size: limits.requestBurst }),
-    session: (keyId) => take(sessions, keyId, { rate: limits.sessionsPerMinute / 60, size: limits.sessionsPerMinute }),
-    refusedKey: (address) =>
-      take(refusals, address, { rate: limits.refusedLoginsPerMinute / 60, size: limits.refusedLoginsPerMinute }),
+    request: (keyId) => take(requests, keyId, rates.request),
+    session: (keyId) => take(sessions, keyId, rates.session),
+    refusedKey: (address) => take(refusals, address, rates.refusedLogin),
     stream(keyId) {
       const open = streams.get(keyId) ?? 0;
-      if (open >= limits.streams) throw tooMany(5);
+      if (open >= Math.ceil(limits.streams / processes())) throw tooMany(openStreams, 5);
       streams.set(keyId, open + 1);
       let given = false;
       return () => {
@@ -113,19 +152,17 @@ export function createMeter(limits: Limits, now: () => number): Meter {
       };
     },
     statement() {
-      if (statements >= limits.statements)
-        throw new ApiError("rate_limited", "As many statements as may run at once are running. Try again in 1 s.", {
-          headers: { "retry-after": "1" },
-        });
+      if (statements >= limits.statements) throw tooMany(running, 1);
       statements += 1;
       return () => void (statements -= 1);
     },
   };
 }
 
-function tooMany(seconds: number): ApiError {
+function tooMany({ limit, says }: Named, seconds: number): ApiError {
   const wait = Math.max(1, Math.min(seconds, 60));
-  return new ApiError("rate_limited", `This key has used up what it may. Try again in ${wait} s.`, {
+  return new ApiError("rate_limited", `Over the limit ${limit}: ${says}. Try again in ${wait} s.`, {
     headers: { "retry-after": String(wait) },
+    details: { limit },
   });
 }

@@ -2,7 +2,14 @@ import { type ParsedRequest, ROUTES, type Route, type RouteName, pathsOf } from 
 import { parseInput } from "@skein/core";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "./api-error.ts";
-import { type Call, type Checked, type Handlers, type Raw, type Shared, TAKEN_OVER } from "../call.ts";
+import {
+  type RequestContext,
+  type CheckedAnswer,
+  type Handlers,
+  type RawAnswer,
+  type ServerContext,
+  TAKEN_OVER,
+} from "../request-context.ts";
 import { type Idempotency, idempotencyKey } from "./idempotency.ts";
 import { type Principal, allows } from "../keys.ts";
 import type { Limits } from "./limits.ts";
@@ -36,7 +43,7 @@ const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
 /** Puts every route of the table on the server, under each of its paths. */
 export function registerRoutes(
   app: FastifyInstance,
-  { handlers, shared, idempotency }: { handlers: Handlers; shared: Shared; idempotency: Idempotency },
+  { handlers, shared, idempotency }: { handlers: Handlers; shared: ServerContext; idempotency: Idempotency },
 ): void {
   for (const name of Object.keys(ROUTES) as RouteName[]) {
     const route: Route = ROUTES[name];
@@ -77,7 +84,7 @@ interface Answering {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly handlers: Handlers;
-  readonly shared: Shared;
+  readonly shared: ServerContext;
   readonly idempotency: Idempotency;
 }
 
@@ -99,9 +106,16 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
           body: request.bodyDigest ?? "",
         })
       : undefined;
-  const call: Call = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: key, request, reply };
+  const call: RequestContext = {
+    shared,
+    principal,
+    ...shared.viewOf(principal.tenant),
+    idempotency: key,
+    request,
+    reply,
+  };
   // The table pairs each name with its handler; the type of the pair is lost in the loop over names.
-  const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: Call) => Promise<unknown>;
+  const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: RequestContext) => Promise<unknown>;
   const work = async (): Promise<unknown> =>
     checked(route, name, await handle(input as ParsedRequest<RouteName>, call));
   // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
@@ -146,10 +160,10 @@ function checked(route: Route, name: RouteName, body: unknown): unknown {
   throw new Error(`The answer of ${name} does not fit its schema: ${JSON.stringify(result.error.issues.slice(0, 3))}`);
 }
 
-function isRaw(body: unknown): body is Raw {
+function isRaw(body: unknown): body is RawAnswer {
   return typeof body === "object" && body !== null && "raw" in body;
 }
 
-function isChecked(body: unknown): body is Checked {
+function isChecked(body: unknown): body is CheckedAnswer {
   return typeof body === "object" && body !== null && "checked" in body;
 }

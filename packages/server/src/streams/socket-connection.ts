@@ -1,7 +1,7 @@
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "../http/api-error.ts";
-import type { Caller, Shared } from "../call.ts";
+import type { Caller, ServerContext } from "../request-context.ts";
 
 /** What a socket is for: takes what the client says, one message at a time. */
 export interface Connection {
@@ -20,7 +20,7 @@ const AT_ONCE = 8;
 /** Takes WebSockets at a path: counted as streams of their key, closed with it, and noticed when they die. */
 export function acceptSockets(
   app: FastifyInstance,
-  shared: Shared,
+  shared: ServerContext,
   { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller) => Connection },
 ): void {
   const handler = (): never => {
@@ -65,7 +65,7 @@ export function acceptSockets(
 }
 
 /** Stops hearing a client while its answers wait for it, or for us: they, or what it says, would pile up here. */
-function createHold(socket: WebSocket, shared: Shared): { check(): void; begin(): () => void } {
+function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(): () => void } {
   let open = 0;
   let isHeld = false;
 
@@ -96,12 +96,12 @@ function createHold(socket: WebSocket, shared: Shared): { check(): void; begin()
   };
 }
 
-function isBehind(socket: WebSocket, { limits }: Shared): boolean {
+function isBehind(socket: WebSocket, { limits }: ServerContext): boolean {
   return socket.bufferedAmount > limits.backlogBytes;
 }
 
 /** Waits for a client that is behind, for a while, and cuts it then. False once the connection is over. */
-async function caughtUp(socket: WebSocket, shared: Shared, signal?: AbortSignal): Promise<boolean> {
+async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: AbortSignal): Promise<boolean> {
   const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
   const end = performance.now() + shared.limits.backlogMs;
   while (isBehind(socket, shared) && !isOver()) {
@@ -124,7 +124,7 @@ export interface Sender {
 
 export function createSender(
   socket: WebSocket,
-  { signal, shared }: { readonly signal: AbortSignal; readonly shared: Shared },
+  { signal, shared }: { readonly signal: AbortSignal; readonly shared: ServerContext },
 ): Sender {
   return {
     send(frame) {

@@ -3,7 +3,7 @@ import { parseInput } from "@skein/core";
 import { type Draft, type Event, SocketCommand, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance } from "fastify";
 import { ApiError, errorAnswer } from "../http/api-error.ts";
-import { type Caller, type Shared, sessionIn } from "../call.ts";
+import { type Caller, type ServerContext, sessionIn } from "../request-context.ts";
 import { SOCKET_PROTOCOL } from "../http/check-origin.ts";
 import { acceptAnswer } from "../dialects/platform/awaits.ts";
 import { acceptMessage } from "../dialects/platform/messages.ts";
@@ -30,7 +30,7 @@ export function socketOptions({ bodyBytes }: Limits) {
 }
 
 /** `/v1/ws`: the same frames as the streams, of several sessions, and prompts, answers and cancels the other way. */
-export function registerSocket(app: FastifyInstance, shared: Shared): void {
+export function registerSocket(app: FastifyInstance, shared: ServerContext): void {
   acceptSockets(app, shared, { path: "/v1/ws", connect: createConnection });
 }
 
@@ -74,7 +74,7 @@ function createConnection(socket: WebSocket, caller: Caller): Connection {
   async function subscribe(sessionId: string, after: number): Promise<unknown> {
     const session = await sessionIn(caller, { session_id: sessionId });
     if (following.size >= SUBSCRIPTIONS)
-      throw new ApiError("rate_limited", `A connection follows at most ${SUBSCRIPTIONS} sessions.`);
+      throw new ApiError("rate_limited", `Over the limit of a connection: it may follow ${SUBSCRIPTIONS} sessions.`);
     following.get(sessionId)?.abort();
     const stop = new AbortController();
     following.set(sessionId, stop);
@@ -100,7 +100,7 @@ function createConnection(socket: WebSocket, caller: Caller): Connection {
 
 function sinkOf(
   socket: WebSocket,
-  { sessionId, signal, shared }: { sessionId: string; signal: AbortSignal; shared: Shared },
+  { sessionId, signal, shared }: { sessionId: string; signal: AbortSignal; shared: ServerContext },
 ): FrameSink {
   const { send, trySend } = createSender(socket, { signal, shared });
   return {

@@ -1,6 +1,6 @@
 import { withoutSecrets } from "@skein/protocol";
 import { errorAnswer } from "../http/api-error.ts";
-import { type Call, TAKEN_OVER } from "../call.ts";
+import { type RequestContext, TAKEN_OVER } from "../request-context.ts";
 import { type Sse, openSse } from "./sse.ts";
 import type { StreamEnd } from "./open-streams.ts";
 
@@ -16,7 +16,7 @@ export interface StreamAnswer {
  * stream more: otherwise it would be begun, and nobody would know of it.
  */
 export async function answerWithStream(
-  call: Call,
+  call: RequestContext,
   begin: () => StreamAnswer | Promise<StreamAnswer>,
 ): Promise<typeof TAKEN_OVER> {
   const { shared, principal, reply } = call;

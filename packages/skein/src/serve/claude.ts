@@ -1,7 +1,13 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { totalmem } from "node:os";
 import { join } from "node:path";
-import { type ClaudeCode, createClaudeCode, optionsOf } from "@skein/adapters/runtimes/claude-code";
+import {
+  type ClaudeCode,
+  type ClaudeCodeDeps,
+  createClaudeCode,
+  optionsOf,
+} from "@skein/adapters/runtimes/claude-code";
 import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
 import {
   type ClaudeSettings,
@@ -11,10 +17,12 @@ import {
 } from "@skein/adapters/runtimes/claude-code/policy";
 import { placesWith } from "@skein/adapters/tools";
 import type { Records, Runtime } from "@skein/core";
-import type { AgentConfig } from "@skein/protocol";
+import { type AgentConfig, ClaudeOptions, KnownError, type OpenedNames, PermissionMode } from "@skein/protocol";
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
+import type { OpenModel } from "../open-model.ts";
 import { packageOf, whatToInstall } from "../optional-parts.ts";
+import { createServerWalls } from "./claude-walls.ts";
 import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
@@ -25,7 +33,9 @@ export interface ClaudeDeps {
   /** Addresses that hooks and MCP servers may have although they are not public. */
   readonly allowedAddresses: readonly string[];
   /** Where children find the model. */
-  readonly api: { readonly apiKey: string; readonly baseUrl: string | undefined };
+  readonly api: OpenModel["api"];
+  /** The token of a subscription, which Claude Code takes instead. */
+  readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
 
 /** Claude Code in this process: the runtime for its sessions, and what stands before it. */
@@ -36,7 +46,7 @@ export interface Claude {
   close(): Promise<void>;
 }
 
-export function createClaude({ dataDir, records, settings, allowedAddresses, api }: ClaudeDeps): Claude {
+export function createClaude({ dataDir, records, settings, allowedAddresses, api, oauth }: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   // Looked for again as long as it is missing: it may be installed meanwhile.
@@ -46,26 +56,36 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return path;
   };
+  const offers = createOffers();
   const places = placesWith(allowedAddresses);
+  const model = { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl };
+  const walls = createServerWalls(settings, { api: model, places });
+  // Behind walls every session has folders of its own: it must not see another one's.
+  const ownFolder = (tenant: string, name: string, sessionId: string): string =>
+    folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));
+  const removeFolders = ({ tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): void => {
+    if (settings.sandbox === "off") return;
+    for (const name of ["work", "config"])
+      rmSync(ownFolder(tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
+  };
   const policy = createClaudePolicy({
     settings,
     records,
-    defaultFolder: (tenant) => folder(tenant, "work"),
+    defaultFolder: (tenant, sessionId) => ownFolder(tenant, "work", sessionId),
     places,
     proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
-    modelHost: new URL(api.baseUrl ?? MODEL).hostname,
+    modelHost: new URL((oauth ?? api).baseUrl ?? MODEL).hostname,
   });
 
   return {
     runtimes(parts) {
       runtime = createClaudeCode({
         ...parts,
-        configDirOf: (tenant) => folder(tenant, "config"),
-        apiEnv: {
-          ANTHROPIC_API_KEY: api.apiKey,
-          ...(api.baseUrl !== undefined && { ANTHROPIC_BASE_URL: api.baseUrl }),
-        },
+        configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
+        walls: walls.open,
+        apiEnv: credentials({ api, oauth }),
         executable: settings.executable,
+        children: childPoolOptions(settings),
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
@@ -73,22 +93,103 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       return new Map([["claude-code", runtime]]);
     },
     gate: {
-      problem: async () => (problem === undefined ? undefined : (problem = sdkProblem())),
+      problem: async () => (problem = problem === undefined ? undefined : sdkProblem()) ?? walls.problem(),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
       bypass: settings.bypassPermissions,
+      processes: async () => runtime?.figures(),
+      async offer(options, { tenant, scopes }) {
+        const request = { tenant, sessionId: crypto.randomUUID() };
+        const admitted = await policy.admit(options, { ...request, isAdmin: scopes.includes("admin") });
+        const resolved = await policy.resolve(ClaudeOptions.parse(admitted), request);
+        if (!runtime) throw new KnownError("closed", "The server is starting. Ask again.");
+        return offers(JSON.stringify([tenant, admitted]), () =>
+          (runtime as ClaudeCode).offer(request, resolved).finally(() => removeFolders(request)),
+        );
+      },
+      opened: ({ scopes }) => openedNames(settings, scopes.includes("admin")),
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
-      inherit: (parentId, forkId, { tenant }) => policy.inherit(parentId, forkId, tenant),
-      forget(sessionId, { tenant }) {
+      async inherit(parentId, forkId, { tenant }) {
+        await policy.inherit(parentId, forkId, tenant);
+        if (settings.sandbox === "off") return;
+        await walls.copyFolder(ownFolder(tenant, "work", parentId), ownFolder(tenant, "work", forkId));
+      },
+      async forget(sessionId, { tenant }) {
         runtime?.drop(sessionId);
-        return policy.forget(sessionId, tenant);
+        await policy.forget(sessionId, tenant);
+        removeFolders({ tenant, sessionId });
       },
     },
     async close() {
       await runtime?.close();
+      await walls.close();
       (await proxy)?.close();
     },
+  };
+}
+
+function openedNames(settings: ClaudeSettings, isAdmin: boolean): OpenedNames {
+  const bypass = settings.bypassPermissions && isAdmin;
+  return {
+    folders: Object.keys(settings.folders),
+    settings: Object.keys(settings.settings),
+    plugins: Object.keys(settings.plugins),
+    mcp_servers: Object.keys(settings.mcpServers),
+    env: settings.env,
+    extra_args: settings.extraArgs,
+    permission_modes: PermissionMode.options.filter((mode) => bypass || mode !== "bypassPermissions"),
+  };
+}
+
+/** An answer holds for this long: each one takes a process. */
+const OFFER_MS = 60_000;
+const MOST_OFFERS = 50;
+
+/** Asks once for what many want to know. */
+function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Promise<Offer> {
+  const known = new Map<string, { readonly at: number; readonly offer: Promise<unknown> }>();
+  return async <Offer>(key: string, ask: () => Promise<Offer>) => {
+    const found = known.get(key);
+    if (found && Date.now() - found.at < OFFER_MS) return found.offer as Promise<Offer>;
+    const offer = ask();
+    known.delete(key);
+    known.set(key, { at: Date.now(), offer });
+    // A failure is not kept.
+    offer.catch(() => known.delete(key));
+    for (const oldest of known.keys()) {
+      if (known.size <= MOST_OFFERS) break;
+      known.delete(oldest);
+    }
+    return offer;
+  };
+}
+
+/** What a process is given to reach its model. One of them, because Claude Code asks which one is meant if it has several. */
+function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
+  const { baseUrl } = oauth ?? api;
+  const address = baseUrl === undefined ? {} : { ANTHROPIC_BASE_URL: baseUrl };
+  if (oauth) return { ...address, CLAUDE_CODE_OAUTH_TOKEN: oauth.token };
+  return api.authToken === undefined
+    ? { ...address, ANTHROPIC_API_KEY: api.apiKey }
+    : { ...address, ANTHROPIC_AUTH_TOKEN: api.authToken };
+}
+
+/** The same as headers, for those who call the model in place of a process. */
+function headersOf({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
+  const token = oauth?.token ?? api.authToken;
+  return token === undefined ? { "x-api-key": api.apiKey } : { authorization: `Bearer ${token}` };
+}
+
+function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCodeDeps["children"]> {
+  const { running = 32, idle = 4, ahead = 1, idleMinutes = 10, memoryMb } = processes;
+  return {
+    maxRunning: running,
+    maxIdle: idle,
+    maxAhead: ahead,
+    idleMs: idleMinutes * 60_000,
+    // The other half is for this server, its store, and the commands that sessions run.
+    maxMemoryBytes: memoryMb === undefined ? Math.floor(totalmem() / 2) : memoryMb * 1024 * 1024,
   };
 }
 

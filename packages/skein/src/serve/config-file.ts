@@ -2,12 +2,14 @@ import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
+import type { Limits } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
-import { registrationsOf } from "../registration.ts";
+import { refuseProcessOptions, registrationsOf } from "../registration.ts";
+import { checkedLimits } from "./limits.ts";
 
 /** What `skein.config.ts` exports by default: the code that agents of this server may name. */
 export interface SkeinConfig {
@@ -17,12 +19,15 @@ export interface SkeinConfig {
   readonly tools?: readonly Tool[];
   /** What requests may hand to Claude Code; everything that is left out is closed. */
   readonly claude?: z.input<typeof ClaudeSettings>;
+  /** What one key may use. SKEIN_LIMITS comes before this. */
+  readonly limits?: Partial<Limits>;
 }
 
 export interface ServedCode {
   readonly agents: readonly RegisteredAgent[];
   readonly tools: ReadonlyMap<string, Tool>;
   readonly claude: ClaudeSettings;
+  readonly limits?: Partial<Limits>;
 }
 
 /** Loads the code of a server from its config file; without one there is none. */
@@ -34,7 +39,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude"], file);
+  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits"], file);
   return codeOf(loaded.default);
 }
 
@@ -48,7 +53,7 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
 }
 
 /** What is served, checked: it comes from somebody's file, and what is ignored there would be missed later. */
-export function codeOf({ agents = [], tools = [], claude = {} }: SkeinConfig): ServedCode {
+export function codeOf({ agents = [], tools = [], claude = {}, limits = {} }: SkeinConfig): ServedCode {
   if (!Array.isArray(agents) || !Array.isArray(tools))
     throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
   const registered = [...new Set(agents.flatMap(madeByCreateAgent))];
@@ -63,12 +68,14 @@ export function codeOf({ agents = [], tools = [], claude = {} }: SkeinConfig): S
     agents: registered,
     tools: new Map(all.map((tool) => [tool.name, tool])),
     claude: parseInput(ClaudeSettings, claude),
+    limits: checkedLimits(limits, "limits"),
   };
 }
 
 function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
   const registered = registrationsOf(agent);
   if (registered.length === 0) throw new KnownError("invalid", "agents: Each must be made by createAgent({ … }).");
+  refuseProcessOptions(agent);
   return registered;
 }
 

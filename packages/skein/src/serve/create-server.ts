@@ -1,4 +1,3 @@
-import type { Limits } from "@skein/server";
 import { readConfig } from "../config.ts";
 import { refuseUnknown } from "../known-options.ts";
 import type { SkeinConfig } from "./config-file.ts";
@@ -11,7 +10,8 @@ export interface ServerOptions extends SkeinConfig {
   /** `sqlite:FILE`, `file:FOLDER`, `postgres://…` or `memory:`; a sqlite file in the data folder unless told. */
   readonly store?: string;
   readonly data?: string;
-  readonly limits?: Partial<Limits>;
+  /** Where files that agents make are kept: a folder or `s3://BUCKET/PREFIX`; beside the sessions unless told. */
+  readonly files?: string;
   /** One line per request and per bug, without secrets. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
 }
@@ -20,17 +20,15 @@ export interface ServerOptions extends SkeinConfig {
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(
     options,
-    ["port", "host", "store", "data", "limits", "log", "agents", "tools", "claude"],
+    ["port", "host", "store", "data", "files", "limits", "log", "agents", "tools", "claude"],
     "createServer",
   );
   // Loaded here: a program that only makes agents does not need them.
   const { codeOf, serveSettings, startServer } = await import("./index.ts");
-  const { port, host, store, data, limits, log, agents = [], tools = [], claude = {} } = options;
-  const flags = { host, store, data, ...(port !== undefined && { port: String(port) }) };
-  return startServer({
-    ...serveSettings(flags, readConfig()),
-    code: codeOf({ agents, tools, claude }),
-    ...(limits && { limits }),
-    ...(log && { log }),
-  });
+  const { port, host, store, data, files, limits = {}, log, agents = [], tools = [], claude = {} } = options;
+  const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
+  const settings = serveSettings(flags, readConfig());
+  const code = codeOf({ agents, tools, claude, limits });
+  // A program knows better than the environment that it runs in.
+  return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

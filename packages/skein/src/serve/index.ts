@@ -1,5 +1,6 @@
 export { sdkProblem } from "./claude.ts";
 export { codeOf, loadCode } from "./config-file.ts";
+export { type RestateSettings, restateSettings } from "./engine-settings.ts";
 export { hookSecret } from "./hook-secret.ts";
 export { checkModel } from "./model-check.ts";
 export { startServer } from "./server.ts";

@@ -12,12 +12,15 @@ const TIMEOUT_MS = 10_000;
 /** Asks for a list of one model: it costs nothing, and needs a key that is valid. */
 export async function checkModel({
   apiKey,
+  authToken,
   baseUrl = ANTHROPIC,
 }: {
   readonly apiKey: string;
+  readonly authToken?: string | undefined;
   readonly baseUrl?: string | undefined;
 }): Promise<ModelCheck> {
-  const headers = { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+  const key = authToken === undefined ? { "x-api-key": apiKey } : { authorization: `Bearer ${authToken}` };
+  const headers = { ...key, "anthropic-version": "2023-06-01" };
   let status: number;
   try {
     const url = `${baseUrl.replace(/\/+$/, "")}/v1/models?limit=1`;

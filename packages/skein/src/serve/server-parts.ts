@@ -1,10 +1,13 @@
 import { join } from "node:path";
-import { createFolderFileStore } from "@skein/adapters/files/folder";
-import type { Bus, FileStore, Store } from "@skein/core";
+import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
+import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers } from "@skein/core";
 import { isKnownError, withoutSecrets } from "@skein/protocol";
 import type { Adoption, ServerDeps } from "@skein/server";
+import { openEngine } from "../engine.ts";
 import { type Host, createHost } from "../host.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
+import { openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { loadPart } from "../optional-parts.ts";
 import { type Claude, createClaude } from "./claude.ts";
@@ -16,6 +19,10 @@ type SqlPort = NonNullable<ServerDeps["sql"]>;
 /** What stands behind the HTTP server of one process. */
 export interface ServerParts {
   readonly host: Host;
+  /** Whether what the engine needs answers; undefined if it needs nothing. */
+  readonly engineCheck: (() => Promise<void>) | undefined;
+  /** How many processes answer requests on this store. */
+  readonly apiProcesses: () => number;
   readonly model: OpenModel;
   readonly files: FileStore;
   readonly bus: Bus | undefined;
@@ -38,7 +45,7 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     });
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
-  const files = createFolderFileStore({ folder: join(dataDir, "files") });
+  const { files, close: closeFiles } = await openServerFiles(options);
   const claude =
     options.claudeCode === false
       ? undefined
@@ -48,13 +55,19 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
           settings: options.claudeOpened ? openedByBoth(options.claudeOpened, code.claude) : code.claude,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
+          oauth:
+            options.claudeOauthToken === undefined
+              ? undefined
+              : { token: options.claudeOauthToken, baseUrl: options.anthropicBaseUrl },
         });
   const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
   const sql = await openSql(store, options);
   const adoption = await openAdoption(store);
+  const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const host = createHost({
     store,
     bus,
+    engine: engine.factory,
     model: model.model,
     ...code,
     files,
@@ -62,8 +75,19 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });
+  let apis = 1;
+  const heartbeat = beating(store, options, {
+    host,
+    model,
+    runtimes: claude ? ["loop", "claude-code"] : ["loop"],
+    onSeen: (workers) => void (apis = Math.max(1, workers.filter(({ role }) => role !== "worker").length)),
+    report,
+  });
+  heartbeat?.start();
   return {
     host,
+    engineCheck: engine.check,
+    apiProcesses: () => apis,
     model,
     files,
     bus,
@@ -71,16 +95,56 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     sql,
     adoption,
     async stop() {
-      await Promise.all([host.stop(), sql.close()]);
+      await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
+      await engine.close();
     },
     async close() {
       await claude?.close();
       await memories.close();
+      await closeFiles();
       await bus?.close();
       await store.close();
       await model.close();
     },
   };
+}
+
+/** Signs of life between the processes of one store. */
+function beating(
+  store: Store,
+  { engine, storeUrl, code }: StartOptions,
+  {
+    host,
+    model,
+    runtimes,
+    onSeen,
+    report,
+  }: {
+    readonly host: Host;
+    readonly model: OpenModel;
+    readonly runtimes: WorkerInfo["runtimes"];
+    readonly onSeen: (workers: readonly WorkerInfo[]) => void;
+    readonly report: (error: unknown) => void;
+  },
+): Heartbeat | undefined {
+  if (!/^postgres(ql)?:/.test(storeUrl)) return undefined;
+  const worker: WorkerInfo = {
+    role: engine?.role ?? "all",
+    owner: thisOwner(),
+    runtimes,
+    agents: code.agents.map(({ agent }) => agent.config.name),
+    tools: [...code.tools.keys()],
+    model: model.description,
+  };
+  return createHeartbeat({
+    store,
+    workers: createWorkers(store.records),
+    worker: () => worker,
+    isDead: isDeadOwner,
+    onFreed: host.engine.look,
+    onSeen,
+    report,
+  });
 }
 
 /** Loaded only where there are several machines. */
@@ -112,7 +176,7 @@ async function openAdoption(store: Store): Promise<Adoption> {
     return createAdoption({ store });
   } catch (error) {
     const refuse = refusal(error);
-    return { adopt: refuse, filesOf: refuse };
+    return { adopt: refuse, filesOf: refuse, changedFiles: refuse };
   }
 }
 

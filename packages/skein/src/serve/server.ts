@@ -45,11 +45,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
 function serverDeps(options: StartOptions, { store, parts }: { store: Store; parts: ServerParts }): ServerDeps {
   const { host, sql, adoption, bus, files, claude, model } = parts;
+  const { code } = options;
   return {
     store,
     sql,
     live: host.live,
     reserve: host.engine.reserve,
+    wake: host.engine.wake,
+    engineCheck: parts.engineCheck,
+    apiProcesses: parts.apiProcesses,
+    isWorker: options.engine?.role === "worker",
     bus,
     files,
     claude: claude?.gate,
@@ -57,11 +62,11 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     adoption,
     console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
-      const tool = options.code.tools.get(name);
+      const tool = code.tools.get(name);
       return tool && { name, description: tool.description, input_schema: tool.inputSchema };
     },
     tools: () =>
-      [...options.code.tools.values()].map(({ name, description, inputSchema, policy }) => ({
+      [...code.tools.values()].map(({ name, description, inputSchema, policy }) => ({
         name,
         description,
         input_schema: inputSchema,
@@ -81,7 +86,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     allowedOrigins: options.allowedOrigins,
     log: options.log,
     logRequests: options.logRequests,
-    ...(options.limits && { limits: options.limits }),
+    limits: { ...code.limits, ...options.limits },
   };
 }
 

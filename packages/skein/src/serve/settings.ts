@@ -3,7 +3,11 @@ import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { KnownError } from "@skein/protocol";
-import { type ClaudeConfig, type Config, simulationChoice } from "../config.ts";
+import type { Limits } from "@skein/server";
+import { type ClaudeConfig, type Config, type S3Config, simulationChoice } from "../config.ts";
+import { checkFiles } from "../open-files.ts";
+import { type EngineSettings, engineSettings } from "./engine-settings.ts";
+import { limitsIn } from "./limits.ts";
 
 /** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
 export interface ServeSettings {
@@ -11,6 +15,13 @@ export interface ServeSettings {
   readonly host: string;
   readonly storeUrl: string;
   readonly dataDir: string;
+  /** Where generated files are kept; beside the sessions unless told. */
+  readonly filesUrl: string | undefined;
+  readonly s3: S3Config;
+  /** Limits that the environment changes. */
+  readonly limits: Partial<Limits>;
+  /** What this process does, and who drives its sessions. */
+  readonly engine: EngineSettings;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
   readonly allowedHosts: readonly string[];
@@ -25,6 +36,8 @@ export interface ServeSettings {
   /** What the environment opens for them. */
   readonly claudeOpened: ClaudeSettings;
   readonly anthropicApiKey: string | undefined;
+  readonly anthropicAuthToken: string | undefined;
+  readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
   readonly simulates?: boolean;
@@ -36,7 +49,9 @@ export interface ServeFlags {
   readonly host?: string | undefined;
   readonly store?: string | undefined;
   readonly data?: string | undefined;
+  readonly files?: string | undefined;
   readonly config?: string | undefined;
+  readonly role?: string | undefined;
 }
 
 const DEFAULT_PORT = "7433";
@@ -63,8 +78,6 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     );
   if (config.apiKey !== undefined && !/^[\x21-\x7e]{16,500}$/.test(config.apiKey))
     throw new KnownError("invalid", "SKEIN_API_KEY must have at least 16 printable characters and no spaces.");
-  if (config.engine !== undefined && config.engine !== "local")
-    throw new KnownError("invalid", `SKEIN_ENGINE is "${config.engine}", and the engine there is "local".`);
   if (config.claudeCode !== undefined && config.claudeCode !== "on" && config.claudeCode !== "off")
     throw new KnownError("invalid", `SKEIN_CLAUDE_CODE is "${config.claudeCode}". Expected "on" or "off".`);
   for (const origin of config.allowedOrigins)
@@ -82,12 +95,19 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   for (const address of config.allowedWebhookAddresses)
     if (isIP(address) === 0)
       throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
+  const filesUrl = flags.files ?? config.filesUrl;
+  if (filesUrl !== undefined) checkFiles(filesUrl, config.s3);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
+  const storeUrl = flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`;
   return Object.freeze({
     port: Number(port),
     host,
-    storeUrl: flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`,
+    storeUrl,
+    engine: engineSettings(config.engine, flags.role, storeUrl),
     dataDir,
+    filesUrl,
+    s3: config.s3,
+    limits: limitsIn(config.limits),
     configFile: configFile(flags.config, folder),
     apiKey: config.apiKey,
     allowedHosts: [...config.allowedHosts, ...(LOOPBACK.includes(host) ? [] : [host])].map((name) =>
@@ -102,6 +122,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
     ...realModel(config, host),
+    anthropicAuthToken: config.anthropicAuthToken,
+    claudeOauthToken: config.claudeOauthToken,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
 }
@@ -112,27 +134,56 @@ function historyFolder(path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({ bypassPermissions, nestedAgents, ...lists }: ClaudeConfig): ClaudeSettings {
+function claudeSettings({
+  bypassPermissions,
+  nestedAgents,
+  processes,
+  sandbox = "off",
+  ...lists
+}: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
     return text === "on";
   };
+  if (!isSandboxMode(sandbox))
+    throw new KnownError("invalid", `SKEIN_CLAUDE_SANDBOX is "${sandbox}". Expected ${SANDBOX_MODES.join(", ")}.`);
   const variables = {
     keys: "SKEIN_CLAUDE_KEYS",
     roots: "SKEIN_CLAUDE_ROOTS",
     env: "SKEIN_CLAUDE_ENV",
     extraArgs: "SKEIN_CLAUDE_EXTRA_ARGS",
   };
+  const figures = {
+    running: "SKEIN_CLAUDE_RUNNING",
+    idle: "SKEIN_CLAUDE_IDLE",
+    ahead: "SKEIN_CLAUDE_AHEAD",
+    idleMinutes: "SKEIN_CLAUDE_IDLE_MINUTES",
+    memoryMb: "SKEIN_CLAUDE_MEMORY_MB",
+  };
+  const given = Object.entries(processes).filter(([, text]) => text !== undefined);
   const checked = ClaudeSettings.safeParse({
     ...lists,
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
+    processes: Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
+    sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
+  if (path[0] === "processes") {
+    const figure = path[1] as keyof typeof figures;
+    throw new KnownError("invalid", `${figures[figure]} is "${processes[figure]}". ${message}`);
+  }
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
+}
+
+/** From the most open to the strictest. */
+const SANDBOX_MODES = ["off", "preferred", "required"] as const;
+
+function isSandboxMode(text: string): text is ClaudeSettings["sandbox"] {
+  return (SANDBOX_MODES as readonly string[]).includes(text);
 }
 
 /** What either of them opens is open. */
@@ -143,9 +194,14 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     keys: [...one.keys, ...other.keys],
     roots: [...one.roots, ...other.roots],
     env: [...one.env, ...other.env],
+    hosts: [...one.hosts, ...other.hosts],
     extraArgs: [...one.extraArgs, ...other.extraArgs],
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
+    processes: { ...other.processes, ...one.processes },
+    // Of two rules the stricter one counts.
+    sandbox:
+      SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",
   };
 }
 

@@ -16,13 +16,30 @@ export interface RunningServer {
 
 export interface StartOptions extends Omit<
   ServeSettings,
-  "configFile" | "traceEndpoint" | "sqlHistory" | "claudeCode" | "claudeOpened" | "redisUrl"
+  | "configFile"
+  | "traceEndpoint"
+  | "sqlHistory"
+  | "claudeCode"
+  | "claudeOpened"
+  | "redisUrl"
+  | "anthropicAuthToken"
+  | "claudeOauthToken"
+  | "filesUrl"
+  | "s3"
+  | "limits"
+  | "engine"
 > {
+  /** Everything in one process, driven by it, unless told. */
+  readonly engine?: ServeSettings["engine"];
   readonly redisUrl?: string | undefined;
+  readonly filesUrl?: string | undefined;
+  readonly s3?: ServeSettings["s3"];
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
+  readonly anthropicAuthToken?: string | undefined;
+  readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Bench, openBench } from "./bench.ts";
+import { type SampleStores, openSampleStores } from "./sample-stores.ts";
 import { claudeSaid, runCheck } from "./describe-list.ts";
 import type { Check } from "./line.ts";
 
-let bench: Bench;
+let stores: SampleStores;
 beforeAll(async () => {
-  bench = await openBench();
+  stores = await openSampleStores();
   await claudeSaid();
 }, 120_000);
-afterAll(() => bench.close());
+afterAll(() => stores.close());
 
 const column = { check: "column", view: "agent.agent_config", column: "max_steps", type: "integer" } as const;
 
@@ -86,5 +86,5 @@ const wrong: readonly (readonly [string, Check])[] = [
 ];
 
 test.each(wrong)("a check fails for %s", async (_, check) => {
-  await expect(runCheck(check, bench)).rejects.toThrow();
+  await expect(runCheck(check, stores)).rejects.toThrow();
 });

@@ -20,7 +20,7 @@ type Said = readonly [
   what: string,
   key: string,
   type: LibraryType,
-  more?: { seen?: readonly unknown[]; some?: boolean },
+  more?: { seen?: readonly unknown[]; some?: boolean; closed?: boolean },
 ];
 
 const said = (shape: string, rows: readonly Said[]): readonly Entry[] =>
@@ -178,7 +178,7 @@ export const requests: readonly Line[] = [
       [
         'model: "sonnet" | "opus" | "haiku" | "inherit" | None = None',
         "model",
-        { values: ["sonnet", "opus", "haiku", "inherit", null, undefined], refuses: ["gpt"] },
+        { values: ["sonnet", "opus", "haiku", "inherit", "claude-haiku-5-5", null, undefined], refuses: ["gpt"] },
       ],
     ]),
     departure(
@@ -283,12 +283,19 @@ export const responses: readonly Line[] = [
         "event: str",
         "event",
         "string",
-        { seen: ["init", "message", "partial", "question", "result", "error", "done"] },
+        { seen: ["init", "message", "partial", "question", "result", "error", "done"], closed: true },
       ],
       ["id: str | None = None", "id", "string", { some: true }],
       ["data: dict", "data", "object"],
     ]),
   ),
+  ...section("StreamEvent", [
+    departure(
+      "six events",
+      "A seventh, `question`: whoever must answer is told so in an event of its own. The call that asks stays in its message.",
+      { check: "said", shape: "StreamEvent", key: "event", type: "string", seen: ["question"] },
+    ),
+  ]),
   ...section("InitEvent", [
     ...said("StreamEvent", [['event: "init"', "event", "string", { seen: ["init"] }]]),
     ...said("InitEventData", [
@@ -308,7 +315,12 @@ export const responses: readonly Line[] = [
   ...section("MessageEvent", [
     ...said("StreamEvent", [['event: "message"', "event", "string", { seen: ["message"] }]]),
     ...said("MessageEventData", [
-      ['data.type: "user" | "assistant" | "system"', "type", "string", { seen: ["user", "assistant", "system"] }],
+      [
+        'data.type: "user" | "assistant" | "system"',
+        "type",
+        "string",
+        { seen: ["user", "assistant", "system"], closed: true },
+      ],
       ["data.content: list[ContentBlockSchema]", "content", "array"],
     ]),
     ...said("AssistantMessage", [["data.model: str | None = None", "model", "string"]]),
@@ -324,7 +336,7 @@ export const responses: readonly Line[] = [
         'type: "text" | "thinking" | "tool_use" | "tool_result"',
         "type",
         "string",
-        { seen: ["text", "thinking", "tool_use", "tool_result"] },
+        { seen: ["text", "thinking", "tool_use", "tool_result"], closed: true },
       ],
     ]),
     ...said("TextBlock", [["text: str | None", "text", "string"]]),
@@ -351,7 +363,7 @@ export const responses: readonly Line[] = [
         'data.type: "content_block_start" | "content_block_delta" | "content_block_stop"',
         "type",
         "string",
-        { seen: ["content_block_start", "content_block_delta", "content_block_stop"] },
+        { seen: ["content_block_start", "content_block_delta", "content_block_stop"], closed: true },
       ],
       ["data.index: int", "index", "number"],
     ]),
@@ -362,7 +374,7 @@ export const responses: readonly Line[] = [
         'ContentDeltaSchema.type: "text_delta" | "thinking_delta" | "input_json_delta"',
         "type",
         "string",
-        { seen: ["text_delta", "thinking_delta", "input_json_delta"] },
+        { seen: ["text_delta", "thinking_delta", "input_json_delta"], closed: true },
       ],
     ]),
     ...said("TextDelta", [["ContentDeltaSchema.text: str | None = None", "text", "string"]]),
@@ -384,7 +396,7 @@ export const responses: readonly Line[] = [
     tested(
       "data.structured_output: dict | None = None",
       SESSIONS,
-      "structured output is in the result, and what does not fit is 422",
+      "structured output is in the result, and what does not fit is an error: 422 from single, an error in the stream, also of a resume",
     ),
     ...said("Usage", [
       ["UsageSchema.input_tokens: int", "input_tokens", "number"],
@@ -408,14 +420,19 @@ export const responses: readonly Line[] = [
         'data.reason: "completed" | "interrupted" | "error" = "completed"',
         "reason",
         "string",
-        { seen: ["completed", "interrupted", "error"] },
+        { seen: ["completed", "interrupted", "error"], closed: true },
       ],
     ]),
   ]),
   ...section("SessionResponse", [
     ...said("SessionResponse", [
       ["id: str", "id", "string"],
-      ['status: "active" | "completed" | "error"', "status", "string", { seen: ["active", "completed", "error"] }],
+      [
+        'status: "active" | "completed" | "error"',
+        "status",
+        "string",
+        { seen: ["active", "completed", "error"], closed: true },
+      ],
       ["model: str", "model", "string"],
       ["created_at: datetime", "created_at", "string"],
       ["updated_at: datetime", "updated_at", "string"],

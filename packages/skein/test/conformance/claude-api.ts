@@ -33,7 +33,6 @@ export const claudeApi: ConformanceList = {
           'status: String(20), default "active"',
           { column: "status", type: "character varying", size: "20", default: "active", notNull: true },
         ],
-        ["model: String(50)", { column: "model", type: "character varying", size: "50", notNull: true }],
         [
           "working_directory: String(500) or null",
           { column: "working_directory", type: "character varying", size: "500" },
@@ -43,6 +42,14 @@ export const claudeApi: ConformanceList = {
         ["parent_session_id: UUID or null", { column: "parent_session_id", type: "uuid" }],
         ["metadata: JSONB or null", { column: "metadata", type: "jsonb" }],
       ]),
+      departure("model: String(50)", "100 characters: ids of Bedrock are longer than 50, and a name is not cut.", {
+        check: "column",
+        view: "api.sessions",
+        column: "model",
+        type: "character varying",
+        size: "100",
+        notNull: true,
+      }),
       departure("id: uuid4", "UUID v7 for ids of ours; an id that comes from elsewhere is kept as it is.", {
         check: "version 7",
         view: "api.sessions",

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as protocol from "@skein/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Bench, openBench } from "./bench.ts";
-import { claudeSamples } from "./claude-bench.ts";
-import { librarySamples } from "./history-bench.ts";
+import { type SampleStores, openSampleStores } from "./sample-stores.ts";
+import { claudeSamples } from "./claude-samples.ts";
+import { librarySamples } from "./history-samples.ts";
 import type { Check, ColumnCheck, ConformanceList, JsonType, LibraryType } from "./line.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -13,12 +13,12 @@ const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/;
 /** Walks a conformance list: every line is there and its check passes, or it is a departure with its reason, or open. */
 export function describeList(list: ConformanceList): void {
   describe(list.part, () => {
-    let bench: Bench;
+    let stores: SampleStores;
     beforeAll(async () => {
-      if (list.lines.some(({ check }) => check && needsStores(check))) bench = await openBench();
+      if (list.lines.some(({ check }) => check && needsStores(check))) stores = await openSampleStores();
       if (list.lines.some(({ check }) => check?.check === "said")) await claudeSaid();
     }, 120_000);
-    afterAll(() => bench?.close());
+    afterAll(() => stores?.close());
 
     test("has a check for what is there, a reason for a departure, an issue for what is open", () => {
       for (const { at, what, status, note, check } of list.lines)
@@ -26,7 +26,7 @@ export function describeList(list: ConformanceList): void {
     });
 
     for (const { at, what, check } of list.lines.filter((line) => line.check))
-      test(`${at}: ${what}`, async () => runCheck(check as Check, bench));
+      test(`${at}: ${what}`, async () => runCheck(check as Check, stores));
   });
 }
 
@@ -35,46 +35,46 @@ function needsStores({ check }: Check): boolean {
 }
 
 /** Passes if the line is there. */
-export async function runCheck(check: Check, bench: Bench): Promise<void> {
+export async function runCheck(check: Check, stores: SampleStores): Promise<void> {
   switch (check.check) {
     case "column":
-      return checkColumn(check, bench);
+      return checkColumn(check, stores);
     case "values": {
-      const rows = await bench.query(`select distinct ${check.column} as value from ${check.view}`);
+      const rows = await stores.query(`select distinct ${check.column} as value from ${check.view}`);
       return expect(new Set(rows.map(({ value }) => value))).toEqual(new Set(check.values));
     }
     case "version 7": {
-      const rows = await bench.query(`select ${check.column} as id from ${check.view}`);
+      const rows = await stores.query(`select ${check.column} as id from ${check.view}`);
       expect(rows).not.toEqual([]);
       for (const { id } of rows) expect(id).toMatch(V7);
       return;
     }
     case "query":
-      return expect(await bench.query(check.query)).not.toEqual([]);
+      return expect(await stores.query(check.query)).not.toEqual([]);
     case "index": {
-      expect(await bench.query(check.query)).not.toEqual([]);
-      const plan = await bench.explain(check.query);
+      expect(await stores.query(check.query)).not.toEqual([]);
+      const plan = await stores.explain(check.query);
       expect(plan).toMatch(/Index/);
       return expect(plan).not.toMatch(/Seq Scan/);
     }
     case "refused":
-      return expect(await bench.refusal(check.write)).toBe(check.code);
+      return expect(await stores.refusal(check.write)).toBe(check.code);
     case "json":
       return expectKey(
-        (await bench.query(check.query)).map((row) => Object.values(row)[0]),
+        (await stores.query(check.query)).map((row) => Object.values(row)[0]),
         check.key,
         check.type,
       );
     case "event":
-      return expect(bench.events.map(({ event_type }) => event_type)).toContain(check.type);
+      return expect(stores.events.map(({ event_type }) => event_type)).toContain(check.type);
     case "action":
-      return checkAction(check.action, check.keys, bench);
+      return checkAction(check.action, check.keys, stores);
     case "action line":
-      return expectKey(await bench.actionLines(), check.key, check.type, true);
+      return expectKey(await stores.actionLines(), check.key, check.type, true);
     case "document":
-      return expectKey(await bench.document(check.document), check.key, check.type);
+      return expectKey(await stores.document(check.document), check.key, check.type);
     case "file":
-      return expect(bench.files.filter((path) => new RegExp(braced(check.path)).test(path))).not.toEqual([]);
+      return expect(stores.files.filter((path) => new RegExp(braced(check.path)).test(path))).not.toEqual([]);
     case "schema":
       return checkSchema(check);
     case "takes":
@@ -100,10 +100,10 @@ export async function runCheck(check: Check, bench: Bench): Promise<void> {
   }
 }
 
-async function checkColumn(check: ColumnCheck, bench: Bench): Promise<void> {
+async function checkColumn(check: ColumnCheck, stores: SampleStores): Promise<void> {
   const { view, column, type, size } = check;
   const [schema, table] = view.split(".");
-  const [found] = await bench.query(`select data_type, column_default,
+  const [found] = await stores.query(`select data_type, column_default,
       coalesce(character_maximum_length::text, numeric_precision || ',' || numeric_scale) as size
     from information_schema.columns
     where table_schema = '${schema}' and table_name = '${table}' and column_name = '${column}'`);
@@ -111,9 +111,9 @@ async function checkColumn(check: ColumnCheck, bench: Bench): Promise<void> {
   expect(found?.["data_type"]).toBe(type);
   if (size !== undefined) expect(found?.["size"]).toBe(size);
   if (check.default !== undefined) expect(plain(found?.["column_default"])).toBe(plain(check.default));
-  expect(bench.sqliteColumns(view), `sqlite shows no ${column}.`).toContain(column);
+  expect(stores.sqliteColumns(view), `sqlite shows no ${column}.`).toContain(column);
   if (!check.notNull) return;
-  const [counted] = await bench.query(`select count(*)::int as rows, count(${column})::int as values from ${view}`);
+  const [counted] = await stores.query(`select count(*)::int as rows, count(${column})::int as values from ${view}`);
   expect(counted?.["rows"]).toBeGreaterThan(0);
   expect(counted?.["values"]).toBe(counted?.["rows"]);
 }
@@ -126,11 +126,11 @@ function plain(text: unknown): string {
     .toLowerCase();
 }
 
-async function checkAction(action: string, keys: readonly string[], bench: Bench): Promise<void> {
+async function checkAction(action: string, keys: readonly string[], stores: SampleStores): Promise<void> {
   expect(protocol.ACTION_TYPES).toContain(action);
-  const rows = await bench.query(`select action_data from agent.agent_runs where action_type = '${action}'`);
+  const rows = await stores.query(`select action_data from agent.agent_runs where action_type = '${action}'`);
   expect(rows, `No ${action} in agent.agent_runs.`).not.toEqual([]);
-  const lines = await bench.actionLines();
+  const lines = await stores.actionLines();
   expect(lines.map((line) => line["action_type"])).toContain(action);
   const data = rows.map((row) => row["action_data"] as object);
   for (const key of keys)
@@ -172,6 +172,7 @@ async function checkSaid({
   key,
   type,
   seen = [],
+  closed = false,
   some = false,
 }: Extract<Check, { check: "said" }>): Promise<void> {
   const found = (await claudeSaid())[shape] ?? [];
@@ -185,6 +186,7 @@ async function checkSaid({
     else if (type !== "any") expect(typeName(value), `${shape}.${key}`).toBe(type);
   }
   for (const value of seen) expect(values, `${shape}.${key}`).toContainEqual(value);
+  if (closed) for (const value of values) expect(seen, `${shape}.${key}`).toContainEqual(value);
 }
 
 let samples: ReturnType<typeof librarySamples> | undefined;

@@ -84,6 +84,8 @@ export type Check =
       readonly type: LibraryType;
       /** Values that were seen, at least these. */
       readonly seen?: readonly unknown[];
+      /** No others were: the specification's list is closed. */
+      readonly closed?: boolean;
       /** Some have it, where it is optional. */
       readonly some?: boolean;
     }

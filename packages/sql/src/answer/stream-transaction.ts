@@ -1,5 +1,5 @@
 /**
- * DuckDB's driver ends a stream that failed like one that is complete. A transaction tells the two apart, because it is
+ * DuckDB's Node package ends a stream that failed like one that is complete. A transaction tells the two apart, because it is
  * aborted after a failure. The error itself is found by running the statement again.
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";

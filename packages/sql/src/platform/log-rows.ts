@@ -10,6 +10,7 @@ import {
   type Message,
   type Session,
   actionData,
+  createMessageRows,
   isFactType,
   isKnownError,
 } from "@skein/protocol";
@@ -32,6 +33,7 @@ const ACTIONS_PER_EVENT = 8;
 export function readLog(sessionId: string, events: readonly Event[]): LogRows {
   const sessionMessages: PlatformRow[] = [];
   const actions: PlatformRow[] = [];
+  const messageRow = createMessageRows();
   const spans = new Map<string, { readonly from: number; to: number | undefined }>();
   let state: SessionState | undefined = emptyState(sessionId);
   for (const event of events) {
@@ -39,17 +41,9 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
     if (state && event.event_type === "session.started") spans.set(event.data.run_id, { from: before, to: undefined });
     state = state && folded(state, event);
     actions.push(...actionsOf(event, state));
-    for (const message of state?.transcript.slice(before) ?? [])
-      sessionMessages.push({
-        id: message.id,
-        session_id: sessionId,
-        message_type: message.role,
-        content: shown(message),
-        created_at: event.created_at,
-      });
-    sessionMessages.push(...runtimeMessages(event));
+    const row = messageRow(event);
+    if (row) sessionMessages.push({ ...row });
     if (event.event_type !== "session.completed" && event.event_type !== "session.failed") continue;
-    sessionMessages.push(resultOf(event));
     const span = spans.get(event.data.run_id);
     if (span && state) span.to = state.transcript.length;
   }
@@ -132,54 +126,6 @@ function shownAt({ compacted, leftOut, transcript }: SessionState): PlatformRow 
     shown_until: transcript.length,
     // A copy, because `fold` changes its own.
     left_out: [...leftOut],
-  };
-}
-
-/** Messages of Claude Code that are not in the transcript: its start, its notices, and the conversations with its subagents. */
-function runtimeMessages(event: Event): readonly PlatformRow[] {
-  const { id, session_id, created_at } = event;
-  const row = (message_type: string, content: unknown, messageId = id): readonly PlatformRow[] => [
-    { id: messageId, session_id, message_type, content, created_at },
-  ];
-  switch (event.event_type) {
-    case "runtime.started":
-      return row("system", { ...event.data.info, subtype: "init" });
-    case "runtime.noticed": {
-      const { notice, subtype, message_id } = event.data;
-      return row("system", { ...notice, subtype }, message_id);
-    }
-    case "subagent.messaged": {
-      const { role, content, model, parent_tool_use_id, message_id } = event.data;
-      return row(role, { role, content, model, parent_tool_use_id }, message_id);
-    }
-    default:
-      return [];
-  }
-}
-
-/** The Claude API's `result` message at the end of a turn. */
-function resultOf(event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): PlatformRow {
-  const data = event.data as Readonly<Record<string, unknown>>;
-  const error = data["error"] as { readonly message?: string } | undefined;
-  const own = data["result"] as Readonly<Record<string, unknown>> | undefined;
-  const isFailed = event.event_type === "session.failed";
-  return {
-    id: event.id,
-    session_id: event.session_id,
-    message_type: "result",
-    content: {
-      subtype: own?.["subtype"] ?? (isFailed ? data["stop_reason"] : "success"),
-      stop_reason: data["stop_reason"] ?? null,
-      error: error ?? null,
-      structured_output: own?.["structured_output"] ?? null,
-      is_error: isFailed,
-      result: data["final_response"] ?? error?.message ?? null,
-      num_turns: data["step"] ?? null,
-      duration_ms: data["duration_ms"] ?? null,
-      usage: data["usage"] ?? null,
-      total_cost_usd: data["unpriced_calls"] === 0 ? Number(data["cost_micros"]) / 1_000_000 : null,
-    },
-    created_at: event.created_at,
   };
 }
 

@@ -8,7 +8,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { syscallFilter } from "./syscall-filter.ts";
+import { syscallFilter } from "@skein/core";
 
 /** Where commands are looked for. The PATH of the environment is not used. */
 export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
@@ -71,7 +71,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing !== undefined) return { problem: `The folder ${missing} does not exist.` };
   const { places, program } = contentOf(history);
-  const filter = syscallFilter(process.arch);
+  const filter = syscallFilter(process.arch, { sockets: false });
   return {
     command: prlimit,
     args: ({ memoryBytes, cpuSeconds }, data) => [

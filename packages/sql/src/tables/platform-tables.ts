@@ -143,6 +143,7 @@ export const PLATFORM_COLUMNS = {
     message_type: "VARCHAR",
     content: "JSON",
     created_at: "TIMESTAMP",
+    sequence: "INTEGER",
   },
   "api.checkpoints": {
     id: "VARCHAR",

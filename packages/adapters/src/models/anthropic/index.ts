@@ -8,6 +8,8 @@ import { parsedOrUndefined } from "./parsed-or-undefined.ts";
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
+  /** Sent as `Authorization: Bearer` instead of the key. */
+  readonly authToken?: string | undefined;
   /** Another place that speaks the Messages API: the simulator, a gateway. */
   readonly baseUrl?: string;
   /** A connection on which nothing arrives for longer, not even a ping, is given up. */
@@ -28,13 +30,14 @@ const WITH_SAMPLING = "2023-06-01";
 /** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
 export function createAnthropicModel({
   apiKey,
+  authToken,
   baseUrl,
   silenceMs = 300_000,
   fileLimit = FILE_LIMIT,
   simulated = false,
 }: AnthropicModelOptions): Model {
   const client = new Anthropic({
-    apiKey,
+    ...(authToken === undefined ? { apiKey, authToken: null } : { apiKey: null, authToken }),
     maxRetries: 0,
     timeout: 2 * silenceMs,
     ...(baseUrl !== undefined && { baseURL: baseUrl }),

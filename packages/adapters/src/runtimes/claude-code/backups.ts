@@ -1,11 +1,14 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
+import { readWithoutLinks, writeWithoutLinks } from "../../sandboxes/without-links.ts";
 import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 
 /**
  * Copies of files as they were before Claude Code changed them. The SDK keeps them in the child's own folder and does
  * not hand them to a session store, so that a rewind would fail on another machine: they go into the log as well.
  */
+
+/** Where Claude Code keeps the copies, in its configuration folder. */
+const FOLDER = "file-history";
 
 /** Larger ones stay where they are; a rewind of such a file needs the machine that made the copy. */
 const MAXIMUM_BYTES = 8 * 1024 * 1024;
@@ -22,22 +25,16 @@ export function backupNames(entries: readonly Entry[]): readonly string[] {
 
 /** One copy as an entry, or nothing if it cannot be had. */
 export function readBackup(configDir: string, sessionId: string, name: string): Entry | undefined {
-  const path = join(configDir, "file-history", sessionId, basename(name));
-  try {
-    if (statSync(path).size > MAXIMUM_BYTES) return undefined;
-    return { type: "file-history-backup", name: basename(name), data: readFileSync(path).toString("base64") };
-  } catch {
-    return undefined;
-  }
+  const data = readWithoutLinks(configDir, [FOLDER, sessionId, basename(name)], MAXIMUM_BYTES);
+  return data && { type: "file-history-backup", name: basename(name), data: Buffer.from(data).toString("base64") };
 }
 
 export function writeBackups(transcript: Transcript, configDir: string, sessionId: string): void {
-  const folder = join(configDir, "file-history", sessionId);
   for (const [subpath, entries] of transcript) {
     const [backup] = entries;
     if (!subpath.startsWith(BACKUPS) || !backup) continue;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(join(folder, basename(String(backup["name"]))), Buffer.from(String(backup["data"]), "base64"));
+    const data = Buffer.from(String(backup["data"]), "base64");
+    writeWithoutLinks(configDir, [FOLDER, sessionId, basename(String(backup["name"]))], data);
   }
 }
 

@@ -1,4 +1,5 @@
-import { type RunEnd, type SessionState, outOfMoney } from "@skein/core";
+import { type QueuedPrompt, type RunEnd, type SessionState, outOfMoney } from "@skein/core";
+import type { ClaudeOptions } from "@skein/protocol";
 import { modelNameOf } from "./options.ts";
 
 /** Names that Claude Code itself turns into a model: only an answer says which one. */
@@ -9,5 +10,14 @@ export function budgetEnd(state: SessionState, now: number): RunEnd | undefined 
   const { run } = state;
   if (!run) return undefined;
   const named = modelNameOf(state, run.prompt);
-  return outOfMoney(state, run, { model: named === null || ALIAS.test(named) ? null : named, now });
+  const prompt = { ...run.prompt, max_cost_micros: budgetOf(state, run.prompt) };
+  return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named, now });
+}
+
+/** What a run may cost, in millionths of a dollar: as its prompt says, or as its session's options do; null without a limit. */
+export function budgetOf({ agent }: Pick<SessionState, "agent">, prompt: QueuedPrompt): number | null {
+  const own = agent?.extras["claude"] as Partial<ClaudeOptions> | undefined;
+  const changed = prompt.options as Partial<ClaudeOptions> | undefined;
+  const dollars = changed?.max_budget_usd ?? own?.max_budget_usd;
+  return prompt.max_cost_micros ?? (dollars ? Math.floor(dollars * 1_000_000) : null);
 }

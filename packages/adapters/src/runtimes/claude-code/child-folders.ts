@@ -1,7 +1,13 @@
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../engines/owner.ts";
+import {
+  namesWithoutLinks,
+  readWithoutLinks,
+  removeWithoutLinks,
+  writeWithoutLinks,
+} from "../../sandboxes/without-links.ts";
 
 /**
  * What a child leaves on the disk. The log has all of it: the rest is only a copy that would outlive its session.
@@ -11,28 +17,28 @@ import { isDeadOwner, thisOwner } from "../../engines/owner.ts";
 
 const RESUMED = "claude-resume-";
 const OWNER = ".skein-owner";
+const OWNER_BYTES = 1000;
 
 /** Says whose folder this is, so that it can be told from those of servers that live. */
 export function markFolder(configDir: string): void {
-  if (isResumed(configDir)) writeFileSync(join(configDir, OWNER), thisOwner());
+  if (isResumed(configDir)) writeWithoutLinks(configDir, [OWNER], thisOwner());
 }
 
 export function removeSessionFiles(configDir: string, sessionId: string): void {
   if (isResumed(configDir)) return remove(configDir);
-  const projects = join(configDir, "projects");
-  for (const project of namesIn(projects)) {
-    remove(join(projects, project, `${sessionId}.jsonl`));
-    remove(join(projects, project, sessionId));
+  for (const project of namesWithoutLinks(configDir, ["projects"])) {
+    removeWithoutLinks(configDir, ["projects", project, `${sessionId}.jsonl`]);
+    removeWithoutLinks(configDir, ["projects", project, sessionId]);
   }
-  remove(join(configDir, "file-history", sessionId));
+  removeWithoutLinks(configDir, ["file-history", sessionId]);
 }
 
 /** Removes what servers that were killed have left. */
 export function sweepFolders(): void {
   for (const name of namesIn(tmpdir())) {
     const folder = join(tmpdir(), name);
-    const mark = join(folder, OWNER);
-    if (isResumed(folder) && existsSync(mark) && isDeadOwner(readFileSync(mark, "utf8"))) remove(folder);
+    const mark = isResumed(folder) ? readWithoutLinks(folder, [OWNER], OWNER_BYTES) : undefined;
+    if (mark && isDeadOwner(new TextDecoder().decode(mark))) remove(folder);
   }
 }
 

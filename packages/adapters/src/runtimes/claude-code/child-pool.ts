@@ -1,21 +1,47 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Child, type ChildDeps, type ChildStart, startChild } from "./child.ts";
+import { type Child, type ChildDeps, type ChildStart, startChild } from "./claude-child.ts";
 import { type Prefetch, createPrefetch } from "./prefetch.ts";
+import { memoryOf } from "./process-memory.ts";
+import { createProcessSlots } from "./process-slots.ts";
 
 export interface ChildPoolOptions {
   /** How long a child stays after its last run. */
   readonly idleMs?: number;
   /** How many idle children there are at most; the one that is idle the longest ends first. */
   readonly maxIdle?: number;
+  /** How many runs may have a process at once; others wait for their turn. */
+  readonly maxRunning?: number;
   /** How many start at once: a start takes a processor for half a second. */
   readonly maxStarting?: number;
   /** How many are started ahead, for sessions that are to come. */
   readonly maxAhead?: number;
+  /** Above this idle children end, and runs wait as long as another one has a process. Null: no limit. */
+  readonly maxMemoryBytes?: number | null;
+}
+
+/** What the processes of Claude Code take now, and what they may take. */
+export interface ProcessFigures {
+  readonly running: number;
+  /** Runs that wait for their turn. */
+  readonly waiting: number;
+  readonly idle: number;
+  readonly ahead: number;
+  /** Null where the system does not say it. */
+  readonly memoryBytes: number | null;
+  readonly limits: {
+    readonly running: number;
+    readonly idle: number;
+    readonly ahead: number;
+    readonly memoryBytes: number | null;
+  };
 }
 
 /** The processes of this server, by session: started when they are needed or ahead of that, and kept for a while after a run. */
 export interface ChildPool extends Prefetch {
+  /** A place for a run that needs a process; answers what gives it back, or undefined if it was stopped first. */
+  place(signal: AbortSignal): Promise<(() => void) | undefined>;
+  figures(): Promise<ProcessFigures>;
   /** A child for the session: the idle one if it fits, else a new one. It is the caller's until it is kept or ended. */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;
@@ -29,11 +55,34 @@ export interface ChildPool extends Prefetch {
 const TOLD_MS = 3000;
 
 export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPoolOptions = {}): ChildPool {
-  const { idleMs = 10 * 60_000, maxIdle = 16, maxStarting = Math.max(2, availableParallelism()) } = options;
+  const { idleMs = 10 * 60_000, maxIdle = 4, maxRunning = 32, maxAhead = 1, maxMemoryBytes = null } = options;
+  const { maxStarting = Math.max(2, availableParallelism()) } = options;
   const idle = new Map<string, { readonly child: Child; readonly timer: NodeJS.Timeout }>();
   const queue: (() => void)[] = [];
-  const prefetch = createPrefetch(start, { idleMs, maxAhead: options.maxAhead ?? 1 });
+  const prefetch = createPrefetch(start, { idleMs, maxAhead });
+  const slots = createProcessSlots(maxRunning, hasRoom);
+  const alive = new Set<Child>();
   let starting = 0;
+
+  /** Whether another process fits into the memory; idle ones make room. One measurement at a time is enough for all who ask. */
+  let measuring: Promise<boolean> | undefined;
+  async function hasRoom(): Promise<boolean> {
+    if (maxMemoryBytes === null) return true;
+    return (measuring ??= makeRoom(maxMemoryBytes).finally(() => (measuring = undefined)));
+  }
+
+  async function makeRoom(most: number): Promise<boolean> {
+    const sizes = new Map(
+      await Promise.all([...alive].map(async (child) => [child, (await sizeOf(child)) ?? 0] as const)),
+    );
+    let total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    for (const [sessionId, { child }] of idle) {
+      if (total < most) break;
+      total -= sizes.get(child) ?? 0;
+      drop(sessionId);
+    }
+    return total < most;
+  }
 
   async function start(request: ChildStart): Promise<Child> {
     if (starting >= maxStarting) await new Promise<void>((resolve) => void queue.push(resolve));
@@ -44,6 +93,8 @@ export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPo
     };
     try {
       const child = await startChild(request, await deps());
+      alive.add(child);
+      void child.ended.then(() => alive.delete(child));
       // It is up when it has answered the handshake, or when it never will.
       void Promise.race([child.query.initializationResult(), child.ended]).then(started, started);
       return child;
@@ -66,7 +117,22 @@ export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPo
   }
 
   return {
-    prepare: prefetch.prepare,
+    place: slots.take,
+    async figures() {
+      const memory = await memoryOf([...alive].flatMap(({ pid }) => pid ?? []));
+      return {
+        running: slots.taken,
+        waiting: slots.waiting,
+        idle: idle.size,
+        ahead: prefetch.size,
+        memoryBytes: memory ?? null,
+        limits: { running: maxRunning, idle: maxIdle, ahead: maxAhead, memoryBytes: maxMemoryBytes },
+      };
+    },
+    prepare(kind, request) {
+      if (maxMemoryBytes === null) prefetch.prepare(kind, request);
+      else void hasRoom().then((fits) => (fits ? prefetch.prepare(kind, request) : undefined));
+    },
     reserve: prefetch.reserve,
     async take(request, fits) {
       const known = out(request.sessionId) ?? (await prefetch.claim(request.sessionId));
@@ -83,9 +149,10 @@ export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPo
       idle.set(sessionId, { child, timer });
       void child.ended.then(() => idle.get(sessionId)?.child === child && out(sessionId));
       for (const oldest of idle.keys()) {
-        if (idle.size <= maxIdle) return;
+        if (idle.size <= maxIdle) break;
         drop(oldest);
       }
+      void hasRoom();
     },
     drop,
     async close() {
@@ -99,4 +166,8 @@ export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPo
       await Promise.race([Promise.all(told), delay(TOLD_MS, undefined, { ref: false })]);
     },
   };
+}
+
+async function sizeOf({ pid }: Child): Promise<number | undefined> {
+  return pid === undefined ? undefined : memoryOf([pid]);
 }

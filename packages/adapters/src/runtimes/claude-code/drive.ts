@@ -4,13 +4,14 @@ import {
   type QueuedPrompt,
   type SessionState,
   createDriverLog,
+  isCancelled,
   messageEntered,
   nextPrompt,
   runStarted,
   snapshotOf,
 } from "@skein/core";
 import { createAnswers } from "./answers.ts";
-import { budgetEnd } from "./budget.ts";
+import { budgetEnd, budgetOf } from "./budget.ts";
 import { userMessage } from "./inbox.ts";
 import { rewind } from "./rewind.ts";
 import { failRun } from "./end-run.ts";
@@ -35,7 +36,7 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   const log = createDriverLog({ lease, clock: claimed.clock, state, takenIn: answers.takeIn }, deps);
   const drive: Drive = { claimed, lease, log, answers, signal, deps, entriesBefore: state.transcriptEntries };
   while (!log.released) {
-    if (signal.aborted) return giveBack(drive);
+    if (signal.aborted || deps.now() >= (claimed.yieldAt ?? Infinity)) return giveBack(drive);
     const how = await work(drive);
     if (how === "lost") return;
     if (how === "stopped") return giveBack(drive);
@@ -52,14 +53,21 @@ function growths(entries: number): number {
 /** One thing after the other: what was left open, then the prompts; with nothing left, the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
-  if (log.state.run) return resumeRun(drive);
+  const { run } = log.state;
+  // What is only to be ended needs no process.
+  if (run && isCancelled(log.state, run)) return resumeRun(drive);
+  if (run) return withProcess(drive, () => resumeRun(drive));
   const [asked] = log.state.rewinds;
   if (asked) {
     await rewind(drive, asked);
     return "ended";
   }
-  const prompt = nextPrompt(log.state);
-  if (prompt) return startRun(drive, prompt);
+  if (nextPrompt(log.state))
+    return withProcess(drive, async () => {
+      if (log.isBehind) await log.catchUp();
+      const prompt = nextPrompt(log.state);
+      return prompt ? startRun(drive, prompt) : "ended";
+    });
   // Whoever asks for the state of the session need not read Claude Code's transcript, which is most of its log.
   const isLonger = growths(log.state.transcriptEntries) > growths(drive.entriesBefore);
   const snapshot = isLonger ? snapshotOf(log.state) : undefined;
@@ -69,6 +77,13 @@ async function work(drive: Drive): Promise<TurnEnd> {
   // It only saves work: if it cannot be written, the next one will be.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
+}
+
+/** Waits until this server may have another process at work. */
+async function withProcess({ deps, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+  const giveUp = await deps.children.place(signal);
+  if (!giveUp) return "stopped";
+  return work().finally(giveUp);
 }
 
 async function giveBack({ log, signal }: Drive): Promise<void> {
@@ -107,10 +122,12 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     begun,
     begin: () => session.child.send(userMessage(message_id, content)),
   });
-  if (how === "ended" && isFirst) prepareNext(drive, session.options);
+  if (how === "ended" && isFirst)
+    // A process that cannot be prepared is started when it is needed, and the error is told then.
+    prepareNext(drive, prompt).catch(() => undefined);
   return how;
 }
 
-function isLimited({ agent }: SessionState, { max_cost_micros }: QueuedPrompt): boolean {
-  return max_cost_micros !== null || (agent?.max_cost_micros ?? null) !== null;
+function isLimited(state: SessionState, prompt: QueuedPrompt): boolean {
+  return budgetOf(state, prompt) !== null || (state.agent?.max_cost_micros ?? null) !== null;
 }

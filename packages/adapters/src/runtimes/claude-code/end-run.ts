@@ -3,7 +3,7 @@ import {
   LOST_RESULT,
   type RunEnd,
   type RunState,
-  brokeEnd,
+  outOfMoneyEnd,
   cancellation,
   endWith,
   finalResponse,
@@ -12,10 +12,11 @@ import {
   runFailed,
   stopReasonOf,
 } from "@skein/core";
-import type { JsonObject } from "@skein/protocol";
+import { type JsonObject, type Message, isToolUse } from "@skein/protocol";
 import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 import { budgetEnd } from "./budget.ts";
 import { closeCalls } from "./call-results.ts";
+import { optionsOf } from "./options.ts";
 
 /** The run ends as Claude Code said: `is_error` decides, never `subtype`. */
 export function endRun(said: SDKResultMessage, batch: Batch): void {
@@ -24,6 +25,8 @@ export function endRun(said: SDKResultMessage, batch: Batch): void {
   const result = said as unknown as JsonObject;
   if (said.is_error) return failRun(endOf(said, run, batch), batch, result);
   closeCalls(batch, () => LOST_RESULT);
+  if (lacksOutput(batch, said.subtype === "success" ? said.structured_output : undefined))
+    return failRun(NO_OUTPUT, batch, result);
   const text = said.subtype === "success" ? said.result : finalResponse(state);
   batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: text, now, result }));
 }
@@ -40,8 +43,36 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;
+  const output = outputIn(state.transcript, state.run);
+  if (lacksOutput(batch, output)) return failRun(NO_OUTPUT, batch);
   const stopReason = stopReasonOf(state.run.stopReason);
-  batch.add(runCompleted(state.run, { stopReason, finalResponse: finalResponse(state), now }));
+  const result = output === undefined ? {} : { result: { structured_output: output } };
+  batch.add(runCompleted(state.run, { stopReason, finalResponse: finalResponse(state), now, ...result }));
+}
+
+/** Claude Code calls it a success when the model answers in plain words instead of in the form that was asked for. */
+const NO_OUTPUT = endWith({
+  code: "structured_output",
+  message:
+    "The model answered, but not in the form that output_format asked for. Say in the prompt what the fields mean, or send it again.",
+});
+
+function lacksOutput({ state }: Batch, output: unknown): boolean {
+  return output === undefined && state.run !== null && Boolean(optionsOf(state, state.run.prompt).output_format);
+}
+
+/** What the model handed over in the form that was asked for, as the messages of the run have it. */
+function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown {
+  const blocks = transcript
+    .slice(transcript.findIndex(({ id }) => id === prompt.message_id) + 1)
+    .flatMap(({ content }) => (typeof content === "string" ? [] : content));
+  const call = blocks.filter(isToolUse).findLast(
+    ({ id, name }) =>
+      name === "StructuredOutput" &&
+      // One that did not fit was answered with an error.
+      blocks.some((block) => block["tool_use_id"] === id && block["is_error"] !== true),
+  );
+  return call?.input;
 }
 
 /** Why a run ends with an error: what the log knows of it, else what Claude Code said. */
@@ -53,7 +84,7 @@ function endOf(result: SDKResultMessage, run: RunState, { state, now }: Batch): 
     case "error_max_turns":
       return endWith({ code: "max_turns", message: said || "The limit of turns was reached." });
     case "error_max_budget_usd":
-      return brokeEnd(said || "The budget was used up.");
+      return outOfMoneyEnd(said || "The budget was used up.");
     case "error_max_structured_output_retries":
       return endWith({
         code: "structured_output",

@@ -1,6 +1,6 @@
 import type { SessionState } from "@skein/core";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
-import type { Child } from "./child.ts";
+import type { Child } from "./claude-child.ts";
 
 /** Tells a child when its session is to go on with another permission mode or another model than it had at first. */
 export function followControl(child: Child, first: SessionState): (state: SessionState) => void {

@@ -5,12 +5,22 @@ import type { Duplex } from "node:stream";
 import { type GuardedRequestOptions, checkUrl, guardedLookup } from "../../tools/guarded-request.ts";
 import { isPublicAddress } from "../../tools/public-address.ts";
 
-/** A way out for child processes, on loopback. What it does not know by its password is refused. */
+/** A way out for child processes, on loopback or a socket. What it does not know by its password is refused. */
 export interface GuardedProxy {
-  /** `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. */
+  /** `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. On a socket the port is that of the forwarder in the sandbox. */
   readonly url: string;
   close(): void;
 }
+
+export interface ProxyOptions extends Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup"> {
+  /** Which hosts may be called, by name; every public one without it. */
+  readonly allowsHost?: (host: string) => boolean;
+  /** Listens on this Unix socket instead of a port. */
+  readonly socket?: string;
+}
+
+/** Where the forwarder in a sandbox listens: programs know proxies by a port only. */
+export const FORWARDER_PORT = 3128;
 
 /** About a connection and not about the message: they end here. */
 const OF_THE_CONNECTION = new Set([
@@ -28,9 +38,7 @@ const OF_THE_CONNECTION = new Set([
  * A proxy that connects only to addresses that were checked, and to that very one: Claude Code calls MCP servers itself,
  * and the names in a request could mean another machine when it does than when they were looked at.
  */
-export async function createGuardedProxy(
-  places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
-): Promise<GuardedProxy> {
+export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedProxy> {
   const { allowsAddress = isPublicAddress } = places;
   const lookup = guardedLookup(allowsAddress, places.lookup);
   const password = randomBytes(24).toString("base64url");
@@ -52,6 +60,7 @@ export async function createGuardedProxy(
     } catch {
       return undefined;
     }
+    if (places.allowsHost && !places.allowsHost(host)) return undefined;
     return isIP(host) === 0 || allowsAddress(host) ? url : undefined;
   }
 
@@ -99,10 +108,14 @@ export async function createGuardedProxy(
   }
 
   const server = createServer(forward).on("connect", tunnel);
-  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    if (places.socket === undefined) server.listen(0, "127.0.0.1", resolve);
+    else server.listen(places.socket, resolve);
+  });
   // It is no reason for this process to live.
   server.unref();
-  const { port } = server.address() as AddressInfo;
+  const port = places.socket === undefined ? (server.address() as AddressInfo).port : FORWARDER_PORT;
   return {
     url: `http://skein:${password}@127.0.0.1:${port}`,
     close() {

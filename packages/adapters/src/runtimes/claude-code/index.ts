@@ -1,18 +1,23 @@
-import { type Runtime, type SessionState, type QueuedPrompt } from "@skein/core";
+import type { QueuedPrompt, Runtime, SessionState } from "@skein/core";
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { timers } from "../../engines/timers.ts";
-import { createSpawnChild, findContainment } from "./child/index.ts";
-import type { Spawn } from "./child.ts";
-import { type ChildPoolOptions, createChildPool } from "./child-pool.ts";
+import { openNone } from "../../sandboxes/none.ts";
+import { createSpawnChild } from "./process-guard/index.ts";
+import type { ChildDeps, Spawn } from "./claude-child.ts";
+import { type ChildPoolOptions, type ProcessFigures, createChildPool } from "./child-pool.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
 import { driveSession } from "./drive.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { loadSdk } from "./sdk.ts";
-import { type DriveDeps, kindOf } from "./session-child.ts";
+import { type Offer, askOffer } from "./offer.ts";
+import { type DriveDeps, kindOf, startOf } from "./session-child.ts";
 import { sweepFolders } from "./child-folders.ts";
 
-export type { Spawn } from "./child.ts";
+export type { Spawn } from "./claude-child.ts";
+export type { ProcessFigures } from "./child-pool.ts";
+export type { ClaudeWalls } from "./claude-walls.ts";
 export { messageIdOf } from "./message-id.ts";
 export { type ResolvedOptions, optionsOf } from "./options.ts";
 export type { HookSession } from "./session-child.ts";
@@ -23,6 +28,11 @@ export interface ClaudeCodeDeps extends Pick<
 > {
   /** Another `claude` than the SDK's own. */
   readonly executable?: string | undefined;
+  /**
+   * The sandbox of the processes, and their way to the model; asked for before each start. Without one they have the rights of
+   * this server's user. Throws a sentence where there must be one and there is none.
+   */
+  readonly walls?: () => Promise<ClaudeWalls | undefined>;
   /** Starts the processes. Without it they are guarded: they end with this server, whatever becomes of it. */
   readonly spawn?: Spawn;
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
@@ -44,22 +54,32 @@ export interface ClaudeCode extends Runtime {
    * none is ready; then any id will do.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
+  /** What a session with these options would have. */
+  offer(session: { readonly tenant: string; readonly sessionId: string }, options: ResolvedOptions): Promise<Offer>;
+  /** How many processes there are, and what they take. */
+  figures(): Promise<ProcessFigures>;
   /** Ends the idle process of a session that is gone. */
   drop(sessionId: string): void;
   /** Ends every process that is idle. Those that work end with their drive. Resolves when `SessionEnd` hooks were told. */
   close(): Promise<void>;
 }
 
+/** How long a process may take to say what it has. */
+const OFFER_MS = 30_000;
+
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   let guarded: Promise<Spawn> | undefined;
-  const children = createChildPool(async () => {
-    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn()));
-    return { sdk: await loadSdk(), spawn };
-  }, deps.children);
+  const childDeps = async (): Promise<ChildDeps> => {
+    const walls = await deps.walls?.();
+    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(walls)));
+    return { sdk: await loadSdk(), spawn, walls };
+  };
+  const children = createChildPool(childDeps, deps.children);
   const driveDeps: DriveDeps = {
     ...deps,
     children,
+    walls: deps.walls ?? (async () => undefined),
     timers,
     leaseMs,
     parkAfterMs,
@@ -79,6 +99,19 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
       }
     },
     reserve: (tenant, options) => children.reserve(kindOf(tenant, options)),
+    figures: children.figures,
+    async offer({ tenant, sessionId }, options) {
+      const late = AbortSignal.timeout(OFFER_MS);
+      const giveUp = await children.place(late);
+      if (!giveUp)
+        throw new KnownError("closed", "Claude Code is busy: all of its processes are at work. Ask again later.");
+      try {
+        const start = await startOf({ sessionId, tenant, options, env: {} }, driveDeps);
+        return await askOffer(start, await childDeps(), late);
+      } finally {
+        giveUp();
+      }
+    },
     drop: children.drop,
     close: children.close,
   };
@@ -90,13 +123,18 @@ async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<
   return { ...options, cwd: options.cwd ?? tmpdir() };
 }
 
-async function guardedSpawn(): Promise<Spawn> {
+async function guardedSpawn(walls: ClaudeWalls | undefined): Promise<Spawn> {
   sweepFolders();
-  const containment = await findContainment();
-  if (!containment)
+  const sandbox = walls?.sandbox ?? (await openNone());
+  if (!sandbox)
     throw new KnownError(
       "invalid",
       "Claude Code cannot be started: there is no bash on this machine to guard it. Install bash.",
     );
-  return createSpawnChild({ containment, folder: join(tmpdir(), `skein-claude-${userInfo().uid}`) });
+  const limits = walls?.limits;
+  return createSpawnChild({
+    sandbox,
+    ...(limits && { limits }),
+    folder: join(tmpdir(), `skein-claude-${userInfo().uid}`),
+  });
 }

@@ -50,7 +50,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
     ...(options.permission_prompt_tool_name && { permissionPromptToolName: options.permission_prompt_tool_name }),
     ...(model && { model }),
     ...(max_turns && { maxTurns: max_turns }),
-    ...systemPromptOf(options),
+    systemPrompt: systemPromptOf(options),
+    ...newerOptions(options),
     ...(settings !== undefined && { settings }),
     // Left out, the SDK would load all of them: whoever owns a folder would then decide what runs in it.
     settingSources: setting_sources ?? [],
@@ -68,11 +69,40 @@ export function sdkOptions(options: ResolvedOptions): Options {
   };
 }
 
-function systemPromptOf({ system_prompt, system_prompt_append }: ResolvedOptions): Pick<Options, "systemPrompt"> {
-  if (system_prompt_append && !system_prompt)
-    return { systemPrompt: { type: "preset", preset: "claude_code", append: system_prompt_append } };
-  if (!system_prompt) return {};
-  return { systemPrompt: system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt };
+/** Claude Code's own prompt unless another is given. Left out, the SDK would send a prompt of one line. */
+function systemPromptOf({
+  system_prompt,
+  system_prompt_append,
+}: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
+  const own = { type: "preset", preset: "claude_code" } as const;
+  if (!system_prompt && !system_prompt_append) return own;
+  // Not recorded: a resumed session would go on with the prompt that it began with, whatever its next run is given.
+  if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
+  const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
+  return { type: "custom", prompt, snapshot: false };
+}
+
+/** What newer clients ask for, in the SDK's names. The budget is not among them: it is kept by the run itself. */
+function newerOptions({ effort, thinking, betas, fallback_model, skills }: ResolvedOptions): Partial<Options> {
+  return {
+    ...(effort && { effort }),
+    ...(thinking && { thinking: thinkingOf(thinking) }),
+    ...(betas && betas.length > 0 && { betas: betas as NonNullable<Options["betas"]> }),
+    ...(fallback_model && { fallbackModel: fallback_model }),
+    ...(skills && { skills }),
+  };
+}
+
+function thinkingOf({
+  type,
+  budget_tokens,
+  display,
+}: NonNullable<ClaudeOptions["thinking"]>): NonNullable<Options["thinking"]> {
+  if (type === "disabled") return { type };
+  const shown = display ? { display } : {};
+  return type === "adaptive"
+    ? { type, ...shown }
+    : { type, ...shown, ...(budget_tokens && { budgetTokens: budget_tokens }) };
 }
 
 /** An output style is a setting, not an option. The SDK does not take a file together with a sandbox, so it is read here. */

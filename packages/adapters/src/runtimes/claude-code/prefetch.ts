@@ -1,4 +1,4 @@
-import type { Child, ChildStart } from "./child.ts";
+import type { Child, ChildStart } from "./claude-child.ts";
 
 /**
  * Processes that are started before there is a session for them. A process is bound to its session's id and options from
@@ -23,7 +23,7 @@ const RESERVED_MS = 10_000;
 export function createPrefetch(
   start: (request: ChildStart) => Promise<Child>,
   { idleMs, maxAhead }: { readonly idleMs: number; readonly maxAhead: number },
-): Prefetch & { claim(sessionId: string): Promise<Child | undefined>; close(): void } {
+): Prefetch & { claim(sessionId: string): Promise<Child | undefined>; readonly size: number; close(): void } {
   const ready = new Map<string, Started>();
   const reserved = new Map<string, Started>();
 
@@ -40,6 +40,9 @@ export function createPrefetch(
   }
 
   return {
+    get size() {
+      return ready.size + reserved.size;
+    },
     prepare(kind, request) {
       if (maxAhead === 0 || ready.has(kind)) return;
       // One that could not be started is none: the session that needs it will say why.

@@ -25,6 +25,20 @@ export interface Questions {
   close(): void;
 }
 
+type Context = Parameters<CanUseTool>[2];
+
+/** What Claude Code says about a call that it asks for; `suggestions` can be sent back as `updatedPermissions`. */
+function aboutOf({ suggestions, title, description, blockedPath, decisionReason }: Context): { about?: JsonObject } {
+  const about = {
+    ...(suggestions && { suggestions }),
+    ...(title && { title }),
+    ...(description && { description }),
+    ...(blockedPath && { blocked_path: blockedPath }),
+    ...(decisionReason && { reason: decisionReason }),
+  };
+  return Object.keys(about).length > 0 ? { about } : {};
+}
+
 const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be written down. Try again." };
 
 export function createQuestions({ log, answers, begins, park, parkAfterMs }: QuestionsDeps): Questions {
@@ -41,11 +55,12 @@ export function createQuestions({ log, answers, begins, park, parkAfterMs }: Que
   }
 
   /** Asks whoever is outside, and waits for the answer in the log. */
-  async function ask(name: string, input: JsonObject, toolUseId: string, stop: AbortSignal): Promise<PermissionResult> {
+  async function ask(name: string, input: JsonObject, context: Context): Promise<PermissionResult> {
+    const { toolUseID: toolUseId, signal: stop } = context;
     const kind = name === "AskUserQuestion" ? "question" : "approval";
     await log.write(({ state: { run }, add }) => {
       if (!run || run.calls.some((call) => call.toolUseId === toolUseId && call.phase === "waiting")) return;
-      add(awaitOpened(run, [{ toolUseId, kind, name, input, expiresAt: null }]));
+      add(awaitOpened(run, [{ toolUseId, kind, name, input, expiresAt: null, ...aboutOf(context) }]));
     });
     await answered(toolUseId, stop);
     if (closed) return { behavior: "deny", message: "The session was put aside." };
@@ -76,7 +91,8 @@ export function createQuestions({ log, answers, begins, park, parkAfterMs }: Que
     get isOpen() {
       return open.size > 0;
     },
-    async canUseTool(name, input, { toolUseID, agentID, signal }) {
+    async canUseTool(name, input, context) {
+      const { toolUseID, agentID } = context;
       const before = decided.get(toolUseID);
       if (before) return before;
       const inMain = agentID === undefined;
@@ -86,7 +102,7 @@ export function createQuestions({ log, answers, begins, park, parkAfterMs }: Que
         if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))
-        .then((known) => (known ? ask(name, input, toolUseID, signal) : NOT_KNOWN))
+        .then((known) => (known ? ask(name, input, context) : NOT_KNOWN))
         .finally(() => clearInterval(timer));
       decided.set(toolUseID, asking);
       return asking;

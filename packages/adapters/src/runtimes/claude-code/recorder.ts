@@ -14,7 +14,7 @@ import { backupNames, readBackup } from "./backups.ts";
 import { createCallGates } from "./call-gates.ts";
 import { closeStrays } from "./call-results.ts";
 import { createChangedFiles } from "./changed-files.ts";
-import type { Child } from "./child.ts";
+import type { Child } from "./claude-child.ts";
 import { recordLost, recordMessage, recordSteered } from "./record-messages.ts";
 import { failRun } from "./end-run.ts";
 import { type ClaudeMessage, type PendingMessage, createMessageReader } from "./sdk-messages.ts";

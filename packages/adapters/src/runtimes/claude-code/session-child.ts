@@ -5,14 +5,16 @@ import {
   type Lease,
   type Live,
   type QueuedPrompt,
+  type SandboxPlace,
   type SessionState,
   endWith,
 } from "@skein/core";
-import { ClaudeOptions, isKnownError } from "@skein/protocol";
+import { ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { Answers } from "./answers.ts";
-import type { Child, ChildStart, HookBridge } from "./child.ts";
+import type { Child, ChildStart, HookBridge } from "./claude-child.ts";
 import type { ChildPool } from "./child-pool.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
@@ -28,7 +30,9 @@ export interface DriveDeps extends DriverLogDeps {
   readonly parkAfterMs: number;
   readonly firstWordMs: number;
   readonly executable: string | undefined;
-  readonly configDirOf: (tenant: string) => string;
+  readonly configDirOf: (tenant: string, sessionId: string) => string;
+  /** The sandbox of children, if they are in one. */
+  readonly walls: () => Promise<ClaudeWalls | undefined>;
   readonly apiEnv: Readonly<Record<string, string>>;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
@@ -86,12 +90,13 @@ export async function childFor(
   if (fresh) deps.children.drop(sessionId);
   const child = await deps.children.take(
     {
-      ...startOf({ sessionId, tenant, options, env }, deps),
+      ...(await startOf({ sessionId, tenant, options, env }, deps)),
       transcript: async () => (transcriptEntries > 0 ? readTranscript(deps.store, sessionId) : null),
       ...(shown && { shown }),
     },
     (idle) => idle.entries === transcriptEntries,
   );
+  if (options.output_style) await checkOutputStyle(child, options.output_style);
   if (child.now.permissionMode !== permission_mode) {
     await child.query.setPermissionMode(permission_mode);
     child.now.permissionMode = permission_mode;
@@ -103,10 +108,26 @@ export async function childFor(
   return { child, options };
 }
 
+/** Claude Code takes a style that it does not have for its default, and says nothing. */
+async function checkOutputStyle(child: Child, style: string): Promise<void> {
+  const up = await Promise.race([child.query.initializationResult(), child.ended]);
+  // One that did not come up says why itself.
+  if (!("available_output_styles" in up) || up.available_output_styles.includes(style)) return;
+  child.end();
+  const names = up.available_output_styles.join(", ");
+  throw new KnownError(
+    "invalid",
+    `output_style: There is no output style ${JSON.stringify(style)}. There are: ${names}. Styles of a project or a user need setting_sources.`,
+  );
+}
+
 /** Starts a process for the next session like this one, which is new. */
-export function prepareNext({ log, deps }: Drive, options: ResolvedOptions): void {
+export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
-  const start = startOf({ sessionId: crypto.randomUUID(), tenant, options, env: {} }, deps);
+  const sessionId = crypto.randomUUID();
+  // Its working folder may be its own.
+  const options = await deps.optionsOf({ ...log.state, sessionId }, prompt);
+  const start = await startOf({ sessionId, tenant, options, env: {} }, deps);
   deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
 }
 
@@ -115,24 +136,60 @@ export function kindOf(tenant: string, options: unknown): string {
   return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
 }
 
-function startOf(
+/** What a process for a session is started with. */
+export async function startOf(
   session: Pick<HookSession, "sessionId" | "tenant" | "options"> & { readonly env: Record<string, string> },
   deps: DriveDeps,
-): Omit<ChildStart, "transcript"> {
+): Promise<Omit<ChildStart, "transcript">> {
   const { sessionId, tenant, options, env } = session;
+  const walls = await deps.walls();
+  const apiEnv = walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
   // What can be changed while a process runs is no reason for another one; it cannot be told later to ask nobody.
-  const { model: _model, permission_mode, include_partial_messages: _partial, ...fixed } = options;
+  const {
+    model: _model,
+    permission_mode,
+    include_partial_messages: _partial,
+    max_budget_usd: _budget,
+    user: _user,
+    ...fixed
+  } = options;
   const asksNobody = permission_mode === "bypassPermissions";
   return {
     sessionId,
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
+    places: placesOf(options),
+    hosts: hostsOf(options),
     options: {
-      ...sdkOptions(options),
+      // Claude Code's own sandbox cannot be made inside of ours, which is stricter.
+      ...sdkOptions(walls ? { ...options, sandbox: null } : options),
       ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
-      env: { ...childEnvironment(options, { configDir: deps.configDirOf(tenant), apiEnv: deps.apiEnv }), ...env },
+      env: {
+        ...childEnvironment(options, { configDir: deps.configDirOf(tenant, sessionId), apiEnv }),
+        ...env,
+      },
     },
   };
+}
+
+/** In a sandbox the model is reached through the broker: no secret is inside. */
+function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
+}
+
+/** What a session may see beside its working folder and its configuration. */
+function placesOf({ add_dirs, plugins, sandbox }: ResolvedOptions): readonly SandboxPlace[] {
+  const written = [...add_dirs, ...(sandbox?.allowed_paths ?? [])];
+  const read = (plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
+  return [
+    ...written.map((path) => ({ path, access: "write" as const })),
+    ...read.map((path) => ({ path, access: "read" as const })),
+  ];
+}
+
+/** The MCP servers that a session named, which the policy has checked. */
+function hostsOf({ mcp_servers }: ResolvedOptions): readonly string[] {
+  return Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
 }
 
 /** How hooks reach the log of whoever drives now. */

@@ -1,5 +1,5 @@
 import type { SessionState } from "@skein/core";
-import { type Child, hasEffect } from "./child.ts";
+import { type Child, hasEffect } from "./claude-child.ts";
 import { userMessage } from "./inbox.ts";
 
 /** Prompts that a child is given in the middle of its turn. */

@@ -12,12 +12,14 @@ import {
 import { type Failure, type Ids, isKnownError } from "@skein/protocol";
 import type { Answers } from "./answers.ts";
 import { budgetEnd } from "./budget.ts";
-import type { Child, HookBridge } from "./child.ts";
+import type { Child, HookBridge } from "./claude-child.ts";
 import { createDrafts } from "./drafts.ts";
 import { followControl } from "./follow-control.ts";
 import { createQuestions } from "./questions.ts";
 import { createRecorder } from "./recorder.ts";
+import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 import { createSteering } from "./steering.ts";
+import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
 /** How a turn came to its end: with the end of its run, or with the run still open. */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
@@ -159,6 +161,20 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const goodUntil = (): number => clock.validUntil - heldMs * (1 - SILENCE);
   const watch = setInterval(() => void (now() > goodUntil() && leave("lost")), 1000).unref();
 
+  let asking: Promise<void> | undefined;
+  function hear(message: SDKMessage): void {
+    if (isOver) return;
+    if (!isOfTurnBefore(message)) clearTimeout(silent);
+    // Not a term of the process: its lines carry the transcript as well, which is no message.
+    if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
+      const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
+      void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);
+      return;
+    }
+    if (message.type === "stream_event") drafts.publish(message);
+    recorder.hear(message).catch(abandon);
+  }
+
   function hasBegun(): void {
     heldMs = lease.leaseMs;
     // Its prompt may have been taken back before.
@@ -176,16 +192,10 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         secrets: turn.secrets,
       },
       message(message) {
-        if (isOver) return;
-        if (!isOfTurnBefore(message)) clearTimeout(silent);
-        // Not a term of the process: its lines carry the transcript as well, which is no message.
-        if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
-          const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
-          void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);
-          return;
-        }
-        if (message.type === "stream_event") drafts.publish(message);
-        recorder.hear(message).catch(abandon);
+        // What comes while it is asked why a server failed waits for its turn.
+        if (hasFailedServers(message)) asking = withServerErrors(message, child.query).then(hear);
+        else if (asking) asking = asking.then(() => hear(message));
+        else hear(message);
       },
       async append(entries, subpath) {
         // The SDK keeps its result back until this is answered, and the result belongs into the same append. Nothing is

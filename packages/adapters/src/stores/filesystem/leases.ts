@@ -1,4 +1,4 @@
-import { type Claim, type ClaimOptions, type Lease, type Store, leaseLost } from "@skein/core";
+import { type Claim, type ClaimOptions, type Lease, type Store, dueSessions, leaseLost } from "@skein/core";
 import type { Appender } from "./durable-files.ts";
 import type { DocumentFolders } from "./document-folders.ts";
 import type { Head, Heads } from "./heads.ts";
@@ -13,7 +13,7 @@ export interface LeasesDeps {
   readonly now: () => number;
 }
 
-export type Leases = Pick<Store, "claim" | "renew" | "release" | "owners" | "free"> & {
+export type Leases = Pick<Store, "claim" | "due" | "renew" | "release" | "owners" | "free"> & {
   /** Writes down fences that only memory has, so that none is given twice when the store is opened again. */
   keepFences(): Promise<void>;
 };
@@ -82,8 +82,15 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
       if (sessionId === undefined) return claimDue(options);
       return alone(sessionId, () => {
         const head = heads.of(sessionId);
-        return head.leasedUntil > now() ? { kind: "busy", until: head.leasedUntil } : take(head, options);
+        const isBusy = head.leasedUntil > now() + (options.takeWithinMs ?? 0);
+        return isBusy ? { kind: "busy", until: head.leasedUntil } : take(head, options);
       });
+    },
+    async due(query) {
+      const rows = [...heads.due()].map(({ id, session, last, dueAt, leasedUntil }) => {
+        return { sessionId: id, tenant: session?.tenant ?? "default", lastSequence: last, dueAt, leasedUntil };
+      });
+      return dueSessions(rows, query, now());
     },
     async renew(leases) {
       return leases.filter((lease) => {
@@ -105,8 +112,8 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     async owners() {
       return [...new Set([...heads.all()].map(({ owner }) => owner).filter((owner) => owner !== null))];
     },
-    async free(owner) {
-      const held = [...heads.all()].filter((head) => head.owner === owner);
+    async free(owner, { withinMs = Infinity } = {}) {
+      const held = [...heads.all()].filter((head) => head.owner === owner && head.leasedUntil <= now() + withinMs);
       await Promise.all(
         held.map((head) =>
           alone(head.id, () => {

@@ -173,10 +173,11 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     },
 
     claim: async (options) => (checkOpen(), leases.claim(options)),
+    due: async (query) => (checkOpen(), leases.due(query)),
     renew: async (held) => (checkOpen(), leases.renew(held)),
     release: async (lease, next) => (checkOpen(), leases.release(lease, next)),
     owners: async () => (checkOpen(), leases.owners()),
-    free: async (owner) => (checkOpen(), leases.free(owner)),
+    free: async (owner, options) => (checkOpen(), leases.free(owner, options)),
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),
 

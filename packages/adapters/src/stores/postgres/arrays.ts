@@ -1,5 +1,5 @@
 /**
- * Arrays as parameters of a statement. The driver would quote and escape each element, and the server would take that
+ * Arrays as parameters of a statement. The package pg would quote and escape each element, and the server would take that
  * apart again, which for bodies costs more than storing them.
  */
 

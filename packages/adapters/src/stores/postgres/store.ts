@@ -1,5 +1,6 @@
 import {
   type Claim,
+  DUE_LIMIT,
   type Lease,
   type Snapshot,
   type Store,
@@ -16,6 +17,7 @@ import { createConnections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
+import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
 import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
@@ -76,11 +78,26 @@ const SCAN = statement(
   `select ${EVENT_COLUMNS} from skein.events e where (e.session_id, e.sequence) > ($1::uuid, $2::integer)
   order by e.session_id, e.sequence limit $3`,
 );
-const CLAIM = statement("claim", "select skein.claim($1, $2, $3, $4)");
+const CLAIM = statement("claim", "select skein.claim($1, $2, $3, $4, $5)");
+const DUE_COLUMNS = "session_id, tenant, last_sequence, floor(extract(epoch from due_at) * 1000)";
+const DUE = statement(
+  "due",
+  `select ${DUE_COLUMNS} from (
+    select h.*, row_number() over (partition by h.tenant order by h.due_at) as place from skein.heads h
+    where h.due_at <= $1::timestamptz and h.fact_version <= $2
+      and (h.leased_until is null or h.leased_until <= clock_timestamp())) h
+  where h.place <= $3 order by h.due_at limit $4`,
+);
+const DUE_SESSION = statement(
+  "due-session",
+  `select ${DUE_COLUMNS} from skein.heads where due_at <= $1::timestamptz and fact_version <= $2 and session_id = $3`,
+);
+/** The last moment that both JavaScript and PostgreSQL can write. */
+const LATEST = Date.UTC(9999, 11, 31);
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
 const OWNERS = statement("owners", "select distinct owner from skein.heads where owner is not null");
-const FREE = statement("free", "select skein.free($1)");
+const FREE = statement("free", "select skein.free($1, $2)");
 const GET = statement(
   "get",
   `select ${SESSION_COLUMNS} from skein.sessions s join skein.heads h on h.session_id = s.id
@@ -117,6 +134,7 @@ const DELETE = statement("delete", "select skein.delete_session($1, $2)");
 export async function createPostgresStore({ url, poolSize = 6, now = Date.now }: PostgresStoreOptions): Promise<Store> {
   const connections = createConnections({ url, poolSize });
   try {
+    await refusePooler(connections);
     await connections.withClient(migrate);
   } catch (error) {
     await connections.close();
@@ -187,10 +205,22 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
       }
     },
 
-    async claim({ owner, leaseMs, sessionId }) {
+    async claim({ owner, leaseMs, sessionId, takeWithinMs = 0 }) {
       if (sessionId !== undefined && !isUuid(sessionId)) throw sessionNotFound(sessionId);
-      const [row] = await query(CLAIM, [sessionId ?? null, owner, leaseMs, FACT_VERSION]);
+      const [row] = await query(CLAIM, [sessionId ?? null, owner, leaseMs, FACT_VERSION, takeWithinMs]);
       return claimOf(row?.[0] ?? "", { owner, leaseMs, sessionId: sessionId ?? "" });
+    },
+    async due({ before, sessionId, perTenant, limit = DUE_LIMIT }) {
+      if (sessionId !== undefined && !isUuid(sessionId)) return [];
+      const rows = await query(sessionId === undefined ? DUE : DUE_SESSION, [
+        new Date(Math.min(before, LATEST)).toISOString(),
+        FACT_VERSION,
+        sessionId ?? perTenant ?? limit,
+        ...(sessionId === undefined ? [limit] : []),
+      ]);
+      return rows.map(([id, tenant, last, dueAt]) => {
+        return { sessionId: id ?? "", tenant: tenant ?? "", lastSequence: Number(last), dueAt: Number(dueAt) };
+      });
     },
     async renew(leases) {
       const held = await query(RENEW, [
@@ -211,8 +241,8 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     async owners() {
       return (await query(OWNERS)).map(([owner]) => owner ?? "");
     },
-    async free(owner) {
-      await query(FREE, [owner]);
+    async free(owner, { withinMs } = {}) {
+      await query(FREE, [owner, withinMs ?? null]);
     },
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),

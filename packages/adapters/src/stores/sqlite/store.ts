@@ -1,6 +1,9 @@
 import {
   type Claim,
   type ClaimOptions,
+  DUE_LIMIT,
+  type DueQuery,
+  type DueSession,
   type Lease,
   type Snapshot,
   type Store,
@@ -116,14 +119,19 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
 
     // A lease is worth nothing without its holder, who is gone after a loss of power; what it wrote keeps its fence on the disk.
     claim: (options) => db.writeFleeting(() => leases.claim(options)),
+    due: async (query) => leases.due(query),
     renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),
     release: (lease, next) => db.writeFleeting(() => leases.release(lease, next)),
     async owners() {
       return db.all("select distinct owner from heads where owner is not null").map(({ owner }) => owner as string);
     },
-    free: (owner) =>
+    free: (owner, { withinMs = Infinity } = {}) =>
       db.write(() => {
-        db.run("update heads set fence = fence + 1, owner = null, leased_until = 0 where owner = ?", owner);
+        db.run(
+          "update heads set fence = fence + 1, owner = null, leased_until = 0 where owner = ? and leased_until <= ?",
+          owner,
+          now() + withinMs,
+        );
       }),
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),
@@ -158,7 +166,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       log.head(sessionId, tenant);
       const rows = db.all(
         "select * from runs where session_id = ? and number < ? order by number desc limit ?",
-        sessionId,
+        sessionId ?? null,
         cursor === undefined ? EVERYTHING : Number(cursor),
         limit + 1,
       );
@@ -238,7 +246,8 @@ function createLeases(db: Database, now: () => number) {
         const head = db.get("select leased_until from heads where session_id = ?", options.sessionId);
         if (!head) throw sessionNotFound(options.sessionId);
         const until = head["leased_until"] as number;
-        return until > time ? { kind: "busy", until } : take(options.sessionId, options, time);
+        const isBusy = until > time + (options.takeWithinMs ?? 0);
+        return isBusy ? { kind: "busy", until } : take(options.sessionId, options, time);
       }
       const ready = db.get(
         `select session_id from heads where due_at <= ? and leased_until <= ? and fact_version <= ? order by due_at limit 1`,
@@ -249,6 +258,21 @@ function createLeases(db: Database, now: () => number) {
       if (ready) return take(ready["session_id"] as string, options, time);
       const next = db.get("select min(max(due_at, leased_until)) as at from heads where due_at is not null");
       return { kind: "none", nextAt: (next?.["at"] as number | null) ?? null };
+    },
+    due({ before, sessionId, perTenant = EVERYTHING, limit = DUE_LIMIT }: DueQuery): readonly DueSession[] {
+      const rows = db.all(
+        `select session_id as sessionId, tenant, last_sequence as lastSequence, due_at as dueAt from (
+           select *, row_number() over (partition by tenant order by due_at) as place from heads
+           where due_at <= ?1 and fact_version <= ?2 and (session_id = ?3 or (?3 is null and leased_until <= ?4)))
+         where place <= ?5 order by due_at limit ?6`,
+        before,
+        FACT_VERSION,
+        sessionId ?? null,
+        now(),
+        perTenant,
+        limit,
+      );
+      return rows as unknown as readonly DueSession[];
     },
     /** Whether the lease is still held. */
     renew: (lease: Lease): boolean =>

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { ACTIONS_PER_EVENT, type ActionSql, agentRunsSelect } from "../sql/agent-runs.ts";
+import { messageView } from "./message-view.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data)";
@@ -182,34 +183,7 @@ select s.id, s.created_at, h.updated_at,
   case platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end as status,
   model, working_directory, total_turns, ${dollars("cost_micros", "cost_rest")} as total_cost_usd, parent_session_id, metadata
 from sessions s join heads h on h.session_id = s.id;
-
-create view api_session_messages as
-select id, session_id, role as message_type, message as content, created_at from transcript
-union all
--- What Claude Code said besides: how it came up, its notices, and what its subagents and it said to each other.
-select coalesce(e.body ->> 'message_id', e.id), e.session_id,
-  case e.event_type when 'subagent.messaged' then e.body ->> 'role' else 'system' end,
-  case e.event_type
-    when 'runtime.started' then json_set(e.body -> 'info', '$.subtype', 'init')
-    when 'runtime.noticed' then json_set(e.body -> 'notice', '$.subtype', e.body ->> 'subtype')
-    else json_object('role', e.body ->> 'role', 'content', e.body -> 'content', 'model', e.body ->> 'model',
-      'parent_tool_use_id', e.body ->> 'parent_tool_use_id')
-  end,
-  e.created_at
-from event_bodies e where e.event_type in ('runtime.started', 'runtime.noticed', 'subagent.messaged')
-union all
-select e.id, e.session_id, 'result', json_object(
-    'subtype', coalesce(e.body ->> '$.result.subtype',
-      case when e.event_type = 'session.completed' then 'success' else e.body ->> 'stop_reason' end),
-    'stop_reason', e.body ->> 'stop_reason', 'error', e.body -> 'error',
-    'structured_output', e.body -> '$.result.structured_output',
-    'is_error', json(case when e.event_type = 'session.failed' then 'true' else 'false' end),
-    'result', coalesce(e.body ->> 'final_response', e.body ->> '$.error.message'),
-    'num_turns', e.body -> 'step', 'duration_ms', e.body -> 'duration_ms', 'usage', e.body -> 'usage',
-    'total_cost_usd', case when e.body ->> 'unpriced_calls' = 0 then coalesce(cast(e.body ->> 'cost_picos' as real) / 1e12, (e.body ->> 'cost_micros') / 1e6) end),
-  e.created_at
-from event_bodies e where e.event_type in ('session.completed', 'session.failed');
-
+${messageView((micros) => `${micros} / 1000000.0`)}
 create view api_checkpoints as
 select id, session_id, user_message_uuid, created_at, files_modified from checkpoints;
 `;

@@ -1,4 +1,4 @@
-/** The Claude API's session_messages of a Claude Code session: the same rows in every store and in SQL, and the stream again out of them. */
+/** The Claude API's session_messages of a Claude Code session: the same rows over HTTP, in every store and in SQL, and the stream again out of them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,17 @@ import { DatabaseSync } from "node:sqlite";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { type Store, claudeAgent } from "@skein/core";
-import { ClaudeOptions, type Fact, type JsonObject, blocksOf, createFraming, createIds, textOf } from "@skein/protocol";
+import {
+  ClaudeOptions,
+  type Fact,
+  type JsonObject,
+  type SessionMessage,
+  blocksOf,
+  createFraming,
+  createIds,
+  createMessageRows,
+  textOf,
+} from "@skein/protocol";
 import { createSql } from "@skein/sql";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
@@ -49,7 +59,34 @@ function facts(): readonly Fact[] {
   const run = beginRun({ content: "look around", messageId: ids(), time: 0 }, { ids, write, transcript });
   write({
     event_type: "runtime.started",
-    data: { run_id: run.id, info: { model: "claude-sonnet-4-5", tools: ["Read", "Task"], cwd: "/work" } },
+    data: {
+      run_id: run.id,
+      info: {
+        type: "system",
+        model: "claude-sonnet-4-5",
+        tools: ["Read", "Task"],
+        cwd: "/work",
+        mcp_servers: [
+          { name: "a", status: "connected" },
+          { name: "b", status: "failed", error: "It is away." },
+          { name: "c", status: "pending" },
+        ],
+        plugins: [{ name: "p", path: "/srv/p" }],
+        slash_commands: ["compact"],
+        permissionMode: "default",
+        apiKeySource: "ANTHROPIC_API_KEY",
+      },
+    },
+  });
+  write({
+    event_type: "step.retried",
+    data: {
+      run_id: run.id,
+      step: 1,
+      attempt: 1,
+      error: { code: "overloaded", message: "Busy.", status: 529 },
+      delay_ms: 10,
+    },
   });
   const call = { type: "tool_use", id: "toolu_1", name: "Task", input: { prompt: "look" } };
   run.answered(answer({ type: "text", text: "I will." }, call), {
@@ -76,13 +113,27 @@ function facts(): readonly Fact[] {
       },
     },
   );
-  run.resulted({ toolUseId: "toolu_1", content: "Seen.", isError: false, time: 2 });
+  run.resulted({ toolUseId: "toolu_1", content: "Seen.", isError: true, time: 2 });
   run.noticed({ messageId: ids(), subtype: "compact_boundary", entry: { content: "Compacted.", trigger: "auto" } });
+  const interrupted = { message: { role: "user", content: [{ type: "text", text: "[Interrupted]" }] } };
+  run.noticed({ messageId: ids(), subtype: "user_message", entry: interrupted });
   run.answered(answer({ type: "text", text: "All seen." }), { messageId: ids(), resultsMessageId: ids(), time: 3 });
   run.end(4);
   const second = beginRun({ content: "again", messageId: ids(), time: 5 }, { ids, write, transcript });
   second.failed({ code: "model_error", message: "Overloaded.", status: 529 });
   second.end(6);
+  const sdk = {
+    type: "result",
+    subtype: "success",
+    num_turns: 3,
+    structured_output: { colour: "blue" },
+    permission_denials: [],
+    modelUsage: { m: { inputTokens: 1 } },
+    stop_reason: "end_turn",
+  };
+  const ended = written.findIndex(({ event_type }) => event_type === "session.completed");
+  const { data } = written[ended] as Extract<Fact, { event_type: "session.completed" }>;
+  written[ended] = { event_type: "session.completed", data: { ...data, result: sdk } };
   return written;
 }
 
@@ -110,23 +161,32 @@ function brief({ message_type, content }: Row): readonly unknown[] {
   const calls = Array.isArray(inner)
     ? blocksOf(inner as never).flatMap((block) => (block.type === "text" ? [] : [block.type]))
     : [];
-  const told = message_type === "result" ? (content["result"] ?? null) : text;
+  const { error } = content as { readonly error?: { readonly message: string } | null };
+  const told = message_type === "result" ? (content["result"] ?? error?.message ?? null) : text;
   return [message_type, content["subtype"] ?? null, told, calls, content["parent_tool_use_id"] ?? null];
 }
 
 const EXPECTED: readonly (readonly unknown[])[] = [
   ["user", null, "look around", [], null],
   ["system", "init", "", [], null],
+  ["system", "api_retry", "", [], null],
   ["assistant", null, "I will.", ["tool_use"], null],
   ["user", null, "look", [], "toolu_1"],
   ["assistant", null, "Seen.", [], "toolu_1"],
   ["user", null, "", ["tool_result"], null],
   ["system", "compact_boundary", "Compacted.", [], null],
+  ["system", "user_message", "[Interrupted]", [], null],
   ["assistant", null, "All seen.", [], null],
   ["result", "success", "All seen.", [], null],
   ["user", null, "again", [], null],
   ["result", "error", "Overloaded.", [], null],
 ];
+
+/** The rows as `GET /api/v1/sessions/{session_id}/messages` answers them. */
+async function rowsOf(store: Store, sessionId: string): Promise<readonly SessionMessage[]> {
+  const rowOf = createMessageRows();
+  return (await store.read(sessionId)).flatMap((event) => rowOf(event) ?? []);
+}
 
 test("in PostgreSQL, in the order of the log, and its rows tell the stream again", async () => {
   const server = inject("postgres");
@@ -138,13 +198,18 @@ test("in PostgreSQL, in the order of the log, and its rows tell the stream again
   const client = new pg.Client(database.url);
   await client.connect();
   const { rows } = await client.query<Row>(
-    "select * from api.session_messages where session_id = $1 order by created_at",
+    "select * from api.session_messages where session_id = $1 order by sequence",
     [sessionId],
   );
   await client.end();
   expect(rows.map(brief)).toEqual(EXPECTED);
-  expect(rows[8]?.content).toMatchObject({ is_error: false, stop_reason: "end_turn", error: null });
-  expect(rows[10]?.content).toMatchObject({ is_error: true, error: { code: "model_error", status: 529 } });
+  const at = (row: Row & { created_at?: unknown }): unknown => ({
+    ...row,
+    created_at: new Date(row.created_at as string),
+  });
+  expect(rows.map(at)).toEqual((await rowsOf(store, sessionId)).map(at));
+  expect(rows[10]?.content).toMatchObject({ is_error: false, stop_reason: "completed", error: null });
+  expect(rows[12]?.content).toMatchObject({ is_error: true, error: { code: "model_error", status: 529 } });
 
   // The stream that the API makes of the log: the same things, and a stream begins with init.
   const framing = createFraming({
@@ -172,8 +237,10 @@ function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
     if (subtype === "init") return ["init", ""];
     return type === "result" ? ["result", ""] : [type, text];
   });
-  const init = told.findIndex(([type]) => type === "init");
-  return [told[init] ?? [], ...told.filter((_, place) => place !== init)];
+  const init = ["init", ""];
+  const others = told.filter(([type]) => type !== "init");
+  // Each run begins with init, the one that never came up too.
+  return [init, ...others.flatMap((one) => (one[1] === "again" ? [init, one] : [one]))];
 }
 
 test("in sqlite and in SQL over any store, the same rows", async () => {
@@ -184,25 +251,23 @@ test("in sqlite and in SQL over any store, the same rows", async () => {
   const sessionId = await played(store);
   const views = new DatabaseSync(join(folder, "skein.db"), { readOnly: true });
   onTestFinished(() => views.close());
-  const query = "select id, message_type, content from api_session_messages where session_id = ? order by id";
-  const inView = views.prepare(query).all(sessionId) as unknown as {
-    id: string;
-    message_type: string;
-    content: string;
-  }[];
+  const query = "select * from api_session_messages where session_id = ? order by sequence";
+  const inView = views.prepare(query).all(sessionId) as unknown as (Row & { content: string })[];
   const parsed = inView.map((row) => ({ ...row, content: JSON.parse(row.content) as JsonObject }));
-  const sorted = (given: readonly (readonly unknown[])[]): string[] =>
-    given.map((one) => JSON.stringify(one)).toSorted();
-  expect(sorted(parsed.map(brief))).toEqual(sorted(EXPECTED));
+  expect(parsed.map(brief)).toEqual(EXPECTED);
+  expect(parsed).toEqual(await rowsOf(store, sessionId));
   const sql = await createSql({ roots: [folder], store });
   onTestFinished(() => sql.close());
   const [asked] = await sql.run(
-    `select id, message_type, content from api.session_messages where session_id = '${sessionId}' order by id`,
+    `select id, message_type, content, sequence from api.session_messages where session_id = '${sessionId}' order by sequence`,
   );
-  const inSql = asked?.rows.map(([id, message_type, content]) => ({
+  const inSql = asked?.rows.map(([id, message_type, content, sequence]) => ({
     id,
     message_type,
     content: (typeof content === "string" ? JSON.parse(content) : content) as JsonObject,
+    sequence: Number(sequence),
   }));
-  expect(inSql).toEqual(parsed);
+  expect(inSql).toEqual(
+    parsed.map(({ session_id: _session, created_at: _at, ...row }: Record<string, unknown>) => row),
+  );
 });

@@ -1,18 +1,19 @@
 /** A server that runs one turn of the real Claude Code: what a test kills. Arguments: guarded or bare, folder, prompt. */
 import { join } from "node:path";
 import { query } from "@anthropic-ai/claude-agent-sdk";
-import { createSpawnChild, findContainment } from "../../../src/runtimes/claude-code/child/index.ts";
+import { createSpawnChild } from "../../../src/runtimes/claude-code/process-guard/index.ts";
+import { openNone } from "../../../src/sandboxes/none.ts";
 
 const [how = "", folder = "", prompt = ""] = process.argv.slice(2);
-const containment = await findContainment();
-if (!containment) throw new Error("There is no bash here.");
+const sandbox = await openNone();
+if (!sandbox) throw new Error("There is no bash here.");
 const options = {
   cwd: folder,
   settingSources: [],
   allowedTools: ["Bash"],
   env: { ...process.env, HOME: folder, TMPDIR: folder, CLAUDE_CONFIG_DIR: join(folder, "config") },
   ...(how === "guarded" && {
-    spawnClaudeCodeProcess: createSpawnChild({ containment, folder: join(folder, "run") }),
+    spawnClaudeCodeProcess: createSpawnChild({ sandbox, folder: join(folder, "run") }),
   }),
 };
 for await (const message of query({ prompt, options })) process.stdout.write(`${message.type}\n`);

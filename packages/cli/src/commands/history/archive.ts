@@ -2,7 +2,7 @@ import { archive } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { bringIndexUpToDate } from "./search.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
 import { archiveFolder } from "./with-archived.ts";
@@ -10,6 +10,7 @@ import { archiveFolder } from "./with-archived.ts";
 export const archiveCommand = historyCommand({
   name: "history archive",
   summary: "Keep every line in Skein's own folder, before Claude Code deletes it",
+  shares: ["root", "project", "since", "until", "json", "cache"],
   isLive: true,
   examples: [
     ["skein history archive", "Keep what is new; run it daily, for example from cron"],
@@ -20,7 +21,7 @@ export const archiveCommand = historyCommand({
       ...library,
       archiveFolder: archiveFolder(config),
       onProgress: (done, total) => {
-        if (done % 20 === 0) screen.progress(t`Archiving: ${done} of ${total} files`);
+        if (done % 20 === 0) screen.progress(styledText`Archiving: ${done} of ${total} files`);
       },
     });
     screen.progress(undefined);
@@ -29,8 +30,8 @@ export const archiveCommand = historyCommand({
     if (values.json) await screen.json(result);
     else {
       await screen.print(
-        ...result.failed.map(({ path, reason }) => screen.paint.red(t`${path}: ${reason}`)),
-        t`${counted(result.files, "file")}: ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")}, kept in ${archiveFolder(config)}`,
+        ...result.failed.map(({ path, reason }) => screen.paint.red(styledText`${path}: ${reason}`)),
+        styledText`${counted(result.files, "file")}: ${size(result.newBytes)} new in ${counted(result.changedFiles, "file")}, kept in ${archiveFolder(config)}`,
       );
     }
     return result.failed.length === 0 ? EXIT.completed : EXIT.failed;

@@ -2,20 +2,21 @@ import { checkFormat, type SeenType } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 
 export const checkCommand = historyCommand({
   name: "history check",
   summary: "What in the data is newer than this version of Skein knows",
+  shares: ["root", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [
     ["skein history check", "Unknown types and forms; exit code 1 if there are any"],
     ["skein history check --json", "All types with counts, as JSON"],
   ],
   async run({ screen, values, library }) {
-    screen.progress(t`Reading …`);
+    screen.progress(styledText`Reading …`);
     const report = await checkFormat(library);
     screen.progress(undefined);
     const unknown = [...report.lineTypes, ...report.blockTypes].filter(({ isKnown }) => !isKnown);
@@ -28,18 +29,18 @@ export const checkCommand = historyCommand({
     const versions = Object.entries(report.versions);
     await screen.print(
       ...typeLines("LINES", report.lineTypes, screen),
-      t``,
+      styledText``,
       ...typeLines("BLOCKS", report.blockTypes, screen),
-      t``,
-      t`Claude Code versions: ${versions.length === 0 ? "none" : versions.map(([version, lines]) => `${version} (${count(lines)})`).join(", ")}`,
+      styledText``,
+      styledText`Claude Code versions: ${versions.length === 0 ? "none" : versions.map(([version, lines]) => `${version} (${count(lines)})`).join(", ")}`,
       ...report.formProblems.map(({ type, field, count: times, path, line }) =>
         paint.yellow(
-          t`${counted(times, "line")} of type ${type} with a new form of ${field === "" ? "the line" : field}: ${path}:${line}`,
+          styledText`${counted(times, "line")} of type ${type} with a new form of ${field === "" ? "the line" : field}: ${path}:${line}`,
         ),
       ),
       isClean
         ? paint.green("Everything is known.")
-        : t`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
+        : styledText`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
     );
     return isClean ? EXIT.completed : EXIT.failed;
   },
@@ -49,7 +50,7 @@ function typeLines(title: string, types: readonly SeenType[], { paint }: StyledS
   const rows = types.map(({ type, count: times, isKnown, path, line, fields }) => [
     isKnown ? type : paint.yellow(type),
     count(times),
-    isKnown ? "" : t`unknown: ${fields.slice(0, 8).join(", ")} ${paint.dim(`${path}:${line}`)}`,
+    isKnown ? "" : styledText`unknown: ${fields.slice(0, 8).join(", ")} ${paint.dim(`${path}:${line}`)}`,
   ]);
   return table([{ title }, { title: "COUNT", align: "right" }, { title: "" }], rows);
 }

@@ -5,38 +5,49 @@ import { COMMON_OPTIONS, libraryConfig } from "./options.ts";
 import { type StyledScreen, createStyledScreen } from "../../terminal/styled-screen.ts";
 import { withArchived } from "./with-archived.ts";
 
-export interface HistoryCall<Given> extends Omit<Call<Given & typeof COMMON_OPTIONS>, "screen"> {
+type Common = typeof COMMON_OPTIONS;
+
+export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   readonly screen: StyledScreen;
   /** What the library takes: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
 }
 
-/** One command of `skein history`: it has the options of all of them, and can be stopped. */
-export function historyCommand<const Given extends Options>({
+/** One command of `skein history`. It can be stopped, and has those of the common options that mean something to it. */
+export function historyCommand<const Given extends Options, Shared extends keyof Common = keyof Common>({
   run,
+  shares = Object.keys(COMMON_OPTIONS) as Shared[],
   usesPager = false,
   isLive = false,
   ...command
 }: Omit<Command<Given>, "run"> & {
+  /** Which of the common options it has; without it all of them. */
+  readonly shares?: readonly Shared[];
   readonly usesPager?: boolean;
   /** It is about what Claude Code has now, and about nothing that only the archive has. */
   readonly isLive?: boolean;
-  run(call: HistoryCall<Given>): Promise<number>;
+  run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {
+  const names: readonly string[] = shares;
+  const common = Object.entries(COMMON_OPTIONS).filter(([name]) => names.includes(name));
   return defineCommand({
     ...command,
-    options: { ...command.options, ...COMMON_OPTIONS },
+    options: { ...command.options, ...Object.fromEntries(common) },
     async run({ values, words, config }) {
       const interrupt = new AbortController();
       const stop = (): void => interrupt.abort();
       process.once("SIGINT", stop);
       process.once("SIGTERM", stop);
-      const given = values as unknown as HistoryCall<Given>["values"];
-      const screen = createStyledScreen({ env: process.env, usesPager: usesPager && !values.json && values.pager });
+      const given = values as unknown as HistoryCall<Given & Pick<Common, Shared>>["values"];
+      const screen = createStyledScreen({
+        env: process.env,
+        usesPager: usesPager && values["json"] !== true && values["pager"] !== false,
+      });
       try {
         const plain = libraryConfig(values, interrupt.signal);
-        const library = values.archive && !isLive ? await withArchived(plain, config, screen) : plain;
+        const readsArchive = values["archive"] !== false && !isLive;
+        const library = readsArchive ? await withArchived(plain, config, screen) : plain;
         return await run({ screen, values: given, words, library, config, signal: interrupt.signal });
       } catch (error) {
         throw toCommandError(error);

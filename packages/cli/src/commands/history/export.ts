@@ -12,9 +12,9 @@ import { historyCommand } from "./command.ts";
 import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
-import { sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
 import { counted } from "../../terminal/counts.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
@@ -23,6 +23,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const exportCommand = historyCommand({
   name: "history export",
   summary: "Write sessions as JSON, Markdown or self-contained HTML",
+  shares: [...SESSION_OPTIONS, "archive"],
   words: "[SESSION…]",
   options: {
     format: {
@@ -105,11 +106,11 @@ async function exportAll({ screen, format, options, folder, force }: All): Promi
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       failed += 1;
-      screen.note(t`${sessionId}: ${error.message}`);
+      screen.note(styledText`${sessionId}: ${error.message}`);
     }
-    screen.progress(t`Exported ${counted(done, "session")}`);
+    screen.progress(styledText`Exported ${counted(done, "session")}`);
   }
   screen.progress(undefined);
-  screen.note(t`Wrote ${counted(done, "session")} to ${folder}`);
+  screen.note(styledText`Wrote ${counted(done, "session")} to ${folder}`);
   return failed === 0 ? EXIT.completed : EXIT.failed;
 }

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { type Kind, wholeNumber } from "../../terminal/option-kinds.ts";
-import { sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
 import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
@@ -22,6 +22,7 @@ const versions: Kind<readonly [from: number, to: number]> = {
 export const files = historyCommand({
   name: "history files",
   summary: "The copies that Claude Code made of files before it edited them",
+  shares: [...SESSION_OPTIONS, "archive", "pager"],
   words: "SESSION [PATH]",
   usesPager: true,
   options: {
@@ -48,7 +49,7 @@ export const files = historyCommand({
     if (values.version !== undefined) return await printText(screen, textOf(entry, values.version));
     if (values.diff !== undefined) return await printDiff(screen, entry, values.diff);
     if (values.json) await screen.json(entry);
-    else await screen.print(t`${entry.path}`, ...versionLines(entry));
+    else await screen.print(styledText`${entry.path}`, ...versionLines(entry));
     return EXIT.completed;
   },
 });
@@ -56,14 +57,14 @@ export const files = historyCommand({
 async function listFiles(history: FileHistory, screen: StyledScreen, isJson: boolean): Promise<number> {
   const { sessionId, files: entries, messageUuids } = history;
   if (isJson) await screen.json({ sessionId, files: entries, messageUuids });
-  else if (entries.length === 0) await screen.print(t`No file copies are recorded in this session.`);
+  else if (entries.length === 0) await screen.print(styledText`No file copies are recorded in this session.`);
   else {
     const rows = entries.map(({ path, versions }) => [
       String(versions.length),
       lastTime(versions),
       versions.some(({ backupPath }) => backupPath !== null)
         ? path
-        : t`${path} ${screen.paint.dim("(copies are gone)")}`,
+        : styledText`${path} ${screen.paint.dim("(copies are gone)")}`,
     ]);
     await screen.print(
       ...table(
@@ -132,9 +133,9 @@ async function printDiff(
   const marks = { same: " ", removed: "-", added: "+" } as const;
   const colours = { same: paint.dim, removed: paint.red, added: paint.green } as const;
   await screen.print(
-    t`--- ${entry.path} version ${from}`,
-    t`+++ ${entry.path} version ${to}`,
-    ...lines.map(({ kind, text }) => colours[kind](t`${marks[kind]}${text}`)),
+    styledText`--- ${entry.path} version ${from}`,
+    styledText`+++ ${entry.path} version ${to}`,
+    ...lines.map(({ kind, text }) => colours[kind](styledText`${marks[kind]}${text}`)),
   );
   return EXIT.completed;
 }

@@ -2,7 +2,7 @@ import { listSessions } from "@skein/history";
 import { homedir } from "node:os";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
@@ -26,7 +26,7 @@ export const list = historyCommand({
     const { paint } = screen;
     const { data, pagination } = result;
     if (pagination.total === 0) {
-      await screen.print(t`No sessions.`);
+      await screen.print(styledText`No sessions.`);
       return EXIT.completed;
     }
     // An index only means the same session elsewhere if nothing was filtered here.
@@ -58,7 +58,7 @@ export const list = historyCommand({
       const next = offset + data.length;
       await screen.print(
         paint.dim(
-          t`${next - data.length + 1} to ${next} of ${counted(total, "session")}; --offset ${next} shows the next ones`,
+          styledText`${next - data.length + 1} to ${next} of ${counted(total, "session")}; --offset ${next} shows the next ones`,
         ),
       );
     }

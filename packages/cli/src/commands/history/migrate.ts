@@ -6,15 +6,14 @@ import {
   type MigrateResult,
 } from "@skein/history";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { isatty } from "node:tty";
 import type { Config } from "skein/config";
 import { historyCommand } from "./command.ts";
+import { isConfirmed } from "../../terminal/confirm.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { YES_OPTION } from "../../terminal/shared-options.ts";
-import { absolute, sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, absolute, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
@@ -22,6 +21,7 @@ import { size } from "../../terminal/times.ts";
 export const migrate = historyCommand({
   name: "history migrate",
   summary: "Copy or move sessions, or a whole project's, to another project path",
+  shares: SESSION_OPTIONS,
   isLive: true,
   words: "[SESSION…]",
   options: {
@@ -50,7 +50,7 @@ export const migrate = historyCommand({
       ...library,
       journalFolder: migrationsFolder(config),
       ...(values["to-root"] === undefined ? {} : { destinationRoot: values["to-root"] }),
-      onProgress: (done, total) => screen.progress(t`${done} of ${total}`),
+      onProgress: (done, total) => screen.progress(styledText`${done} of ${total}`),
     };
     const { from } = values;
     const run = async (dryRun: boolean): Promise<MigrateResult> =>
@@ -65,7 +65,7 @@ export const migrate = historyCommand({
       else await screen.print(...planLines(plan, { mode, destination }, screen));
       if (isDry || plan.successCount === 0) return codeOf(plan);
     }
-    if (!values.yes && !(await isConfirmed(screen, mode))) return EXIT.cancelled;
+    if (!values.yes && !(await mayBegin(screen, mode))) return EXIT.cancelled;
     const result = await run(false);
     screen.progress(undefined);
     if (values.json) await screen.json(result);
@@ -83,18 +83,13 @@ function codeOf({ successCount, failedCount }: MigrateResult): number {
   return successCount === 0 ? EXIT.io : EXIT.failed;
 }
 
-async function isConfirmed(screen: StyledScreen, mode: "copy" | "move"): Promise<boolean> {
-  if (!isatty(0) || !screen.isTerminal)
-    throw new UsageError(`Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`);
-  const questions = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await questions.question(`${mode === "move" ? "Move" : "Copy"} them? [y/N] `);
-    const isYes = /^y(es)?$/i.test(answer.trim());
-    if (!isYes) screen.note(t`Nothing was changed.`);
-    return isYes;
-  } finally {
-    questions.close();
-  }
+async function mayBegin(screen: StyledScreen, mode: "copy" | "move"): Promise<boolean> {
+  const isYes = await isConfirmed(
+    `${mode === "move" ? "Move" : "Copy"} them?`,
+    `Nothing was changed: add --yes to ${mode} them, or --dry-run to only see the plan.`,
+  );
+  if (!isYes) screen.note(styledText`Nothing was changed.`);
+  return isYes;
 }
 
 function planLines(
@@ -110,7 +105,7 @@ function planLines(
     count(rewrittenPaths),
   ]);
   return [
-    t`Plan: ${mode} ${counted(plan.successCount, "session")} to ${paint.bold(destination)}`,
+    styledText`Plan: ${mode} ${counted(plan.successCount, "session")} to ${paint.bold(destination)}`,
     ...(rows.length === 0
       ? []
       : table(
@@ -129,18 +124,20 @@ function planLines(
 
 function resultLines(result: MigrateResult, mode: "copy" | "move", { paint }: StyledScreen): readonly Styled[] {
   return [
-    paint.green(t`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
+    paint.green(styledText`${mode === "move" ? "Moved" : "Copied"} ${counted(result.successCount, "session")}.`),
     ...(result.finishedBefore > 0
-      ? [t`Finished ${counted(result.finishedBefore, "session")} of a migration that was interrupted.`]
+      ? [styledText`Finished ${counted(result.finishedBefore, "session")} of a migration that was interrupted.`]
       : []),
     ...remarks(result, paint.red),
-    ...(result.migrationId === null ? [] : [paint.dim(t`skein history undo ${result.migrationId} takes it back.`)]),
+    ...(result.migrationId === null
+      ? []
+      : [paint.dim(styledText`skein history undo ${result.migrationId} takes it back.`)]),
   ];
 }
 
 function remarks({ errors, notes }: MigrateResult, red: (text: Styled) => Styled): readonly Styled[] {
   return [
-    ...errors.map(({ sessionId, code, message }) => red(t`${sessionId}: ${message} (${code})`)),
-    ...notes.map((note) => t`${note}`),
+    ...errors.map(({ sessionId, code, message }) => red(styledText`${sessionId}: ${message} (${code})`)),
+    ...notes.map((note) => styledText`${note}`),
   ];
 }

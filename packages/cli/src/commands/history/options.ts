@@ -12,7 +12,7 @@ import {
   SPAN_OPTIONS,
 } from "../../terminal/shared-options.ts";
 
-/** What every history command takes. */
+/** What most history commands take; each command names those that mean something to it. */
 export const COMMON_OPTIONS = {
   root: ROOT_OPTION,
   project: { takes: "PATH", about: "Only sessions of this project" },
@@ -25,7 +25,10 @@ export const COMMON_OPTIONS = {
   pager: PAGER_OPTION,
 } as const;
 
-export function libraryConfig(values: Values<typeof COMMON_OPTIONS>, signal: AbortSignal): LibraryConfig {
+/** Which sessions a command that is given one is about: an index counts among those that these options leave. */
+export const SESSION_OPTIONS = ["root", "project", "since", "until", "json", "cache"] as const;
+
+export function libraryConfig(values: Partial<Values<typeof COMMON_OPTIONS>>, signal: AbortSignal): LibraryConfig {
   const { root, project, since, until, limit: most, offset, cache } = values;
   return {
     signal,
@@ -35,7 +38,7 @@ export function libraryConfig(values: Values<typeof COMMON_OPTIONS>, signal: Abo
     ...(until === undefined ? {} : { until }),
     ...(most === undefined ? {} : { limit: most }),
     ...(offset === undefined ? {} : { offset }),
-    ...(cache ? {} : { cacheFolder: null }),
+    ...(cache === false && { cacheFolder: null }),
   };
 }
 

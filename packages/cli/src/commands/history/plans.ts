@@ -2,7 +2,7 @@ import { listPlans, type PlanFile } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT, MissingError } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
 import { shorten } from "../../terminal/width.ts";
 import { table } from "../../terminal/table.ts";
@@ -12,6 +12,7 @@ import { shortTime } from "../../terminal/times.ts";
 export const plans = historyCommand({
   name: "history plans",
   summary: "Plans that were made, the newest first",
+  shares: ["root", "since", "until", "limit", "offset", "json", "archive", "pager"],
   words: "[NAME]",
   usesPager: true,
   examples: [
@@ -36,7 +37,7 @@ export const plans = historyCommand({
     }
     const page = pageOf(all, library);
     if (values.json) await screen.json(page);
-    else if (all.length === 0) await screen.print(t`No plans.`);
+    else if (all.length === 0) await screen.print(styledText`No plans.`);
     else {
       const rows = page.data.map((plan) => [
         shortTime(plan.modifiedAt),
@@ -52,7 +53,7 @@ export const plans = historyCommand({
         ),
       );
       if (page.pagination.hasMore)
-        await screen.print(screen.paint.dim(t`${counted(all.length, "plan")} in all; --limit all shows them`));
+        await screen.print(screen.paint.dim(styledText`${counted(all.length, "plan")} in all; --limit all shows them`));
     }
     return EXIT.completed;
   },

@@ -1,13 +1,14 @@
 import { restoreSession } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { archiveFolder } from "./with-archived.ts";
 
 export const restore = historyCommand({
   name: "history restore",
   summary: "Bring an archived session back to where Claude Code finds it",
+  shares: ["root", "json"],
   isLive: true,
   words: "SESSION",
   examples: [
@@ -27,8 +28,8 @@ export const restore = historyCommand({
     else {
       const { paint } = screen;
       await screen.print(
-        t`${result.sessionId}: ${counted(result.restored.length, "file")} restored, ${counted(result.present.length, "file")} there already`,
-        ...result.conflicts.map((path) => paint.red(t`${path} is there and differs; it stays as it is.`)),
+        styledText`${result.sessionId}: ${counted(result.restored.length, "file")} restored, ${counted(result.present.length, "file")} there already`,
+        ...result.conflicts.map((path) => paint.red(styledText`${path} is there and differs; it stays as it is.`)),
       );
     }
     if (result.conflicts.length === 0) return EXIT.completed;

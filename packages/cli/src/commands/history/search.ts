@@ -13,7 +13,7 @@ import { oneOf, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Piece, type Styled, joined, t } from "../../terminal/styled.ts";
+import { type Piece, type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { shortTime } from "../../terminal/times.ts";
@@ -53,7 +53,7 @@ export const search = historyCommand({
       ...(values.tool === undefined ? {} : { tool: values.tool }),
       ...(values.context === undefined ? {} : { context: values.context }),
     };
-    screen.progress(t`Searching …`);
+    screen.progress(styledText`Searching …`);
     const found =
       values.session === undefined
         ? await searchSessions(query, options)
@@ -69,7 +69,8 @@ export const search = historyCommand({
 
 export async function bringIndexUpToDate(library: LibraryConfig, screen: StyledScreen): Promise<void> {
   const onProgress = (done: number, total: number): void => {
-    if (done % 20 === 0) screen.progress(t`Indexing: ${done} of ${total} files (Ctrl-C stops, nothing is lost)`);
+    if (done % 20 === 0)
+      screen.progress(styledText`Indexing: ${done} of ${total} files (Ctrl-C stops, nothing is lost)`);
   };
   await buildIndex({ ...library, onProgress });
   screen.progress(undefined);
@@ -86,7 +87,7 @@ export function queryOf(words: readonly string[]): string {
 function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, context: number): readonly Styled[] {
   const { paint } = screen;
   const { data, pagination } = found;
-  if (pagination.total === 0) return [t`Nothing found.`];
+  if (pagination.total === 0) return [styledText`Nothing found.`];
   const lines: Styled[] = [];
   let last = "";
   for (const match of data) {
@@ -96,25 +97,28 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
       const agent = match.agentId === null ? "" : ` · subagent ${match.agentId}`;
       const title = match.sessionSummary === null ? "(no title)" : shorten(match.sessionSummary, 80);
       lines.push(
-        t``,
-        t`${paint.bold(title)}  ${paint.cyan(match.sessionId.slice(0, 8))}${paint.dim(` · ${match.projectPath}${agent}`)}`,
+        styledText``,
+        styledText`${paint.bold(title)}  ${paint.cyan(match.sessionId.slice(0, 8))}${paint.dim(` · ${match.projectPath}${agent}`)}`,
       );
     }
     last = place;
     const who = match.toolName === null ? kindNames[match.kind] : `${kindNames[match.kind]} ${match.toolName}`;
-    lines.push(paint.dim(t`  ${shortTime(match.timestamp)} · ${who} · line ${match.fileLine}`));
+    lines.push(paint.dim(styledText`  ${shortTime(match.timestamp)} · ${who} · line ${match.fileLine}`));
     const hitAt = Math.min(context, match.lineNumber - 1);
     match.context.forEach((line, at) => {
       lines.push(
         at === hitAt
-          ? t`  ${paint.green("▸")} ${marked(line, match.match, screen)}`
-          : paint.dim(t`    ${shorten(line, widthFor(screen))}`),
+          ? styledText`  ${paint.green("▸")} ${marked(line, match.match, screen)}`
+          : paint.dim(styledText`    ${shorten(line, widthFor(screen))}`),
       );
     });
   }
   const next = pagination.offset + data.length;
   const more = pagination.hasMore ? `; --offset ${next} shows the next ones` : "";
-  lines.push(t``, paint.dim(t`${count(data.length)} of ${counted(pagination.total, "match", "matches")}${more}`));
+  lines.push(
+    styledText``,
+    paint.dim(styledText`${count(data.length)} of ${counted(pagination.total, "match", "matches")}${more}`),
+  );
   return lines;
 }
 
@@ -133,7 +137,7 @@ function marked(line: string, match: string, screen: StyledScreen): Styled {
   const width = widthFor(screen);
   const lower = line.toLowerCase();
   const first = needle === "" ? -1 : lower.indexOf(needle);
-  if (first < 0 || lower.length !== line.length) return t`${shorten(line, width)}`;
+  if (first < 0 || lower.length !== line.length) return styledText`${shorten(line, width)}`;
   const start = line.length <= width ? 0 : Math.max(0, first - Math.floor(width / 3));
   const end = Math.min(line.length, start + Math.max(width, needle.length));
   const pieces: Piece[] = start > 0 ? ["…"] : [];

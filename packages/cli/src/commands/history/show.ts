@@ -2,9 +2,9 @@ import { exportSession, getAgentSession, getSession, type AgentSession, type Ses
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
-import { sessionWord } from "./options.ts";
+import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, joined, t } from "../../terminal/styled.ts";
+import { type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { duration, shortTime } from "../../terminal/times.ts";
 import { shortModel, transcriptLines } from "./transcript-view.ts";
@@ -14,6 +14,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const show = historyCommand({
   name: "history show",
   summary: "Read one session, or a subagent's (agent-<id>)",
+  shares: [...SESSION_OPTIONS, "archive", "pager"],
   words: "SESSION",
   usesPager: true,
   options: {
@@ -35,7 +36,7 @@ export const show = historyCommand({
       refuseDataFolder(values.output, library);
       const page = await exportSession(sessionWord(word), "html", { ...config, includeAgents: true });
       createPrivateFile(values.output, page, values.force);
-      screen.note(t`Wrote ${values.output}`);
+      screen.note(styledText`Wrote ${values.output}`);
       return EXIT.completed;
     }
     if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });
@@ -83,15 +84,15 @@ function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
 function footer(session: Session, { paint }: StyledScreen, isAll: boolean): readonly Styled[] {
   const lines: Styled[] = [];
   if (session.branches.length > 0 && !isAll)
-    lines.push(paint.dim(t`${counted(session.branches.length, "rewind")}: --all shows what was left behind.`));
+    lines.push(paint.dim(styledText`${counted(session.branches.length, "rewind")}: --all shows what was left behind.`));
   for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
-    lines.push(paint.dim(t`Subagent without a known caller: skein history show agent-${agent.agentId}`));
+    lines.push(paint.dim(styledText`Subagent without a known caller: skein history show agent-${agent.agentId}`));
   }
   for (const { line, kind, message } of session.damage.slice(0, 20))
-    lines.push(paint.red(t`Damaged line ${line}: ${kind}, ${message}`));
+    lines.push(paint.red(styledText`Damaged line ${line}: ${kind}, ${message}`));
   if (session.damage.length > 20)
-    lines.push(paint.red(t`… and ${session.damage.length - 20} more damaged lines: skein history verify`));
-  return lines.length === 0 ? [] : [t``, ...lines];
+    lines.push(paint.red(styledText`… and ${session.damage.length - 20} more damaged lines: skein history verify`));
+  return lines.length === 0 ? [] : [styledText``, ...lines];
 }
 
 async function showAgent(
@@ -115,9 +116,9 @@ async function showAgent(
     ];
     await screen.print(
       paint.bold(
-        t`Subagent ${agent.agentType ?? agent.agentId}${agent.description === null ? "" : `: ${agent.description}`}`,
+        styledText`Subagent ${agent.agentType ?? agent.agentId}${agent.description === null ? "" : `: ${agent.description}`}`,
       ),
-      paint.dim(t`agent-${agent.agentId} of session ${agent.parentSessionId}`),
+      paint.dim(styledText`agent-${agent.agentId} of session ${agent.parentSessionId}`),
       paint.dim(joined(details, " · ")),
     );
     // Everything in a subagent's file is on the side of its session; here it is the conversation.

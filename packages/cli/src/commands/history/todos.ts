@@ -2,12 +2,13 @@ import { listTasks, listTodos, type TaskList, type TodoList } from "@skein/histo
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { pageOf } from "./page.ts";
-import { type Paint, type Styled, t } from "../../terminal/styled.ts";
+import { type Paint, type Styled, styledText } from "../../terminal/styled.ts";
 import { shortTime } from "../../terminal/times.ts";
 
 export const todos = historyCommand({
   name: "history todos",
   summary: "Todo lists and tasks, with what is done",
+  shares: ["root", "limit", "offset", "json", "archive", "pager"],
   words: "[SESSION]",
   usesPager: true,
   options: { open: { about: "Only lists that have something left to do" } },
@@ -34,7 +35,7 @@ export const todos = historyCommand({
     const hasProblem =
       todoLists.some(({ problem }) => problem !== null) || taskLists.some(({ problems }) => problems.length > 0);
     if (values.json) await screen.json({ todos: pageOf(todoLists, library), tasks: pageOf(taskLists, library) });
-    else if (todoLists.length + taskLists.length === 0) await screen.print(t`No todos and no tasks.`);
+    else if (todoLists.length + taskLists.length === 0) await screen.print(styledText`No todos and no tasks.`);
     else {
       const { data: shownTasks } = pageOf(taskLists, library);
       const { data: shownTodos } = pageOf(todoLists, library);
@@ -49,22 +50,22 @@ export const todos = historyCommand({
 
 function taskLines({ listId, tasks, problems }: TaskList, paint: Paint): readonly Styled[] {
   return [
-    paint.bold(t`Tasks ${listId}`),
+    paint.bold(styledText`Tasks ${listId}`),
     ...tasks.map(({ id, subject, status, blockedBy = [] }) => {
       const waits = blockedBy.length === 0 ? "" : paint.dim(` (after ${blockedBy.join(", ")})`);
-      return t`  ${box(status, paint)} ${id}. ${subject}${waits}`;
+      return styledText`  ${box(status, paint)} ${id}. ${subject}${waits}`;
     }),
-    ...problems.map(({ path, problem }) => paint.red(t`  ${path}: ${problem}`)),
-    t``,
+    ...problems.map(({ path, problem }) => paint.red(styledText`  ${path}: ${problem}`)),
+    styledText``,
   ];
 }
 
 function todoLines({ sessionId, items, modifiedAt, problem, path }: TodoList, paint: Paint): readonly Styled[] {
   return [
-    t`${paint.bold(t`Todos ${sessionId}`)} ${paint.dim(shortTime(modifiedAt))}`,
-    ...items.map(({ content, status }) => t`  ${box(status, paint)} ${content}`),
-    ...(problem === null ? [] : [paint.red(t`  ${path}: ${problem}`)]),
-    t``,
+    styledText`${paint.bold(styledText`Todos ${sessionId}`)} ${paint.dim(shortTime(modifiedAt))}`,
+    ...items.map(({ content, status }) => styledText`  ${box(status, paint)} ${content}`),
+    ...(problem === null ? [] : [paint.red(styledText`  ${path}: ${problem}`)]),
+    styledText``,
   ];
 }
 

@@ -1,7 +1,7 @@
 /** A transcript for people to read: who said what, and each tool call as one line with its result. */
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
-import { type Paint, type Styled, t, wrap } from "../../terminal/styled.ts";
+import { type Paint, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { clock, shortDate } from "../../terminal/times.ts";
@@ -28,15 +28,15 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
     const date = shortDate(message.timestamp);
     if (date !== day && !message.timestampIsInferred) {
       day = date;
-      yield t``;
-      yield options.paint.dim(t`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
+      yield styledText``;
+      yield options.paint.dim(styledText`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
       speaker = "";
     }
     // What Claude goes on to say needs no new heading; two prompts are two.
     const { heading } = shown;
     if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
-      yield t``;
-      yield t`${heading}  ${options.paint.dim(clock(message.timestamp))}`;
+      yield styledText``;
+      yield styledText`${heading}  ${options.paint.dim(clock(message.timestamp))}`;
     }
     speaker = heading?.text ?? "";
     yield* shown.lines;
@@ -58,23 +58,23 @@ const nothing: Shown = { heading: undefined, lines: [] };
 function messageLines(message: Message, view: View): Shown {
   const { paint } = view;
   const aside = asideOf(message);
-  const heading = (text: Styled): Styled => (aside === "" ? text : t`${text} ${paint.yellow(`(${aside})`)}`);
+  const heading = (text: Styled): Styled => (aside === "" ? text : styledText`${text} ${paint.yellow(`(${aside})`)}`);
   if (message.role === "assistant") {
     const lines = message.content.flatMap((block) => blockLines(block, view));
     const model = message.model === "" || message.model === "<synthetic>" ? "" : ` · ${shortModel(message.model)}`;
-    return { heading: heading(t`${paint.bold(paint.green("● Claude"))}${paint.dim(model)}`), lines };
+    return { heading: heading(styledText`${paint.bold(paint.green("● Claude"))}${paint.dim(model)}`), lines };
   }
   const prompt = message.humanPrompt;
   if (prompt !== null) {
     const queued = message.role === "user" ? "" : " (while Claude was working)";
     return {
-      heading: heading(t`${paint.bold(paint.cyan("❯ You"))}${paint.dim(queued)}`),
+      heading: heading(styledText`${paint.bold(paint.cyan("❯ You"))}${paint.dim(queued)}`),
       lines: proseLines(prompt, view),
     };
   }
   if (message.role === "user") return { heading: undefined, lines: machineLines(message, view) };
   if (message.type === "summary")
-    return { heading: undefined, lines: [paint.dim(t`  Title: ${String(message.content)}`)] };
+    return { heading: undefined, lines: [paint.dim(styledText`  Title: ${String(message.content)}`)] };
   if (message.type !== "system") return nothing;
   return { heading: undefined, lines: systemLines(message, view) };
 }
@@ -99,12 +99,12 @@ function blockLines(block: Readonly<Record<string, unknown>> | object, view: Vie
       const thought = textOf(value["thinking"]);
       if (thought.trim() === "") return [];
       if (view.isFull) return [paint.dim("  ✻ Thinking"), ...proseLines(thought, view).map(paint.dim)];
-      return [paint.dim(t`  ✻ ${shorten(thought, lineWidth(view, 8))}`)];
+      return [paint.dim(styledText`  ✻ ${shorten(thought, lineWidth(view, 8))}`)];
     }
     case "tool_use":
       return callLines(value, view);
     default:
-      return [paint.dim(t`  [${textOf(value["type"], "content")}]`)];
+      return [paint.dim(styledText`  [${textOf(value["type"], "content")}]`)];
   }
 }
 
@@ -116,11 +116,12 @@ function proseLines(text: string, view: View): readonly Styled[] {
   for (const line of text.trim().split("\n")) {
     if (/^\s*(```|~~~)/.test(line)) {
       isCode = !isCode;
-      lines.push(paint.dim(t`  ${line}`));
-    } else if (isCode) lines.push(paint.yellow(t`  ${line}`));
+      lines.push(paint.dim(styledText`  ${line}`));
+    } else if (isCode) lines.push(paint.yellow(styledText`  ${line}`));
     else {
       const isHeading = /^#{1,6}\s/.test(line);
-      for (const part of wrap(line, view.columns - 2)) lines.push(isHeading ? paint.bold(t`  ${part}`) : t`  ${part}`);
+      for (const part of wrap(line, view.columns - 2))
+        lines.push(isHeading ? paint.bold(styledText`  ${part}`) : styledText`  ${part}`);
     }
   }
   return lines;
@@ -133,12 +134,15 @@ function callLines(block: Readonly<Record<string, unknown>>, view: View): readon
   const input = (block["input"] ?? {}) as Readonly<Record<string, unknown>>;
   const mark = call?.isError ? paint.red("✗") : paint.blue("⏺");
   const agent = view.agents.get(textOf(block["id"]));
-  const lines = [t`  ${mark} ${paint.bold(name)} ${shorten(subjectOf(input), lineWidth(view, name.length + 6))}`];
+  const lines = [
+    styledText`  ${mark} ${paint.bold(name)} ${shorten(subjectOf(input), lineWidth(view, name.length + 6))}`,
+  ];
   if (view.isFull) {
     lines.push(...indented(JSON.stringify(input, undefined, 2), view).map(paint.dim));
     if (call?.result !== null && call) lines.push(paint.dim("    ⎿"), ...indented(call.result, view));
   } else lines.push(resultLine(call, view));
-  if (agent) lines.push(paint.dim(t`    ↳ subagent ${agent.agentId}: skein history show agent-${agent.agentId}`));
+  if (agent)
+    lines.push(paint.dim(styledText`    ↳ subagent ${agent.agentId}: skein history show agent-${agent.agentId}`));
   return lines;
 }
 
@@ -155,7 +159,7 @@ function resultLine(call: ToolCall | undefined, view: View): Styled {
     lineWidth(view, 20),
   );
   const more = lines > 1 ? ` … ${counted(lines, "line")}` : "";
-  return call.isError ? paint.red(t`    ⎿ ${first}${more}`) : paint.dim(t`    ⎿ ${first}${more}`);
+  return call.isError ? paint.red(styledText`    ⎿ ${first}${more}`) : paint.dim(styledText`    ⎿ ${first}${more}`);
 }
 
 /** What a call is about: the one input that a person would name. */
@@ -185,7 +189,7 @@ function indented(text: string, view: View): readonly Styled[] {
     .trimEnd()
     .split("\n")
     .flatMap((line) => wrap(line, view.columns - 4))
-    .map((line) => t`    ${line}`);
+    .map((line) => styledText`    ${line}`);
 }
 
 /** Results are shown with their calls; what is left are outputs of commands, reminders and interruptions. */
@@ -199,10 +203,12 @@ function machineLines(message: Extract<Message, { role: "user" }>, view: View): 
   const text = texts.join("\n").trim();
   if (text === "") return [];
   if (message.raw["isCompactSummary"] === true && !view.isFull) {
-    return [paint.dim(t`  ℹ Summary of what came before: ${shorten(text, lineWidth(view, 40))} (--full shows it)`)];
+    return [
+      paint.dim(styledText`  ℹ Summary of what came before: ${shorten(text, lineWidth(view, 40))} (--full shows it)`),
+    ];
   }
   if (view.isFull) return indented(text, view).map(paint.dim);
-  return [paint.dim(t`  ℹ ${shorten(text.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
+  return [paint.dim(styledText`  ℹ ${shorten(text.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
 }
 
 function systemLines(message: Message, view: View): readonly Styled[] {
@@ -211,10 +217,13 @@ function systemLines(message: Message, view: View): readonly Styled[] {
   if (subtype === "compact_boundary") {
     const { preTokens, trigger } = (message.raw["compactMetadata"] ?? {}) as { preTokens?: unknown; trigger?: unknown };
     const tokens = typeof preTokens === "number" ? `, ${count(preTokens)} tokens` : "";
-    return [t``, paint.yellow(t`  ══ compacted (${typeof trigger === "string" ? trigger : "unknown"}${tokens}) ══`)];
+    return [
+      styledText``,
+      paint.yellow(styledText`  ══ compacted (${typeof trigger === "string" ? trigger : "unknown"}${tokens}) ══`),
+    ];
   }
   if (typeof message.content !== "string" || message.content.trim() === "") return [];
-  return [paint.dim(t`  ℹ ${shorten(message.content.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
+  return [paint.dim(styledText`  ℹ ${shorten(message.content.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
 }
 
 function lineWidth(view: View, taken: number): number {

@@ -3,7 +3,7 @@ import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { migrationsFolder } from "./migrate.ts";
 import { pageOf } from "./page.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { counted } from "../../terminal/counts.ts";
 import { shortTime } from "../../terminal/times.ts";
@@ -11,6 +11,7 @@ import { shortTime } from "../../terminal/times.ts";
 export const undo = historyCommand({
   name: "history undo",
   summary: "Take a migration back, byte for byte",
+  shares: ["limit", "offset", "json"],
   isLive: true,
   words: "[MIGRATION]",
   options: { list: { short: "l", about: "Only show the migrations" } },
@@ -23,7 +24,7 @@ export const undo = historyCommand({
     if (values.list) {
       const page = pageOf(listMigrations(options), library);
       if (values.json) await screen.json(page);
-      else if (page.data.length === 0) await screen.print(t`No migrations.`);
+      else if (page.data.length === 0) await screen.print(styledText`No migrations.`);
       else {
         const rows = page.data.map(({ id, kind, mode, destination, at, sessions, isUndone, isInterrupted }) => [
           shortTime(new Date(at)),
@@ -54,8 +55,8 @@ export const undo = historyCommand({
     if (values.json) await screen.json(result);
     else {
       await screen.print(
-        t`Took back ${counted(result.successCount, "session")} of migration ${result.migrationId}.`,
-        ...result.errors.map(({ sessionId, message }) => screen.paint.red(t`${sessionId}: ${message}`)),
+        styledText`Took back ${counted(result.successCount, "session")} of migration ${result.migrationId}.`,
+        ...result.errors.map(({ sessionId, message }) => screen.paint.red(styledText`${sessionId}: ${message}`)),
       );
     }
     return result.failedCount === 0 ? EXIT.completed : result.successCount === 0 ? EXIT.io : EXIT.failed;

@@ -5,7 +5,7 @@ import { oneOf } from "../../terminal/option-kinds.ts";
 import { shortenPath } from "./list.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Piece, type Styled, t } from "../../terminal/styled.ts";
+import { type Piece, type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { shortTime } from "../../terminal/times.ts";
@@ -40,13 +40,13 @@ export const usage = historyCommand({
       ...library,
       ...(values.timezone === undefined ? {} : { timeZone: values.timezone }),
       onProgress: (done, total) => {
-        if (done % 50 === 0) screen.progress(t`Counting: ${done} of ${total} files`);
+        if (done % 50 === 0) screen.progress(styledText`Counting: ${done} of ${total} files`);
       },
     });
     screen.progress(undefined);
     if (values.json) await screen.json(report);
     else {
-      for (const view of shown) await screen.print(...viewLines(view, report, screen, library), t``);
+      for (const view of shown) await screen.print(...viewLines(view, report, screen, library), styledText``);
       await screen.print(...remarks(report, screen));
     }
     return report.unreadable.length === 0 ? EXIT.completed : EXIT.failed;
@@ -96,7 +96,7 @@ function rowsOf(
       return report.byModel.map((model) => {
         // With its date: two editions of a model are two rows.
         const name = model.model.replace(/^claude-/, "");
-        return [model.isPriced ? name : t`${name} ${paint.yellow("(unpriced)")}`, model];
+        return [model.isPriced ? name : styledText`${name} ${paint.yellow("(unpriced)")}`, model];
       });
     case "project":
       return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
@@ -104,12 +104,15 @@ function rowsOf(
       return report.bySession.map((session) => {
         const own =
           session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
-        return [t`${session.sessionId.slice(0, 8)} ${paint.dim(shortTime(session.lastActivityAt))}${own}`, session];
+        return [
+          styledText`${session.sessionId.slice(0, 8)} ${paint.dim(shortTime(session.lastActivityAt))}${own}`,
+          session,
+        ];
       });
     case "block":
       return report.blocks
         .filter(({ isGap }) => !isGap)
-        .map((block) => [t`${shortTime(block.startsAt)} ${paint.dim("(estimate)")}`, block]);
+        .map((block) => [styledText`${shortTime(block.startsAt)} ${paint.dim("(estimate)")}`, block]);
   }
 }
 
@@ -127,13 +130,13 @@ function numbers(totals: UsageTotals): readonly string[] {
 function remarks(report: UsageReport, { paint }: StyledScreen): readonly Styled[] {
   const lines = [
     paint.dim(
-      t`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,
+      styledText`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,
     ),
   ];
   const { unpricedModels, unreadable } = report;
   if (unpricedModels.length > 0)
-    lines.push(paint.yellow(t`Without a price, so in no cost: ${unpricedModels.join(", ")}`));
+    lines.push(paint.yellow(styledText`Without a price, so in no cost: ${unpricedModels.join(", ")}`));
   if (unreadable.length > 0)
-    lines.push(paint.red(t`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
+    lines.push(paint.red(styledText`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
   return lines;
 }

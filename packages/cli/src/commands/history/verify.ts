@@ -1,20 +1,21 @@
 import { verify } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 import { counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
 
 export const verifyCommand = historyCommand({
   name: "history verify",
   summary: "Read every line and report damage by file and line",
+  shares: ["root", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [
     ["skein history verify", "Everything; exit code 1 if there is damage"],
     ["skein history verify --root /backup/claude --json", "Another data directory, as JSON"],
   ],
   async run({ screen, values, library }) {
-    screen.progress(t`Reading …`);
+    screen.progress(styledText`Reading …`);
     const report = await verify(library);
     screen.progress(undefined);
     const { damage, skipped } = report;
@@ -23,9 +24,9 @@ export const verifyCommand = historyCommand({
     else {
       const { paint } = screen;
       await screen.print(
-        ...damage.map(({ path, line, kind, message }) => t`${path}:${line}: ${paint.red(kind)} ${message}`),
-        ...skipped.map(({ path, reason }) => paint.dim(t`${path}: not read (${reason})`)),
-        t`${counted(report.files, "file")}, ${counted(report.lines, "line")}, ${size(report.bytes)}: ${
+        ...damage.map(({ path, line, kind, message }) => styledText`${path}:${line}: ${paint.red(kind)} ${message}`),
+        ...skipped.map(({ path, reason }) => paint.dim(styledText`${path}: not read (${reason})`)),
+        styledText`${counted(report.files, "file")}, ${counted(report.lines, "line")}, ${size(report.bytes)}: ${
           damage.length === 0 ? paint.green("no damage") : paint.red(counted(damage.length, "damaged line"))
         }`,
       );

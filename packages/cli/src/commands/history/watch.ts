@@ -2,13 +2,14 @@ import { watch, type WatchEvent } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, t } from "../../terminal/styled.ts";
+import { type Styled, styledText } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
 import { clock } from "../../terminal/times.ts";
 
 export const watchCommand = historyCommand({
   name: "history watch",
   summary: "What is being written now, until Ctrl-C",
+  shares: ["root", "json"],
   isLive: true,
   options: { bookkeeping: { about: "Also lines that nobody said: titles, snapshots, modes" } },
   examples: [
@@ -32,11 +33,11 @@ function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean):
   const who = paint.cyan(agentId === undefined ? sessionId.slice(0, 8) : `agent-${agentId.slice(0, 8)}`);
   switch (event.type) {
     case "session":
-      return [t`${who} ${paint.bold("new")} ${event.file.path}`];
+      return [styledText`${who} ${paint.bold("new")} ${event.file.path}`];
     case "rewritten":
-      return [t`${who} ${paint.yellow("rewritten")}`];
+      return [styledText`${who} ${paint.yellow("rewritten")}`];
     case "removed":
-      return [t`${who} ${paint.yellow("removed")}`];
+      return [styledText`${who} ${paint.yellow("removed")}`];
     case "lines":
       return [
         ...event.lines.flatMap(({ value }) => {
@@ -45,10 +46,10 @@ function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean):
           const time = new Date(String(value["timestamp"]));
           const text = shorten(said ?? "", Math.min(200, screen.columns - 30));
           return [
-            t`${who} ${paint.dim(Number.isNaN(time.getTime()) ? "     " : clock(time))} ${paint.dim(String(value["type"]).padEnd(9))} ${text}`,
+            styledText`${who} ${paint.dim(Number.isNaN(time.getTime()) ? "     " : clock(time))} ${paint.dim(String(value["type"]).padEnd(9))} ${text}`,
           ];
         }),
-        ...event.damage.map(({ line, kind }) => paint.red(t`${who} damaged line ${line}: ${kind}`)),
+        ...event.damage.map(({ line, kind }) => paint.red(styledText`${who} damaged line ${line}: ${kind}`)),
       ];
   }
 }

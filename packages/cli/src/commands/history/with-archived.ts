@@ -2,7 +2,7 @@ import { withArchive, type LibraryConfig } from "@skein/history";
 import { join } from "node:path";
 import type { Config } from "skein/config";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { t } from "../../terminal/styled.ts";
+import { styledText } from "../../terminal/styled.ts";
 
 export function archiveFolder(config: Config): string {
   return join(config.dataDir, "archive");
@@ -19,7 +19,7 @@ export async function withArchived(
   } catch (error) {
     // Without a data directory the command says so itself; a broken archive must not hide what is there.
     if (error instanceof Error && error.name === "DataNotFoundError") return library;
-    screen.note(t`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    screen.note(styledText`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     return library;
   }
 }

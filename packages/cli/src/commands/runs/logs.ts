@@ -2,7 +2,7 @@ import { type AgentLog, logsOf } from "skein/result";
 import { duration, longTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { findRun, sessionIdOf } from "../../terminal/find-session.ts";
-import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withSessions } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { shorten } from "../../terminal/width.ts";
@@ -10,19 +10,19 @@ import { shorten } from "../../terminal/width.ts";
 export const logs = sessionCommand({
   name: "runs logs",
   words: "RUN",
-  summary: "The log of a run, one line per action: the rows that the agent tables have in agent_runs.",
+  summary: "Show the log of a run, one line per action. These are the rows of the table agent_runs.",
   options: {
     session: {
       takes: "SESSION",
       short: "s",
-      about: "The session of the run; found by looking through all of them otherwise",
+      about: "The session of the run. Without it all sessions are searched",
     },
     action: { takes: "TYPE", about: "Only this type of action, for example tool_execution" },
     json: JSON_OPTION,
   },
   examples: ["skein runs logs 0199c8f2", "skein runs logs 0199c8f2 --action error --json"],
   run: (call) =>
-    withStore(call, async ({ sessions }) => {
+    withSessions(call, async ({ sessions }) => {
       const [word = ""] = call.words;
       const { session, action, json } = call.values;
       const done = call.screen.progress("Looking for the run");

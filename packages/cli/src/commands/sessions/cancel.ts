@@ -5,10 +5,10 @@ import { JSON_OPTION } from "../../terminal/shared-options.ts";
 export const cancel = sessionCommand({
   name: "sessions cancel",
   words: "SESSION",
-  summary: "Cancel the run that is under way, or one that is still queued.",
+  summary: "Cancel the current run, or a queued one.",
   options: {
-    run: { takes: "RUN", about: "This run" },
-    reason: { takes: "TEXT", about: "Kept in the log" },
+    run: { takes: "RUN", about: "The run to cancel (default: the current run)" },
+    reason: { takes: "TEXT", about: "A reason, which is written to the log" },
     json: JSON_OPTION,
   },
   examples: ["skein sessions cancel 0199c8f1 --reason 'Too expensive'"],
@@ -20,7 +20,7 @@ export const cancel = sessionCommand({
         ...(reason !== undefined && { reason }),
       });
       if (json) call.screen.json({ session_id: id, run_id: run.id, event_sequence: run.sequence });
-      else call.screen.note("The cancel is in the log. The process that drives the session ends the run.\n");
+      else call.screen.note("Cancelled. The process that runs the session stops at its next step.\n");
       return EXIT.completed;
     }),
 });

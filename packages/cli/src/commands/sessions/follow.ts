@@ -7,12 +7,12 @@ import { JSON_OPTION } from "../../terminal/shared-options.ts";
 export const follow = sessionCommand({
   name: "sessions follow",
   words: "SESSION",
-  summary: "Follow a session as it happens, in whichever process it runs. Ctrl-C ends the following, not the session.",
+  summary: "Show what happens in a session, live. Ctrl-C stops the display, not the session.",
   options: {
     after: {
       takes: "SEQUENCE",
       kind: wholeNumber(),
-      about: "Begin after this event (default: what comes from now on; 0 = the beginning)",
+      about: "Start after this event: 0 shows everything (default: only new events)",
     },
     json: JSON_OPTION,
   },

@@ -5,9 +5,9 @@ import { JSON_OPTION } from "../../terminal/shared-options.ts";
 export const fork = sessionCommand({
   name: "sessions fork",
   words: "SESSION",
-  summary: "Make a new session with the conversation of this one. This one is not touched.",
+  summary: "Copy a session: a new one that starts with the same conversation. The original is not changed.",
   options: {
-    message: { takes: "ID", about: "Up to and including this message" },
+    message: { takes: "ID", about: "Copy up to and including this message" },
     title: { takes: "TEXT", about: "The title of the new session" },
     json: JSON_OPTION,
   },

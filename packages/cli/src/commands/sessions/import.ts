@@ -1,6 +1,6 @@
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { readInput } from "../../terminal/read-input.ts";
-import { sessionCommand, withNewStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withNewSessions } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 
 export const importCommand = sessionCommand({
@@ -13,7 +13,7 @@ export const importCommand = sessionCommand({
   async run(call) {
     const [file = ""] = call.words;
     const events = await exportedEvents(file).finally(call.screen.progress("Reading the events"));
-    return withNewStore(call, async ({ sessions }) => {
+    return withNewSessions(call, async ({ sessions }) => {
       const imported = await sessions.import(events).finally(call.screen.progress("Writing the events"));
       if (call.values.json) call.screen.json(imported);
       else call.screen.out(`${imported.id}\n`);

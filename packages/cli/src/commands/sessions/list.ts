@@ -1,23 +1,41 @@
-import type { SessionQuery, Sessions } from "@skein/core";
-import type { Session } from "@skein/protocol";
+import type { SessionQuery } from "@skein/core";
+import type { MessageRow } from "@skein/protocol";
+import type { SeenSession, SessionCalls } from "../../sessions/session-calls.ts";
 import { cost } from "../../terminal/amounts.ts";
 import { shortTime } from "../../terminal/times.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { first, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
+import { first, messagesOf, sessionIdOf, sessionsOf } from "../../terminal/find-session.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
-import { sessionCommand, withStore } from "../../terminal/session-command.ts";
+import { sessionCommand, withSessions } from "../../terminal/session-command.ts";
 import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
 import { shorten } from "../../terminal/width.ts";
 
-const status = oneOf("pending", "running", "completed", "failed");
+/** The words of the column STATUS, and how each of them is asked for. */
+const STATUSES = {
+  pending: { status: "pending" },
+  running: { activity: "running" },
+  awaiting: { activity: "awaiting" },
+  completed: { status: "completed" },
+  failed: { status: "failed" },
+  cancelled: { status: "failed" },
+} as const satisfies Record<string, Omit<SessionQuery, "tenant">>;
+type Status = keyof typeof STATUSES;
+
+const status = oneOf(...(Object.keys(STATUSES) as Status[]));
 
 export const list = sessionCommand({
   name: "sessions list",
-  summary: "List the sessions of a store, the newest first. --since and --until go by when a session was created.",
+  summary: "List the sessions of a store, the newest first. --since and --until are about when a session was created.",
   options: {
-    status: { takes: "STATUS", kind: status, about: `Only those that are ${status.what}` },
-    tag: { takes: "TAG", about: "Only those with this tag" },
+    status: { takes: "STATUS", kind: status, about: `Only sessions that are ${status.what}` },
+    title: {
+      takes: "TEXT",
+      about: "Only sessions with this text in the title, or in the first prompt if there is none",
+    },
+    text: { takes: "TEXT", about: "Only sessions with this text in a prompt, an answer, a tool call or its result" },
+    "agent-name": { takes: "NAME", about: "Only sessions of the agent with this name or id" },
+    tag: { takes: "TAG", about: "Only sessions with this tag" },
     "forks-of": { takes: "SESSION", about: "Only forks of this session" },
     "subagents-of": { takes: "SESSION", about: "Only sessions that worked for this one" },
     ...SPAN_OPTIONS,
@@ -27,14 +45,14 @@ export const list = sessionCommand({
   examples: [
     "skein sessions list",
     "skein sessions list --status running --json",
-    "skein sessions list --since 2026-11-01",
+    "skein sessions list --text 'flaky test' --since 7d",
   ],
   run: (call) =>
-    withStore(call, async ({ sessions }) => {
+    withSessions(call, async ({ sessions }) => {
       const { values, screen } = call;
       const idOf = (word: string | undefined) => (word === undefined ? undefined : sessionIdOf(sessions, word));
       const given = {
-        status: values.status,
+        ...(values.status !== undefined && STATUSES[values.status]),
         tags: values.tag === undefined ? undefined : [values.tag],
         parentSessionId: await idOf(values["forks-of"]),
         subagentOfSessionId: await idOf(values["subagents-of"]),
@@ -44,28 +62,80 @@ export const list = sessionCommand({
       const query: Omit<SessionQuery, "tenant"> = Object.fromEntries(
         Object.entries(given).filter(([, value]) => value !== undefined),
       );
-      const items = await first(values.limit ?? LIMIT, sessionsOf(sessions, query));
-      if (values.json) for (const session of items) screen.json(session);
-      else if (items.length === 0) screen.note("There is no session.\n");
+      const wanted = { ...values, agentName: values["agent-name"] };
+      const done = screen.progress("Looking through the sessions");
+      const found = await first(values.limit ?? LIMIT, chosen(sessions, sessionsOf(sessions, query), wanted)).finally(
+        done,
+      );
+      if (values.json) for (const session of found) screen.json(session);
+      else if (found.length === 0) screen.note("There is no session.\n");
       else {
         const rows: (readonly string[])[] = [];
-        for (const session of items) rows.push(row(session, session.title ?? (await lastPrompt(sessions, session.id))));
+        for (const session of found) rows.push(row(session, await titleOf(sessions, session)));
         printTable(screen, ["ID", "STATUS", "RUNS", "COST", "UPDATED", "TITLE"], rows);
       }
       return EXIT.completed;
     }),
 });
 
-/** What a session without a title is known by. */
-async function lastPrompt(sessions: Sessions, id: string): Promise<string> {
-  const { items } = await sessions.runs(id, { limit: 1 });
-  return items[0]?.user_message ?? "";
+interface Wanted {
+  readonly status: Status | undefined;
+  readonly title: string | undefined;
+  readonly text: string | undefined;
+  readonly agentName: string | undefined;
 }
 
-function row(session: Session, title: string): readonly string[] {
+/** Those that a store cannot choose by itself. */
+async function* chosen(
+  sessions: SessionCalls,
+  all: AsyncIterable<SeenSession>,
+  { status: word, title, text, agentName }: Wanted,
+): AsyncGenerator<SeenSession> {
+  for await (const session of all) {
+    if (word !== undefined && statusOf(session) !== word) continue;
+    if (title !== undefined && !has(await titleOf(sessions, session), title)) continue;
+    if (agentName !== undefined && !(await isOfAgent(sessions, session, agentName))) continue;
+    if (text !== undefined && !(await says(sessions, session.id, text))) continue;
+    yield session;
+  }
+}
+
+function has(text: string, part: string): boolean {
+  return text.toLowerCase().includes(part.toLowerCase());
+}
+
+async function isOfAgent(sessions: SessionCalls, { id, agent_id }: SeenSession, nameOrId: string): Promise<boolean> {
+  if (agent_id === nameOrId.toLowerCase()) return true;
+  const [created] = await sessions.events(id, { limit: 1 });
+  return created?.event_type === "session.created" && created.data.agent.name === nameOrId;
+}
+
+async function says(sessions: SessionCalls, id: string, text: string): Promise<boolean> {
+  for await (const message of messagesOf(sessions, id)) if (has(textOf(message), text)) return true;
+  return false;
+}
+
+/** A session without a title is known by its first prompt. */
+async function titleOf(sessions: SessionCalls, { id, title }: SeenSession): Promise<string> {
+  if (title !== null) return title;
+  const [message] = (await sessions.messages(id, { limit: 1 })).items;
+  return message ? textOf(message) : "";
+}
+
+/** What was said; of a tool call and its result everything. */
+function textOf({ content }: MessageRow): string {
+  const { text } = content;
+  return typeof text === "string" ? text : JSON.stringify(content);
+}
+
+function statusOf({ status: now, outcome }: SeenSession): Status {
+  return now === "idle" ? (outcome ?? "pending") : now;
+}
+
+function row(session: SeenSession, title: string): readonly string[] {
   return [
     session.id,
-    session.status === "idle" ? (session.outcome ?? "idle") : session.status,
+    statusOf(session),
     String(session.total_runs),
     cost(session.cost_micros, session.unpriced_calls),
     shortTime(new Date(session.updated_at)),

@@ -1,14 +1,16 @@
-import { type Event, type Message, type Session, blocksOf } from "@skein/protocol";
+import type { Event } from "@skein/protocol";
 import { cost, tokens } from "../../terminal/amounts.ts";
 import { longTime } from "../../terminal/times.ts";
+import type { SeenSession } from "../../sessions/session-calls.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { counted } from "../../terminal/counts.ts";
+import { messageText } from "../../terminal/message-text.ts";
 import { waitLines } from "../../terminal/print-run.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
 import { JSON_OPTION } from "../../terminal/shared-options.ts";
 import { printTable } from "../../terminal/table.ts";
-import { visible, visibleLine } from "../../terminal/visible-text.ts";
+import { visibleLine } from "../../terminal/visible-text.ts";
 import { shorten } from "../../terminal/width.ts";
 
 export const show = sessionCommand({
@@ -18,24 +20,24 @@ export const show = sessionCommand({
   options: { events: { about: "The events instead of the conversation" }, json: JSON_OPTION },
   examples: ["skein sessions show 0199c8f1", "skein sessions show 0199c8f1 --events --json"],
   run: (call) =>
-    withSession(call, async ({ sessions, store, id }) => {
+    withSession(call, async ({ sessions, id }) => {
       const session = await sessions.get(id);
       const { screen, values } = call;
       if (values.events) return showEvents(screen, await sessions.events(id), values.json);
       const transcript = await sessions.transcript(id);
-      const awaits = await store.awaits(id);
+      const awaits = await sessions.awaits(id);
       if (values.json) {
         screen.json({ ...session, awaits, transcript });
         return EXIT.completed;
       }
       screen.out(sessionSummary(screen, session));
-      for (const message of transcript) screen.out(messageText(screen, message));
-      if (awaits.length > 0) screen.out(`\n${waitLines(screen, awaits, values.store)}`);
+      for (const message of transcript) screen.out(messageText(screen.paint.out, message));
+      if (awaits.length > 0) screen.out(`\n${waitLines(screen, awaits, values)}`);
       return EXIT.completed;
     }),
 });
 
-function sessionSummary(screen: Screen, session: Session): string {
+function sessionSummary(screen: Screen, session: SeenSession): string {
   const { bold, dim } = screen.paint.out;
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;
   const details = [
@@ -48,25 +50,6 @@ function sessionSummary(screen: Screen, session: Session): string {
     ...(subagent_of_session_id === null ? [] : [`works for ${subagent_of_session_id}`]),
   ];
   return `${bold(visibleLine(title ?? session.id))}\n${dim(`${session.id} · ${details.map(visibleLine).join(" · ")}`)}\n`;
-}
-
-function messageText(screen: Screen, { role, content }: Message): string {
-  const { bold, cyan, dim } = screen.paint.out;
-  const parts = blocksOf(content).map((block) => {
-    switch (block.type) {
-      case "text":
-        return visible(String(block["text"]));
-      case "tool_use":
-        return cyan(`→ ${shorten(`${String(block["name"])} ${JSON.stringify(block["input"])}`, 160)}`);
-      case "tool_result": {
-        const result = typeof block["content"] === "string" ? block["content"] : JSON.stringify(block["content"]);
-        return dim(`${block["is_error"] === true ? "✗" : "✓"} ${shorten(result ?? "", 160)}`);
-      }
-      default:
-        return dim(`[${visibleLine(block.type)}]`);
-    }
-  });
-  return `\n${bold(role)}\n${parts.join("\n")}\n`;
 }
 
 function showEvents(screen: Screen, events: readonly Event[], json: boolean): number {

@@ -13,6 +13,8 @@ export interface AnswerOptions {
   readonly format: Format | "plot";
   readonly columns: number;
   readonly output: Output;
+  /** The answer is one of a list in JSON: a statement without rows has an empty one. */
+  readonly isList?: boolean;
 }
 
 /** What went wrong with a statement, and what to do about it where that is known. */
@@ -33,7 +35,7 @@ export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerO
     // Nobody reads any more: `| head`, or `q` in the pager.
     if (output.isClosed) return count;
   }
-  if (columns.length > 0) await output.write(formatter.end());
+  if (columns.length > 0 || options.isList) await output.write(formatter.end());
   return count;
 }
 

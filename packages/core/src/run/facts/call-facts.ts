@@ -1,4 +1,4 @@
-import type { Content, FactData } from "@skein/protocol";
+import type { Content, FactData, JsonObject } from "@skein/protocol";
 import type { CallState, RunState } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
@@ -69,6 +69,8 @@ export interface OpenedAwait extends Call {
   readonly expiresAt: number | null;
   /** The session that works on it, for a subagent. */
   readonly sessionId?: string;
+  /** What whoever decides should know besides. */
+  readonly about?: JsonObject;
 }
 
 export function awaitOpened(place: Place, awaits: readonly OpenedAwait[]): FactOf<"await.opened"> {
@@ -76,13 +78,14 @@ export function awaitOpened(place: Place, awaits: readonly OpenedAwait[]): FactO
     event_type: "await.opened",
     data: {
       ...inStep(place),
-      awaits: awaits.map(({ toolUseId, kind, name, input, expiresAt, sessionId }) => ({
+      awaits: awaits.map(({ toolUseId, kind, name, input, expiresAt, sessionId, about }) => ({
         tool_use_id: toolUseId,
         kind,
         name,
         input,
         expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
         session_id: sessionId ?? null,
+        ...(about && { about }),
       })),
     },
   };

@@ -1,7 +1,7 @@
 import { type Await, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { withReason } from "../bench.ts";
-import { type Host, type Prompted, type RuntimeBench, only, until } from "./bench.ts";
+import { withReason } from "../store-fixture.ts";
+import { type Host, type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import type { AgentUnderTest, ScriptedCall, RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** Something that a session waits for, and what the model is told when somebody answers. */
@@ -17,12 +17,12 @@ interface Case {
 }
 
 /** Waiting for people and clients: answered by the same process, by the next one, or while there is none. */
-export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExceptions): void {
+export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   const cases: readonly (Case & { readonly cannot?: string | undefined })[] = [
     {
       kind: "approval",
       agent: { asks: true },
-      call: (name) => bench().under.calls.effect(name),
+      call: (name) => fixture().under.calls.effect(name),
       answer: "yes",
       told: (name) => `So: did ${name}`,
       effects: 1,
@@ -30,7 +30,7 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
     {
       kind: "question",
       agent: {},
-      call: (name) => bench().under.calls.question(`Which yarn for ${name}?`),
+      call: (name) => fixture().under.calls.question(`Which yarn for ${name}?`),
       answer: "The red one",
       told: () => "The red one",
       effects: 0,
@@ -38,7 +38,7 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
     {
       kind: "frontend_tool",
       agent: {},
-      call: (name) => bench().under.calls.frontend?.(name) ?? { name },
+      call: (name) => fixture().under.calls.frontend?.(name) ?? { name },
       answer: "picked",
       told: () => "So: picked",
       effects: 0,
@@ -51,15 +51,15 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
 
   /** The run went on where it was: one start, one wait, one answer, one effect. */
   async function expectContinued(prompted: Prompted, name: string, one: Case): Promise<void> {
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     expect(only(events, "session.completed")[0]?.data.final_response).toContain(one.told(name));
     expect(only(events, "session.started")).toHaveLength(1);
     expect(only(events, "await.opened").flatMap(({ data }) => data.awaits)).toHaveLength(1);
     expect(only(events, "await.resolved").map(({ data }) => data.resolution)).toEqual(["answered"]);
     expect(only(events, "tool.completed").map(({ data }) => data.is_error)).toEqual([false]);
-    expect(bench().under.effects(name)).toBe(one.effects);
+    expect(fixture().under.effects(name)).toBe(one.effects);
     expect(await prompted.host.store.awaits(prompted.sessionId)).toEqual([]);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   }
 
   for (const one of cases) {
@@ -68,9 +68,9 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
     test.skipIf(one.cannot)(
       withReason(`a run waits for its ${one.kind}, and the answer goes on with it`, one.cannot),
       async () => {
-        const { host } = bench();
-        const name = bench().name();
-        const prompted = await bench().run(steps(name), { agent: one.agent });
+        const { host } = fixture();
+        const name = fixture().name();
+        const prompted = await fixture().run(steps(name), { agent: one.agent });
         const { tool_use_id, ...waiting } = await open(host, prompted.sessionId);
         const asked = one.call(name);
         expect(waiting).toMatchObject({ kind: one.kind, name: asked.name, input: asked.input });
@@ -78,7 +78,7 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
           status: "awaiting",
           run_id: prompted.runId,
         });
-        expect(bench().under.effects(name)).toBe(0);
+        expect(fixture().under.effects(name)).toBe(0);
         const { disposition } = await host.sessions.answer(prompted.sessionId, tool_use_id, { content: one.answer });
         expect(disposition).toBe("accepted");
         await expectContinued(prompted, name, one);
@@ -88,12 +88,12 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
     test.skipIf(one.cannot)(
       withReason(`an answer to the ${one.kind} of a process that stopped goes on in the next one`, one.cannot),
       async () => {
-        const { under } = bench();
-        const name = bench().name();
-        const store = await bench().store();
-        const first = bench().another(store);
+        const { under } = fixture();
+        const name = fixture().name();
+        const store = await fixture().store();
+        const first = fixture().another(store);
         const { id } = await first.sessions.create(under.agent(one.agent));
-        const prompted = await bench().prompt(id, steps(name), { host: first });
+        const prompted = await fixture().prompt(id, steps(name), { host: first });
         const { tool_use_id } = await open(first, id);
         await first.stop();
         expect(await first.sessions.get(id)).toMatchObject({ status: "awaiting", run_id: prompted.runId });
@@ -101,7 +101,7 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
         const isEarly = one.kind === "question";
         const answered = () => first.sessions.answer(id, tool_use_id, { content: one.answer });
         if (isEarly) await answered();
-        const next = bench().another(store);
+        const next = fixture().another(store);
         if (!isEarly) await answered();
         await expectContinued({ ...prompted, host: next }, name, one);
         await next.stop();
@@ -110,24 +110,24 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
   }
 
   test("an approval that is denied has no effect, and the model is told why", async () => {
-    const { under, host } = bench();
-    const name = bench().name();
-    const prompted = await bench().run([{ tools: [under.calls.effect(name)] }, { text: "So: $LAST" }], {
+    const { under, host } = fixture();
+    const name = fixture().name();
+    const prompted = await fixture().run([{ tools: [under.calls.effect(name)] }, { text: "So: $LAST" }], {
       agent: { asks: true },
     });
     const { tool_use_id } = await open(host, prompted.sessionId);
     await host.sessions.answer(prompted.sessionId, tool_use_id, { content: "Not on a Friday.", isError: true });
-    expect(await bench().answer(prompted)).toContain("Not on a Friday.");
-    const [completed] = only(await bench().ended(prompted), "tool.completed");
+    expect(await fixture().answer(prompted)).toContain("Not on a Friday.");
+    const [completed] = only(await fixture().ended(prompted), "tool.completed");
     expect(completed?.data).toMatchObject({ is_error: true });
     expect(under.effects(name)).toBe(0);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("a run with two questions goes on when both have their answers", async () => {
-    const { under, host } = bench();
+    const { under, host } = fixture();
     const tools = ["Which yarn?", "Which loom?"].map(under.calls.question);
-    const prompted = await bench().run([{ tools }, { text: "Done." }]);
+    const prompted = await fixture().run([{ tools }, { text: "Done." }]);
     const { sessionId } = prompted;
     for (const answer of ["Red", "The old one"]) {
       const { tool_use_id } = await open(host, sessionId);
@@ -135,31 +135,34 @@ export function describeAwaits(bench: () => RuntimeBench, cannot: RuntimeExcepti
       await host.sessions.answer(sessionId, tool_use_id, { content: answer });
       await until(async () => (await host.store.awaits(sessionId)).every((still) => still.tool_use_id !== tool_use_id));
     }
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     expect(only(events, "session.completed")[0]?.data.final_response).toBe("Done.");
     const results = only(events, "tool.completed").toSorted((a, b) => a.data.part - b.data.part);
     expect(results.map(({ data }) => textOf(data.content))).toEqual([
       expect.stringContaining("Red"),
       expect.stringContaining("The old one"),
     ]);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("a prompt that waits behind a question has its own run after it, and one that interrupts ends it", async () => {
-    const { under, host } = bench();
-    const prompted = await bench().run([{ tools: [under.calls.question("Which yarn?")] }, { text: "So: $LAST" }]);
+    const { under, host } = fixture();
+    const prompted = await fixture().run([{ tools: [under.calls.question("Which yarn?")] }, { text: "So: $LAST" }]);
     const { sessionId } = prompted;
     const { tool_use_id } = await open(host, sessionId);
-    const queued = await bench().prompt(sessionId, [{ tools: [under.calls.question("And the loom?")] }, { text: "?" }]);
+    const queued = await fixture().prompt(sessionId, [
+      { tools: [under.calls.question("And the loom?")] },
+      { text: "?" },
+    ]);
     await host.sessions.answer(sessionId, tool_use_id, { content: "Red" });
-    expect(await bench().answer(prompted)).toContain("Red");
+    expect(await fixture().answer(prompted)).toContain("Red");
     const second = await open(host, sessionId);
     expect(second.tool_use_id).not.toBe(tool_use_id);
-    const interrupting = await bench().prompt(sessionId, [{ text: "Never mind." }], { mode: "interrupt" });
-    expect(await bench().answer(interrupting)).toBe("Never mind.");
-    expect(only(await bench().ended(queued), "session.failed")[0]?.data.outcome).toBe("cancelled");
+    const interrupting = await fixture().prompt(sessionId, [{ text: "Never mind." }], { mode: "interrupt" });
+    expect(await fixture().answer(interrupting)).toBe("Never mind.");
+    expect(only(await fixture().ended(queued), "session.failed")[0]?.data.outcome).toBe("cancelled");
     const late = await host.sessions.answer(sessionId, second.tool_use_id, { content: "Old" });
     expect(late).toMatchObject({ disposition: "stale" });
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 }

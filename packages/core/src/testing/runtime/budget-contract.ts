@@ -1,7 +1,7 @@
 import { type Event, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { withReason } from "../bench.ts";
-import { type Prompted, type RuntimeBench, only } from "./bench.ts";
+import { withReason } from "../store-fixture.ts";
+import { type Prompted, type RuntimeFixture, only } from "./runtime-fixture.ts";
 import type { ModelStep, RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** A model that the price list does not have. */
@@ -11,21 +11,21 @@ const UNPRICED = "claude-opus-9-9";
 const DEAR = 40_000;
 
 /** What a run and a session may cost. */
-export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExceptions): void {
+export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   const price = (usage: { readonly input_tokens: number; readonly output_tokens: number }): number =>
-    priceCall(bench().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
+    priceCall(fixture().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
   const dear = (): number => price({ input_tokens: 0, output_tokens: DEAR });
 
   /** The model asks for one effect after the other, and each answer is dear. */
   const spending = (usage: NonNullable<ModelStep["usage"]> = { output_tokens: DEAR }): readonly ModelStep[] => {
-    const step = { text: "On and on.", tools: [bench().under.calls.effect(bench().name())], usage };
+    const step = { text: "On and on.", tools: [fixture().under.calls.effect(fixture().name())], usage };
     return [step, step, step, step, step, { text: "All is done." }];
   };
 
   async function expectSpent(prompted: Prompted): Promise<readonly Event[]> {
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     expect(only(events, "session.failed")[0]?.data).toMatchObject({ outcome: "failed", stop_reason: "budget" });
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
     return events;
   }
 
@@ -33,48 +33,51 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
   async function expectNotAsked(prompted: Prompted): Promise<void> {
     const [failed] = only(await expectSpent(prompted), "session.failed");
     expect(failed?.data.cost_micros).toBe(0);
-    expect(bench().under.asked(prompted.label)).toEqual([]);
+    expect(fixture().under.asked(prompted.label)).toEqual([]);
   }
 
   test("a run ends when its money is spent, each call having its result; the next run has money of its own", async () => {
-    const prompted = await bench().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
+    const prompted = await fixture().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);
     expect(only(events, "tool.completed")).toHaveLength(3);
-    expect(await bench().answer(await bench().prompt(prompted.sessionId, [{ text: "On." }]))).toBe("On.");
+    expect(await fixture().answer(await fixture().prompt(prompted.sessionId, [{ text: "On." }]))).toBe("On.");
   });
 
   test("a session has one limit over all its runs", async () => {
-    const sessionId = await bench().session({ maxCostMicros: Math.ceil(2.5 * dear()) });
-    const first = await bench().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
-    expect(await bench().answer(first)).toBe("Dear.");
-    const events = await expectSpent(await bench().prompt(sessionId, spending()));
+    const sessionId = await fixture().session({ maxCostMicros: Math.ceil(2.5 * dear()) });
+    const first = await fixture().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
+    expect(await fixture().answer(first)).toBe("Dear.");
+    const events = await expectSpent(await fixture().prompt(sessionId, spending()));
     expect(only(events, "step.generated")).toHaveLength(2);
   });
 
   test.skipIf(cannot.spentBefore)(withReason("a run without any money makes no call", cannot.spentBefore), async () => {
-    await expectNotAsked(await bench().run([{ text: "Never." }], { maxCostMicros: 0 }));
+    await expectNotAsked(await fixture().run([{ text: "Never." }], { maxCostMicros: 0 }));
   });
 
   test.skipIf(cannot.spentBefore)(
     withReason("a session whose money is spent makes no call in its next run", cannot.spentBefore),
     async () => {
-      const sessionId = await bench().session({ maxCostMicros: Math.ceil(0.9 * dear()) });
-      const first = await bench().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
-      expect(await bench().answer(first)).toBe("Dear.");
-      await expectNotAsked(await bench().prompt(sessionId, [{ text: "Never." }]));
+      const sessionId = await fixture().session({ maxCostMicros: Math.ceil(0.9 * dear()) });
+      const first = await fixture().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);
+      expect(await fixture().answer(first)).toBe("Dear.");
+      await expectNotAsked(await fixture().prompt(sessionId, [{ text: "Never." }]));
     },
   );
 
   test.skipIf(cannot.unpriced)(
     withReason("a model without a price is not asked where a limit was set, and is where none was", cannot.unpriced),
     async () => {
-      const limited = await bench().run([{ text: "Never." }], { agent: { model: UNPRICED }, maxCostMicros: 1_000_000 });
+      const limited = await fixture().run([{ text: "Never." }], {
+        agent: { model: UNPRICED },
+        maxCostMicros: 1_000_000,
+      });
       await expectNotAsked(limited);
-      const [failed] = only(await bench().ended(limited), "session.failed");
+      const [failed] = only(await fixture().ended(limited), "session.failed");
       expect(failed?.data.error.message).toContain(UNPRICED);
-      const free = await bench().prompt(limited.sessionId, [{ text: "Here." }]);
-      expect(await bench().answer(free)).toBe("Here.");
+      const free = await fixture().prompt(limited.sessionId, [{ text: "Here." }]);
+      expect(await fixture().answer(free)).toBe("Here.");
       const [run] = (await free.host.sessions.runs(free.sessionId)).items;
       expect(run).toMatchObject({ cost_micros: 0, unpriced_calls: 1 });
     },
@@ -83,10 +86,10 @@ export function describeBudgets(bench: () => RuntimeBench, cannot: RuntimeExcept
   test.skipIf(cannot.subagentCost)(
     withReason("what a subagent spends comes out of the limit of the run that asked for it", cannot.subagentCost),
     async () => {
-      const { under, name } = bench();
+      const { under, name } = fixture();
       const task = under.prompt(spending({ input_tokens: DEAR }), name());
       const maxCostMicros = Math.floor(0.9 * price({ input_tokens: DEAR, output_tokens: 0 }));
-      const prompted = await bench().run([{ tools: [under.calls.subagent(task)] }, { text: "Never." }], {
+      const prompted = await fixture().run([{ tools: [under.calls.subagent(task)] }, { text: "Never." }], {
         maxCostMicros,
       });
       const events = await expectSpent(prompted);

@@ -1,34 +1,34 @@
 import { textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { type Prompted, type RuntimeBench, only, until } from "./bench.ts";
+import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
 /** A cancel, wherever the run is. Afterwards the session is as good as before. */
-export function describeCancels(bench: () => RuntimeBench): void {
+export function describeCancels(fixture: () => RuntimeFixture): void {
   /** The cancelled run ended as one, and the session answers the next prompt. */
   async function expectCancelled(prompted: Prompted, reason: string): Promise<void> {
-    const [failed] = only(await bench().ended(prompted), "session.failed");
+    const [failed] = only(await fixture().ended(prompted), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "cancelled", stop_reason: "cancelled" });
     expect(failed?.data.error).toMatchObject({ code: "cancelled", message: reason });
-    expect(await bench().answer(await bench().prompt(prompted.sessionId, [{ text: "Next." }]))).toBe("Next.");
-    await bench().sound(prompted);
+    expect(await fixture().answer(await fixture().prompt(prompted.sessionId, [{ text: "Next." }]))).toBe("Next.");
+    await fixture().sound(prompted);
   }
 
   test("a cancel ends a run whose call is under way: the call gets one result, and what it began is not done again", async () => {
-    const { under, host, name } = bench();
+    const { under, host, name } = fixture();
     const effect = name();
-    const prompted = await bench().run([{ tools: [under.calls.held(effect)] }, { text: "Never." }]);
+    const prompted = await fixture().run([{ tools: [under.calls.held(effect)] }, { text: "Never." }]);
     await until(() => under.effects(effect) > 0);
     await host.sessions.cancel(prompted.sessionId, { reason: "Enough." });
     await expectCancelled(prompted, "Enough.");
-    const completed = only(await bench().ended(prompted), "tool.completed");
+    const completed = only(await fixture().ended(prompted), "tool.completed");
     expect(completed.map(({ data }) => data.is_error)).toEqual([true]);
     expect(under.effects(effect)).toBe(1);
     expect(under.asked(prompted.label)).toHaveLength(1);
   });
 
   test("a cancel ends a run whose model says nothing, and the request with it", async () => {
-    const { under, host } = bench();
-    const prompted = await bench().run([{ text: "Never.", hang: true }]);
+    const { under, host } = fixture();
+    const prompted = await fixture().run([{ text: "Never.", hang: true }]);
     await until(() => under.asked(prompted.label).length > 0);
     await host.sessions.cancel(prompted.sessionId, { reason: "Too slow." });
     await expectCancelled(prompted, "Too slow.");
@@ -36,32 +36,32 @@ export function describeCancels(bench: () => RuntimeBench): void {
   });
 
   test("a run that is cancelled while it waits its turn never starts, and the others do", async () => {
-    const { under, host, name } = bench();
+    const { under, host, name } = fixture();
     const effect = name();
-    const first = await bench().run([{ tools: [under.calls.held(effect)] }, { text: "First." }]);
+    const first = await fixture().run([{ tools: [under.calls.held(effect)] }, { text: "First." }]);
     await until(() => under.effects(effect) > 0);
-    const cancelled = await bench().prompt(first.sessionId, [{ text: "Never." }]);
-    const last = await bench().prompt(first.sessionId, [{ text: "Last." }]);
+    const cancelled = await fixture().prompt(first.sessionId, [{ text: "Never." }]);
+    const last = await fixture().prompt(first.sessionId, [{ text: "Last." }]);
     await host.sessions.cancel(first.sessionId, { runId: cancelled.runId });
     under.go(effect);
-    expect(await bench().answer(first)).toBe("First.");
-    expect(await bench().answer(last)).toBe("Last.");
+    expect(await fixture().answer(first)).toBe("First.");
+    expect(await fixture().answer(last)).toBe("Last.");
     expect(under.asked(cancelled.label)).toEqual([]);
     const events = await host.sessions.events(first.sessionId);
     expect(only(events, "session.started").map(({ data }) => data.run_id)).not.toContain(cancelled.runId);
-    await bench().sound(first);
+    await fixture().sound(first);
   });
 
   test("a cancel while the run waits for a person closes the question, and a later answer is stale", async () => {
-    const { under, host, name } = bench();
+    const { under, host, name } = fixture();
     const effects = [name(), name()];
-    const prompted = await bench().run([{ tools: effects.map(under.calls.effect) }, { text: "Never." }], {
+    const prompted = await fixture().run([{ tools: effects.map(under.calls.effect) }, { text: "Never." }], {
       agent: { asks: true },
     });
     const waiting = await until(async () => (await host.store.awaits(prompted.sessionId))[0]);
     await host.sessions.cancel(prompted.sessionId, { reason: "Nobody is here." });
     await expectCancelled(prompted, "Nobody is here.");
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     expect(new Set(only(events, "await.resolved").map(({ data }) => data.resolution))).toEqual(new Set(["cancelled"]));
     expect(only(events, "tool.completed").map(({ data }) => data.is_error)).toEqual([true, true]);
     expect(await host.store.awaits(prompted.sessionId)).toEqual([]);
@@ -72,45 +72,48 @@ export function describeCancels(bench: () => RuntimeBench): void {
 }
 
 /** What becomes of a prompt that comes while a run is under way. */
-export function describeModes(bench: () => RuntimeBench): void {
+export function describeModes(fixture: () => RuntimeFixture): void {
   /** A run in the middle of a call that ends with `go`. */
   async function working() {
-    const { under, name } = bench();
+    const { under, name } = fixture();
     const effect = name();
-    const prompted = await bench().run([{ text: "Working.", tools: [under.calls.held(effect)] }, { text: "It $LAST" }]);
+    const prompted = await fixture().run([
+      { text: "Working.", tools: [under.calls.held(effect)] },
+      { text: "It $LAST" },
+    ]);
     await until(() => under.effects(effect) > 0);
     return { prompted, sessionId: prompted.sessionId, effect, go: () => under.go(effect) };
   }
 
   const outcomes = async (sessionId: string, since: string) => {
-    const runs = (await bench().host.sessions.runs(sessionId)).items.toReversed();
+    const runs = (await fixture().host.sessions.runs(sessionId)).items.toReversed();
     return runs.slice(runs.findIndex(({ id }) => id === since)).map(({ id, outcome }) => [id, outcome]);
   };
 
   test("prompts that come at once run one after the other, in the order of their acceptance", async () => {
     const { sessionId, prompted, go } = await working();
     const queued = [];
-    for (const text of ["One.", "Two.", "Three."]) queued.push(await bench().prompt(sessionId, [{ text }]));
+    for (const text of ["One.", "Two.", "Three."]) queued.push(await fixture().prompt(sessionId, [{ text }]));
     go();
     const answers = [];
-    for (const one of queued) answers.push(await bench().answer(one));
+    for (const one of queued) answers.push(await fixture().answer(one));
     expect(answers).toEqual(["One.", "Two.", "Three."]);
     expect(await outcomes(sessionId, prompted.runId)).toEqual(
       [prompted, ...queued].map(({ runId }) => [runId, "completed"]),
     );
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("a prompt that steers is read by the run that is under way, after the result of its call, and once", async () => {
-    const { under, host } = bench();
+    const { under, host } = fixture();
     const { sessionId, prompted, effect, go } = await working();
     const sentence = `Use the red yarn for ${effect}.`;
     const steer = await host.sessions.prompt(sessionId, { content: sentence, mode: "steer" });
     const { hasInHand } = under;
     if (hasInHand) await until(async () => hasInHand(await host.sessions.events(sessionId), sentence));
     go();
-    expect(await bench().answer(prompted)).toBe(`It did ${effect}`);
-    const entered = only(await bench().ended(prompted), "message.created").map(({ data }) => data);
+    expect(await fixture().answer(prompted)).toBe(`It did ${effect}`);
+    const entered = only(await fixture().ended(prompted), "message.created").map(({ data }) => data);
     expect(entered.map(({ message_id, role }) => (message_id === steer.messageId ? "steer" : role))).toEqual([
       "user",
       "assistant",
@@ -122,48 +125,48 @@ export function describeModes(bench: () => RuntimeBench): void {
     expect(last.split(sentence)).toHaveLength(2);
     const { queue, run } = await host.sessions.state(sessionId);
     expect([queue, run]).toEqual([[], null]);
-    const next = await bench().prompt(sessionId, [{ text: "Red it is." }]);
-    expect(await bench().answer(next)).toBe("Red it is.");
+    const next = await fixture().prompt(sessionId, [{ text: "Red it is." }]);
+    expect(await fixture().answer(next)).toBe("Red it is.");
     expect(JSON.stringify(under.asked(next.label)[0]?.request).split(sentence)).toHaveLength(2);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("a prompt that steers while the last answer is written is answered too: in that run, or in its own", async () => {
-    const { host } = bench();
+    const { host } = fixture();
     const long = { text: "Word. ".repeat(10), chunk: 6, chunkDelayMs: 60 };
-    const prompted = await bench().run([long, { text: "And this." }]);
-    await until(() => bench().under.asked(prompted.label).length > 0);
-    const steer = await bench().prompt(prompted.sessionId, [{ text: "And this." }], { mode: "steer" });
-    await bench().ended(prompted);
+    const prompted = await fixture().run([long, { text: "And this." }]);
+    await until(() => fixture().under.asked(prompted.label).length > 0);
+    const steer = await fixture().prompt(prompted.sessionId, [{ text: "And this." }], { mode: "steer" });
+    await fixture().ended(prompted);
     await until(async () => {
       const { run, queue, transcript } = await host.sessions.state(prompted.sessionId);
       return !run && queue.length === 0 && textOf(transcript.at(-1)?.content ?? "") === "And this.";
     });
     const transcript = await host.sessions.transcript(prompted.sessionId);
     expect(transcript.filter(({ id }) => id === steer.messageId)).toHaveLength(1);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("a prompt that steers an idle session is a prompt like any other", async () => {
-    const sessionId = await bench().session();
-    const prompted = await bench().prompt(sessionId, [{ text: "Here." }], { mode: "steer" });
-    expect(await bench().answer(prompted)).toBe("Here.");
-    await bench().sound(prompted);
+    const sessionId = await fixture().session();
+    const prompted = await fixture().prompt(sessionId, [{ text: "Here." }], { mode: "steer" });
+    expect(await fixture().answer(prompted)).toBe("Here.");
+    await fixture().sound(prompted);
   });
 
   test("a prompt that interrupts ends the run and takes its place, before those that wait", async () => {
-    const { under } = bench();
+    const { under } = fixture();
     const { sessionId, prompted, effect } = await working();
-    const queued = await bench().prompt(sessionId, [{ text: "Queued." }]);
-    const interrupting = await bench().prompt(sessionId, [{ text: "Now." }], { mode: "interrupt" });
-    expect(await bench().answer(interrupting)).toBe("Now.");
-    expect(await bench().answer(queued)).toBe("Queued.");
+    const queued = await fixture().prompt(sessionId, [{ text: "Queued." }]);
+    const interrupting = await fixture().prompt(sessionId, [{ text: "Now." }], { mode: "interrupt" });
+    expect(await fixture().answer(interrupting)).toBe("Now.");
+    expect(await fixture().answer(queued)).toBe("Queued.");
     expect(await outcomes(sessionId, prompted.runId)).toEqual([
       [prompted.runId, "cancelled"],
       [interrupting.runId, "completed"],
       [queued.runId, "completed"],
     ]);
     expect(under.effects(effect)).toBe(1);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 }

@@ -1,35 +1,35 @@
 import { type Event, NO_USAGE, type Usage, addUsage } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { type Prompted, type RuntimeBench, only } from "./bench.ts";
+import { type Prompted, type RuntimeFixture, only } from "./runtime-fixture.ts";
 import { type Loss, losingStore, placesOf } from "./losing-store.ts";
 import type { FactPlace, RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** A new fence after a fact: whoever takes the session over ends the run well, whatever was going on. */
-export function describeFences(bench: () => RuntimeBench, { everyFact }: RuntimeExceptions): void {
+export function describeFences(fixture: () => RuntimeFixture, { everyFact }: RuntimeExceptions): void {
   const steps = (name: string) => [
-    { text: "Working.", tools: [bench().under.calls.effect(name)] },
+    { text: "Working.", tools: [fixture().under.calls.effect(name)] },
     { text: "It said: $LAST" },
   ];
 
   /** The facts that the driver writes in a tool turn to which nothing happens. */
   async function undisturbed(): Promise<readonly FactPlace[]> {
-    const prompted = await bench().run(steps(bench().name()));
-    return placesOf(await bench().ended(prompted));
+    const prompted = await fixture().run(steps(fixture().name()));
+    return placesOf(await fixture().ended(prompted));
   }
 
   /** A tool turn whose worker loses the session after this fact, and another that takes it over. */
   async function takenOver(place: FactPlace, loss: Loss): Promise<void> {
-    const { under } = bench();
-    const store = await bench().store();
+    const { under } = fixture();
+    const store = await fixture().store();
     const lost = Promise.withResolvers<void>();
-    const first = bench().another(losingStore(store, { place, loss, onLoss: lost.resolve }));
+    const first = fixture().another(losingStore(store, { place, loss, onLoss: lost.resolve }));
     const { id } = await first.sessions.create(under.agent({}));
-    const name = bench().name();
-    const begun = await bench().prompt(id, steps(name), { host: first });
+    const name = fixture().name();
+    const begun = await fixture().prompt(id, steps(name), { host: first });
     await lost.promise;
-    const next = bench().another(store);
+    const next = fixture().another(store);
     const prompted = { ...begun, host: next };
-    await bench().ended(prompted);
+    await fixture().ended(prompted);
     // The first worker may still be at it: whatever it does now must not be kept.
     await first.stop();
     await expectOneTurn(prompted, name);
@@ -38,8 +38,8 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
 
   /** One turn with one call, however many workers it took. */
   async function expectOneTurn(prompted: Prompted, name: string): Promise<void> {
-    const { under } = bench();
-    await bench().sound(prompted);
+    const { under } = fixture();
+    await fixture().sound(prompted);
     const events = await prompted.host.sessions.events(prompted.sessionId);
     const [completed, ...more] = only(events, "session.completed");
     expect(more).toEqual([]);
@@ -62,7 +62,7 @@ export function describeFences(bench: () => RuntimeBench, { everyFact }: Runtime
   /** Each answer that the log counts is one that the model billed, and none is counted twice. */
   function expectBilled(events: readonly Event[], label: string): void {
     const text = (usage: Usage): string => JSON.stringify(addUsage(NO_USAGE, usage));
-    const billed = bench()
+    const billed = fixture()
       .under.asked(label)
       .flatMap(({ usage, outcome }) => (usage && outcome !== "faulted" ? [text(usage)] : []));
     for (const { data } of only(events, "step.generated")) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../ports/store.ts";
-import { type Prompted, type RuntimeBench, only, until } from "./bench.ts";
+import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import { losingStore } from "./losing-store.ts";
 import type { AgentUnderTest, FactPlace, ModelStep } from "./runtime-under-test.ts";
 
@@ -17,49 +17,49 @@ interface Interrupted {
 }
 
 /** A run that kills its workers. */
-export function describePoison(bench: () => RuntimeBench): void {
+export function describePoison(fixture: () => RuntimeFixture): void {
   const beforeTheModel: Interrupted = { steps: [{ text: "At last." }], after: ["message.created", 1] };
   const calling = (name: string): readonly ModelStep[] => [
-    { text: "Working.", tools: [bench().under.calls.effect(name)] },
+    { text: "Working.", tools: [fixture().under.calls.effect(name)] },
     { text: "At last." },
   ];
 
   /** A run whose first worker died after this fact, and then so many others that took it up and wrote nothing else. */
   async function dying(times: number, { steps, after, agent = {}, answer }: Interrupted): Promise<Prompted> {
-    const { under } = bench();
-    const store = await bench().store();
+    const { under } = fixture();
+    const store = await fixture().store();
     const lost = Promise.withResolvers<void>();
-    const first = bench().another(losingStore(store, { place: after, loss: "untold", onLoss: lost.resolve }));
+    const first = fixture().another(losingStore(store, { place: after, loss: "untold", onLoss: lost.resolve }));
     const { id } = await first.sessions.create(under.agent(agent));
-    const begun = await bench().prompt(id, steps, { host: first });
+    const begun = await fixture().prompt(id, steps, { host: first });
     await lost.promise;
     await first.stop();
     if (answer !== undefined)
       for (const { tool_use_id } of await store.awaits(id))
         await first.sessions.answer(id, tool_use_id, { content: answer });
     for (let n = 1; n <= times; n++) await takeUpAndDie(store, begun, `contract/dying/${n}`);
-    return { ...begun, host: bench().another(store) };
+    return { ...begun, host: fixture().another(store) };
   }
 
   async function expectGivenUp(prompted: Prompted): Promise<void> {
-    const { under } = bench();
+    const { under } = fixture();
     const before = under.asked(prompted.label).length;
-    expect(only(await bench().ended(prompted), "session.failed")[0]?.data).toMatchObject({
+    expect(only(await fixture().ended(prompted), "session.failed")[0]?.data).toMatchObject({
       outcome: "failed",
       stop_reason: "poisoned",
       error: { code: "poisoned" },
     });
     expect(under.asked(prompted.label)).toHaveLength(before);
-    const next = await bench().prompt(prompted.sessionId, [{ text: "Here again." }], { host: prompted.host });
-    expect(await bench().answer(next)).toBe("Here again.");
-    await bench().sound(prompted);
+    const next = await fixture().prompt(prompted.sessionId, [{ text: "Here again." }], { host: prompted.host });
+    expect(await fixture().answer(next)).toBe("Here again.");
+    await fixture().sound(prompted);
     await prompted.host.stop();
   }
 
   test("a run that was taken up a few times without getting further is taken up once more, and ends well", async () => {
     const prompted = await dying(PATIENCE - 1, beforeTheModel);
-    expect(await bench().answer(prompted)).toBe("At last.");
-    await bench().sound(prompted);
+    expect(await fixture().answer(prompted)).toBe("At last.");
+    await fixture().sound(prompted);
     await prompted.host.stop();
   });
 
@@ -67,16 +67,16 @@ export function describePoison(bench: () => RuntimeBench): void {
     expectGivenUp(await dying(PATIENCE + 1, beforeTheModel)));
 
   test("a run that was taken up too often is given up although the end of the run closes an open call", async () => {
-    const name = bench().name();
+    const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, { steps: calling(name), after: ["tool.started", 1] });
     await expectGivenUp(prompted);
     const results = only(await prompted.host.sessions.events(prompted.sessionId), "tool.completed");
     expect(results.map(({ data }) => data.is_error)).toEqual([true]);
-    expect(bench().under.effects(name)).toBeLessThanOrEqual(1);
+    expect(fixture().under.effects(name)).toBeLessThanOrEqual(1);
   });
 
   test("a run that was taken up too often after somebody answered it is given up", async () => {
-    const name = bench().name();
+    const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, {
       steps: calling(name),
       after: ["await.opened", 1],
@@ -85,25 +85,25 @@ export function describePoison(bench: () => RuntimeBench): void {
     });
     await expectGivenUp(prompted);
     expect(await prompted.host.store.awaits(prompted.sessionId)).toEqual([]);
-    expect(bench().under.effects(name)).toBe(0);
+    expect(fixture().under.effects(name)).toBe(0);
   });
 
   test("prompts that arrive while a run waits for an answer do not count as workers that died of it", async () => {
-    const { host, under } = bench();
-    const waiting = await bench().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
+    const { host, under } = fixture();
+    const waiting = await fixture().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
     const { sessionId } = waiting;
     const [asked] = await until(async () => {
       const awaits = await host.store.awaits(sessionId);
       return awaits.length > 0 ? awaits : undefined;
     });
     for (let n = 1; n <= PATIENCE + 2; n++) {
-      await bench().prompt(sessionId, [{ text: `Answer ${n}.` }]);
+      await fixture().prompt(sessionId, [{ text: `Answer ${n}.` }]);
       // Time for a worker to claim the session, and to give it back.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });
-    expect(await bench().answer(waiting)).toContain("the red one");
-    await bench().sound(waiting);
+    expect(await fixture().answer(waiting)).toContain("the red one");
+    await fixture().sound(waiting);
   });
 }
 

@@ -10,7 +10,7 @@ import {
 } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { draftOf } from "../../live/live.ts";
-import { type RuntimeBench, only, until } from "./bench.ts";
+import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
 /** Facts that each runtime tells in its own way, beside those that every run has. */
 const OWN: ReadonlySet<string> = new Set([
@@ -25,13 +25,13 @@ const OWN: ReadonlySet<string> = new Set([
 const counters = (usage: Usage) => addUsage(NO_USAGE, usage);
 
 /** From a prompt to its answer: the facts, what is shown meanwhile, and what it costs. */
-export function describePrompts(bench: () => RuntimeBench): void {
+export function describePrompts(fixture: () => RuntimeFixture): void {
   test("a new session answers its first prompt, and the log has the run from its start to its end", async () => {
-    const { under, host, name } = bench();
+    const { under, host, name } = fixture();
     const label = name();
     const accepted = await host.sessions.begin(under.agent({}), under.prompt([{ text: "Blue." }], label));
     const prompted = { ...accepted, host, label };
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     expect(events.map(({ event_type }) => event_type).filter((type) => !OWN.has(type))).toEqual([
       "session.started",
       "message.created",
@@ -50,18 +50,21 @@ export function describePrompts(bench: () => RuntimeBench): void {
       ["user", expect.stringContaining(label)],
       ["assistant", "Blue."],
     ]);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("a tool call is in the log before it has its effect, and the model is given its result", async () => {
-    const { under, name } = bench();
+    const { under, name } = fixture();
     const effect = name();
-    const prompted = await bench().run([{ text: "Working.", tools: [under.calls.held(effect)] }, { text: "It $LAST" }]);
+    const prompted = await fixture().run([
+      { text: "Working.", tools: [under.calls.held(effect)] },
+      { text: "It $LAST" },
+    ]);
     await until(() => under.effects(effect) > 0);
     const before = await prompted.host.sessions.events(prompted.sessionId);
     expect(only(before, "tool.started").at(-1)?.data.run_id).toBe(prompted.runId);
     under.go(effect);
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     expect(events.map(({ event_type }) => event_type).filter((type) => !OWN.has(type))).toEqual([
       "session.started",
       "message.created",
@@ -79,53 +82,53 @@ export function describePrompts(bench: () => RuntimeBench): void {
     expect(only(events, "tool.completed")[0]?.data).toMatchObject({ outcome: "committed", is_error: false });
     expect(only(events, "session.completed")[0]?.data.final_response).toBe(`It did ${effect}`);
     expect(under.effects(effect)).toBe(1);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("two calls of one answer both run, and their results have the order of the calls", async () => {
-    const { under, name } = bench();
+    const { under, name } = fixture();
     const [first, second] = [name(), name()];
     const tools = [first, second].map(under.calls.effect);
-    const prompted = await bench().run([{ tools }, { text: "Both." }]);
-    const events = await bench().ended(prompted);
+    const prompted = await fixture().run([{ tools }, { text: "Both." }]);
+    const events = await fixture().ended(prompted);
     const results = only(events, "tool.completed").toSorted((a, b) => a.data.part - b.data.part);
     expect(results.map(({ data }) => textOf(data.content).trim())).toEqual([`did ${first}`, `did ${second}`]);
     expect([under.effects(first), under.effects(second)]).toEqual([1, 1]);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 
   test("the next prompt of a session is answered with the ones before it in mind", async () => {
-    const { under } = bench();
-    const first = await bench().run([{ text: "The yarn is blue." }]);
-    await bench().ended(first);
-    const second = await bench().prompt(first.sessionId, [{ text: "Still blue." }]);
-    expect(await bench().answer(second)).toBe("Still blue.");
+    const { under } = fixture();
+    const first = await fixture().run([{ text: "The yarn is blue." }]);
+    await fixture().ended(first);
+    const second = await fixture().prompt(first.sessionId, [{ text: "Still blue." }]);
+    expect(await fixture().answer(second)).toBe("Still blue.");
     const [asked] = under.asked(second.label);
     expect(JSON.stringify(asked?.request)).toContain("The yarn is blue.");
     expect((await second.host.sessions.state(second.sessionId)).run).toBeNull();
-    await bench().sound(second);
+    await fixture().sound(second);
   });
 
   test("a request that the model's API refuses fails the run with the reason, and the next prompt is answered", async () => {
-    const refused = await bench().run([{ error: { status: 403, message: "Not with this key." } }]);
-    const [failed] = only(await bench().ended(refused), "session.failed");
+    const refused = await fixture().run([{ error: { status: 403, message: "Not with this key." } }]);
+    const [failed] = only(await fixture().ended(refused), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "failed", stop_reason: "error" });
     expect(failed?.data.error).toMatchObject({ status: 403, message: expect.stringContaining("Not with this key.") });
-    expect(await bench().answer(await bench().prompt(refused.sessionId, [{ text: "Here." }]))).toBe("Here.");
-    await bench().sound(refused);
+    expect(await fixture().answer(await fixture().prompt(refused.sessionId, [{ text: "Here." }]))).toBe("Here.");
+    await fixture().sound(refused);
   });
 
   test("the log counts what the model billed, call by call, and nothing for a call that was refused", async () => {
-    const { under, name, host } = bench();
-    const sessionId = await bench().session();
+    const { under, name, host } = fixture();
+    const sessionId = await fixture().session();
     const before = await host.sessions.state(sessionId);
     const overloaded = { status: 529, times: 1, retryAfter: 0 };
     const tools = [under.calls.effect(name())];
-    const prompted = await bench().prompt(sessionId, [
+    const prompted = await fixture().prompt(sessionId, [
       { text: "Once.", tools },
       { text: "Twice.", error: overloaded },
     ]);
-    const events = await bench().ended(prompted);
+    const events = await fixture().ended(prompted);
     const billed = under.asked(prompted.label).filter(({ outcome }) => outcome === "answered");
     expect(billed).toHaveLength(2);
     const generated = only(events, "step.generated").map(({ data }) => data);
@@ -142,26 +145,26 @@ export function describePrompts(bench: () => RuntimeBench): void {
     const after = await host.sessions.state(sessionId);
     expect(microsOf(BigInt(after.costPicos) - BigInt(before.costPicos))).toBe(cost);
     expect(after.usage.output_tokens - before.usage.output_tokens).toBe(usage.output_tokens);
-    await bench().sound(prompted);
+    await fixture().sound(prompted);
   });
 }
 
 /** The text of a step while it is made. */
-export function describeDrafts(bench: () => RuntimeBench): void {
+export function describeDrafts(fixture: () => RuntimeFixture): void {
   test("the drafts of a step join to the text that the log has, also for a reader who comes in the middle", async () => {
-    const { under, host, name } = bench();
-    const sessionId = await bench().session();
+    const { under, host, name } = fixture();
+    const sessionId = await fixture().session();
     const pieces: DraftPiece[] = [];
     const late: DraftPiece[] = [];
     const stops = [host.live.subscribe(sessionId, (piece) => pieces.push(piece))];
     const long = "One word after the other. ".repeat(4);
-    const prompted = await bench().prompt(sessionId, [
+    const prompted = await fixture().prompt(sessionId, [
       { text: "First this.", chunk: 4, tools: [under.calls.effect(name())] },
       { text: long, chunk: 9, chunkDelayMs: 10 },
     ]);
     await until(() => joined(pieces).size === 2 && [...joined(pieces).values()].at(-1) !== long.slice(0, 9));
     stops.push(host.live.subscribe(sessionId, (piece) => late.push(piece)));
-    const generated = only(await bench().ended(prompted), "step.generated").map(({ data }) => data);
+    const generated = only(await fixture().ended(prompted), "step.generated").map(({ data }) => data);
     for (const stop of stops) stop();
     expect(generated.map(({ content }) => textOf(content))).toEqual(["First this.", long]);
     expect([...joined(pieces)]).toEqual(generated.map(({ message_id, content }) => [message_id, textOf(content)]));

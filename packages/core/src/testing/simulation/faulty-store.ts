@@ -75,13 +75,14 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
     follow,
     scan: (after) => store.scan(after),
     claim: (options) => call("claim", () => store.claim(options)),
+    due: (query) => call("due", () => store.due(query)),
     renew: (leases) => call(`renew fence ${leases.map(({ fence }) => fence).join()}`, () => store.renew(leases)),
     release: (lease, next) =>
       call(`release ${world.alias(lease.sessionId)} fence ${lease.fence} seen ${next.seen}`, () =>
         store.release(lease, next),
       ),
     owners: () => call("owners", () => store.owners()),
-    free: (owner) => call(`free ${owner}`, () => store.free(owner)),
+    free: (owner, options) => call(`free ${owner}`, () => store.free(owner, options)),
     poke: (sessionId) => store.poke(sessionId),
     onNews: (listener) =>
       store.onNews((...news) => {

@@ -1,6 +1,6 @@
 import type { ContentBlock, FactData, Usage } from "@skein/protocol";
 import type { Effect, ModelCall } from "../check-history.ts";
-import type { Model, ModelReply, Tools } from "./driver.ts";
+import type { Model, ModelReply, Tools } from "./simulated-runtime.ts";
 import type { Faults } from "./faults.ts";
 import type { Process, World } from "./world.ts";
 

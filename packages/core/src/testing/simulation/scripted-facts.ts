@@ -11,7 +11,7 @@ import {
 } from "@skein/protocol";
 import { rowsOf } from "../../log/message-rows.ts";
 import type { CallState, QueuedPrompt, RunState, SessionState } from "../../log/state.ts";
-import type { ModelReply } from "./driver.ts";
+import type { ModelReply } from "./simulated-runtime.ts";
 import { priceOf } from "./model-and-tools.ts";
 
 const MODEL = "claude-sonnet-4-5";

@@ -12,14 +12,14 @@ import {
   checkHistory,
 } from "../check-history.ts";
 import { type Client, startClient } from "./client.ts";
-import type { CreateDriver } from "./driver.ts";
+import type { CreateRuntime } from "./simulated-runtime.ts";
 import { type Faults, drawFaults } from "./faults.ts";
 import { createMutantStore } from "./mutant-store.ts";
 import type { Mutant } from "./mutants.ts";
 import { createModelAndTools } from "./model-and-tools.ts";
 import { startReader } from "./reader.ts";
 import { createRecordingStore } from "./recording-store.ts";
-import { createScriptedDriver } from "./scripted-driver.ts";
+import { createScriptedRuntime } from "./scripted-runtime.ts";
 import { type Worker, startWorker } from "./worker.ts";
 import { type World, createWorld } from "./world.ts";
 
@@ -33,7 +33,7 @@ export interface SimulationOptions {
   readonly keepTrace?: boolean;
   /** Any store that needs no real time. */
   readonly openStore?: (deps: { now: () => number }) => Store;
-  readonly createDriver?: CreateDriver;
+  readonly createRuntime?: CreateRuntime;
   /** The driver waits for people: clients then answer. */
   readonly answers?: boolean;
 }
@@ -72,7 +72,7 @@ const CATCH_UP_MS = 1500;
 /** One seed, from the first create to the verdict. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { seed, mode, mutant = null, keepTrace = false, openStore = createMemoryStore } = options;
-  const createDriver = options.createDriver ?? ((deps) => createScriptedDriver(deps, mutant));
+  const createRuntime = options.createRuntime ?? ((deps) => createScriptedRuntime(deps, mutant));
   const world = createWorld({ seed: mode === "safety" ? seed * 2 : seed * 2 + 1, keepTrace });
   const { random, now } = world;
   const drawn = drawFaults(random);
@@ -93,7 +93,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const closing = (): boolean => closesAt < Infinity;
   const beginnings = options.answers ? 2 : 0;
   const workers = ["w1", "w2", "w3"].map((name) =>
-    startWorker(name, { ...shared, modelAndTools, createDriver, beginnings, closing }),
+    startWorker(name, { ...shared, modelAndTools, createRuntime, beginnings, closing }),
   );
   const clients = ["c1", "c2"].map((name) =>
     startClient(name, {

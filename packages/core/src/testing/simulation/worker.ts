@@ -5,7 +5,7 @@ import { createSessions } from "../../sessions/sessions.ts";
 import type { Claim, Store } from "../../ports/store.ts";
 import type { Operation } from "../check-history.ts";
 import { AGENT } from "./client.ts";
-import type { CreateDriver } from "./driver.ts";
+import type { CreateRuntime } from "./simulated-runtime.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultyStore } from "./faulty-store.ts";
 import type { ModelAndTools } from "./model-and-tools.ts";
@@ -19,7 +19,7 @@ export interface WorkerDeps {
   readonly store: Store;
   readonly modelAndTools: ModelAndTools;
   readonly ids: Ids;
-  readonly createDriver: CreateDriver;
+  readonly createRuntime: CreateRuntime;
   readonly faults: () => Faults;
   /** How many sessions begin here with their lease, over all its lives. */
   readonly beginnings: number;
@@ -87,7 +87,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
   let wake = (): void => {};
   store.onNews(() => wake());
   const sleep = (ms: number): Promise<void> => process.turn(`${process.name} has slept`, ms);
-  const driver = deps.createDriver({
+  const runtime = deps.createRuntime({
     store,
     sleep,
     now: world.now,
@@ -117,7 +117,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     // Now and then a worker is asked to stop in the middle of its work.
     if (world.random.chance(0.05)) stop.abort();
     void keepLease({ store, claimed, held, stop, now: world.now, sleep });
-    await driver.drive(claimed, stop.signal);
+    await runtime.drive(claimed, stop.signal);
     held.over = true;
   }
 
@@ -138,7 +138,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
       ids: deps.ids,
       reserve: () => ({
         claim: { owner: lease.owner, leaseMs: LEASE_MS },
-        opening: (events) => openingOf(driver, lease, events, asked),
+        opening: (events) => openingOf(runtime, lease, events, asked),
         settle: (lastSequence) => (begun = lastSequence),
       }),
     });

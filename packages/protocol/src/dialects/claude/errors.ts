@@ -52,4 +52,5 @@ export const CLAUDE_ERROR_NAMES: Readonly<Record<string, ClaudeErrorCode>> = {
   store_locked: "DATABASE_UNAVAILABLE",
   read_only: "DATABASE_UNAVAILABLE",
   closed: "SERVICE_UNAVAILABLE",
+  files_unavailable: "SERVICE_UNAVAILABLE",
 };

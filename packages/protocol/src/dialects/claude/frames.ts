@@ -1,7 +1,9 @@
-import { Content, type ContentBlock, type JsonObject, blocksOf } from "../../content.ts";
+import type { Content, JsonObject } from "../../content.ts";
 import type { Event, FactData } from "../../event.ts";
 import { NO_USAGE, type Usage, type UsageTotals, addUsage } from "../../usage.ts";
+import { claudeBlocks, claudePiece } from "./blocks.ts";
 import { initData } from "./init-frame.ts";
+import { noticed, usageOf } from "./message-rows.ts";
 import { questionData } from "./question-frame.ts";
 import { doneReason, errorData, resultData } from "./result-frame.ts";
 import type { MessageEventData, StreamEvent } from "./responses.ts";
@@ -33,7 +35,7 @@ export function frameId(sessionId: string, sequence: number): string {
 export function placeOfFrame(
   id: string,
 ): { readonly sessionId: string | undefined; readonly sequence: number } | undefined {
-  const [, sessionId, sequence] = /^(?:([0-9a-f-]{36}):)?(\d{1,15})$/.exec(id) ?? [];
+  const [, sessionId, sequence] = /^(?:([0-9a-f-]{36}):)?(\d{1,15})$/.exec(id.toLowerCase()) ?? [];
   return sequence === undefined ? undefined : { sessionId, sequence: Number(sequence) };
 }
 
@@ -64,7 +66,7 @@ export function createFraming(context: FramingContext): Framing {
         if (role === "assistant") return [];
         if (transformation_type === "tool_result_added")
           return [message({ type: "user", content: resultsOf(message_id), uuid: message_id })];
-        const said = message({ type: role, content: blocks(contents.get(message_id) ?? []), uuid: message_id });
+        const said = message({ type: role, content: claudeBlocks(contents.get(message_id) ?? []), uuid: message_id });
         if (run.announced || !run.prompted) return [said];
         // A stream begins with init: what was said before the runtime is up waits for it.
         run.held.push(said);
@@ -72,14 +74,20 @@ export function createFraming(context: FramingContext): Framing {
       }
       case "message.copied": {
         const { message_id, role, content } = event.data;
-        return [message({ type: role, content: blocks(content), uuid: message_id })];
+        return [message({ type: role, content: claudeBlocks(content), uuid: message_id })];
       }
       case "step.generated": {
         const { purpose, message_id, content, model, usage } = event.data;
         use(model, usage);
         if (purpose !== "step" && purpose !== "summary") return [];
         return [
-          message({ type: "assistant", content: blocks(content), model, uuid: message_id, usage: usageOf(usage) }),
+          message({
+            type: "assistant",
+            content: claudeBlocks(content),
+            model,
+            uuid: message_id,
+            usage: usageOf(usage),
+          }),
         ];
       }
       case "step.abandoned":
@@ -101,7 +109,7 @@ export function createFraming(context: FramingContext): Framing {
         return [
           message({
             type: role,
-            content: blocks(content),
+            content: claudeBlocks(content),
             model,
             uuid: message_id,
             usage: usage && usageOf(usage),
@@ -111,7 +119,9 @@ export function createFraming(context: FramingContext): Framing {
       }
       case "runtime.noticed": {
         const { subtype, notice, message_id } = event.data;
-        return [message({ type: "system", content: noticed(notice), uuid: message_id, subtype, notice })];
+        return [
+          message({ type: "system", content: claudeBlocks([...noticed(notice)]), uuid: message_id, subtype, notice }),
+        ];
       }
       case "step.retried": {
         const { attempt, error, delay_ms, lost } = event.data;
@@ -129,7 +139,8 @@ export function createFraming(context: FramingContext): Framing {
         spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + event.data.cost_micros;
         const failure = errorData(event);
         return [
-          ...run.held.splice(0),
+          // Its runtime never came up. What is known of it is the agent.
+          ...(run.prompted ? init({ model: context.model, tools: context.tools }) : []),
           { event: "result", data: resultData(event, { sessionId, spent, byModel: run.byModel }) },
           ...(failure ? [{ event: "error" as const, data: failure }] : []),
           { event: "done", data: { reason: doneReason(event) } },
@@ -215,10 +226,6 @@ function message(data: MessageEventData): Framed {
   return { event: "message", data };
 }
 
-function blocks(content: Content): MessageEventData["content"] {
-  return [...blocksOf(content)] as (ContentBlock & { input: unknown; content: unknown })[];
-}
-
 /** The text that had arrived of an answer that broke off. */
 function interrupted(
   { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
@@ -226,27 +233,14 @@ function interrupted(
   usage: Usage,
 ): readonly Framed[] {
   if (message_id === undefined || !content) return [];
-  return [message({ type: "assistant", content: blocks(content), model, uuid: message_id, usage: usageOf(usage) })];
+  const shown = claudeBlocks([...content]);
+  return [message({ type: "assistant", content: shown, model, uuid: message_id, usage: usageOf(usage) })];
 }
-
-/** What a notice says in words, where it has some. */
-function noticed(notice: JsonObject): MessageEventData["content"] {
-  const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
-  if (text !== undefined) return blocks(text);
-  // A message of Claude Code itself, such as that it was interrupted.
-  const said = Content.safeParse((notice["message"] as { readonly content?: unknown } | undefined)?.content);
-  return said.success ? blocks(said.data) : [];
-}
-
-function usageOf(usage: Usage): UsageTotals {
-  return addUsage(NO_USAGE, usage);
-}
-
-const PARTIAL = new Set(["content_block_start", "content_block_delta", "content_block_stop"]);
 
 /** The partial frame of one piece of a message that is being made; undefined for what the Claude API does not show. */
 export function partialFrame(piece: JsonObject, messageId: string): StreamEvent | undefined {
-  if (!PARTIAL.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
-  const data = { ...piece, uuid: messageId } as unknown as Extract<StreamEvent, { event: "partial" }>["data"];
+  const shown = claudePiece(piece);
+  if (!shown) return undefined;
+  const data = { ...shown, uuid: messageId } as unknown as Extract<StreamEvent, { event: "partial" }>["data"];
   return { event: "partial", data };
 }

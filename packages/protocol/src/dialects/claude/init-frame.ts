@@ -4,7 +4,7 @@ import type { StreamEvent } from "./responses.ts";
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
 /** What the runtime said and the Claude API has another name for, and what only says how this machine is set up. */
-const LEFT_OUT = new Set([
+export const INIT_LEFT_OUT: readonly string[] = [
   "type",
   "subtype",
   "uuid",
@@ -14,21 +14,25 @@ const LEFT_OUT = new Set([
   "apiKeySource",
   "memory_paths",
   "messaging_socket_path",
-]);
+];
 
 /** The `init` frame of what a runtime found when it came up: lists of names where the SDK has objects, the rest beside them. */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
-  const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !LEFT_OUT.has(key)));
+  const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !INIT_LEFT_OUT.includes(key)));
   return {
     ...rest,
     session_id: sessionId,
     model: typeof info["model"] === "string" ? info["model"] : model,
     tools: names(info["tools"]),
-    mcp_servers: list(info["mcp_servers"]).flatMap((server) => serverStatus(server)),
+    mcp_servers: mcpServerStatuses(list(info["mcp_servers"])),
     plugins: names(info["plugins"]),
     commands: names(info["slash_commands"] ?? info["commands"]),
     ...(typeof info["permissionMode"] === "string" && { permission_mode: info["permissionMode"] }),
   };
+}
+
+export function mcpServerStatuses(servers: readonly unknown[]): InitData["mcp_servers"] {
+  return servers.flatMap((server) => serverStatus(server));
 }
 
 /** The Claude API knows two states; `state` has the SDK's own word. */
@@ -36,7 +40,7 @@ function serverStatus(server: unknown): InitData["mcp_servers"] {
   const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
   if (typeof name !== "string") return [];
   if (status === "connected") return [{ name, status: "connected", state: "connected" }];
-  const why = typeof error === "string" ? error : `The server is not connected: ${String(status)}.`;
+  const why = typeof error === "string" ? error : `The MCP server ${name} is not connected: ${String(status)}.`;
   return [{ name, status: "failed", error: why, state: String(status) }];
 }
 

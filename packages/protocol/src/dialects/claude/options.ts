@@ -18,16 +18,38 @@ const ToolName = Line.min(1)
   .max(500)
   .refine((name) => !name.includes(","), "A tool name or pattern may not have a comma; use one list entry for each.");
 
+/**
+ * An alias of Claude Code, or the id of a Claude model: Anthropic's (`claude-…`), Vertex's (`claude-…@20250929`) or Bedrock's
+ * (`us.anthropic.claude-…-v1:0`, or the ARN of a profile). `[1m]` asks for the window of a million tokens.
+ */
 export const ClaudeModel = Line.max(100).regex(
-  /^(sonnet|opus|haiku|fable|default|claude-[a-zA-Z0-9._-]+(\[1m\])?)$/,
-  "Expected sonnet, opus, haiku, or the id of a Claude model (claude-…).",
+  /^(?:sonnet|opus|haiku|fable|best|opusplan|default|(?:[a-z]{2,10}(?:-[a-z]{2,10})?\.)?(?:anthropic\.)?claude-[a-zA-Z0-9._-]+(?:@[a-zA-Z0-9-]+)?(?::\d+(?::\w+)?)?|arn:aws[a-z-]*:bedrock:[a-zA-Z0-9:/._-]+)(?:\[1m\])?$/,
+  "Expected sonnet, opus, haiku, opusplan, or the id of a Claude model (claude-…, or as Bedrock and Vertex name it).",
 );
+
+/** How hard the model tries. */
+const Effort = z.enum(["low", "medium", "high", "xhigh", "max"]);
+
+/** Whether and how the model thinks before it answers; `budget_tokens` is for models that do not decide that themselves. */
+const Thinking = z.strictObject({
+  type: z.enum(["adaptive", "enabled", "disabled"]),
+  budget_tokens: z.int().min(1024).max(1_000_000).nullish(),
+  display: z.enum(["summarized", "omitted"]).nullish(),
+});
+
+/** A beta of the Messages API, such as `context-1m-2025-08-07`. A comma would make two of one. */
+const Beta = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,99}$/, "Expected the name of a beta, as context-1m-2025-08-07.");
+
+/** Names of skills; `all` is every skill that is found. */
+const Skills = z.union([z.literal("all"), z.array(Line.min(1).max(200)).max(200)], {
+  error: 'Expected a list of names, or "all".',
+});
 
 export const AgentDefinition = z.looseObject({
   description: z.string().min(1).max(1000),
   prompt: z.string().min(1).max(50_000),
   tools: z.array(ToolName).nullish(),
-  model: z.enum(["sonnet", "opus", "haiku", "inherit"]).nullish(),
+  model: z.union([z.literal("inherit"), ClaudeModel]).nullish(),
 });
 
 export const McpServerConfig = z
@@ -139,6 +161,24 @@ export const SandboxSettings = z.object({
 
 const Tools = z.array(ToolName).max(200);
 
+/** How a run works, beside what the specification has. */
+const howItWorks = {
+  effort: Effort.nullish(),
+  thinking: Thinking.nullish(),
+  betas: z.array(Beta).max(20).nullish(),
+  /** Takes over where the model is overloaded. */
+  fallback_model: ClaudeModel.nullish(),
+  /** What one run may cost, in dollars. */
+  max_budget_usd: z.number().positive().max(1_000_000).nullish(),
+  skills: Skills.nullish(),
+};
+
+const words = {
+  system_prompt: z.string().nullish(),
+  system_prompt_append: z.string().nullish(),
+  output_format: OutputFormat.nullish(),
+};
+
 /** What a resume or a fork may change for itself. */
 export const RunOptions = z.object({
   allowed_tools: Tools.nullish(),
@@ -148,6 +188,8 @@ export const RunOptions = z.object({
   model: ClaudeModel.nullish(),
   hooks: HooksConfig.nullish(),
   include_partial_messages: z.boolean().nullish(),
+  ...words,
+  ...howItWorks,
 });
 export type RunOptions = z.infer<typeof RunOptions>;
 
@@ -162,8 +204,7 @@ export const ClaudeOptions = z.object({
   cwd: z.string().max(500).nullish(),
   add_dirs: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
-  system_prompt: z.string().nullish(),
-  system_prompt_append: z.string().nullish(),
+  ...words,
   output_style: Line.max(200).nullish(),
   settings: z.string().nullish(),
   setting_sources: z.array(z.enum(["project", "user", "local"])).nullish(),
@@ -172,10 +213,10 @@ export const ClaudeOptions = z.object({
   plugins: z.array(PluginConfig).nullish(),
   hooks: HooksConfig.nullish(),
   enable_file_checkpointing: z.boolean().default(false),
-  output_format: OutputFormat.nullish(),
   include_partial_messages: z.boolean().default(false),
   sandbox: SandboxSettings.nullish(),
   user: Line.max(255).nullish(),
   extra_args: z.record(z.string(), z.string().nullable()).default({}),
+  ...howItWorks,
 });
 export type ClaudeOptions = z.infer<typeof ClaudeOptions>;

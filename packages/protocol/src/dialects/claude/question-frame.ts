@@ -6,18 +6,31 @@ type Opened = FactData<"await.opened">["awaits"][number];
 
 /** What somebody is asked; undefined for a wait that no person can end. */
 export function questionData(opened: Opened, sessionId: string): QuestionEventData | undefined {
-  const { tool_use_id, kind, name, input } = opened;
+  const { tool_use_id, kind, name, input, about } = opened;
   if (kind === "subagent") return undefined;
   const questions = questionsIn(input);
   return {
     tool_use_id,
-    question: kind === "question" ? wordsOf(input, questions) : `May ${name} run?`,
+    question: kind === "question" ? wordsOf(input, questions) : approvalWords(name, about),
     session_id: sessionId,
     kind,
     tool_name: name,
     input,
+    ...about,
+    ...(name === "ExitPlanMode" && { plan: planIn(input) }),
     ...(questions.length > 0 && { questions, options: questions[0]?.["options"] ?? [] }),
   };
+}
+
+function approvalWords(name: string, about: JsonObject | undefined): string {
+  if (name === "ExitPlanMode") return "May this plan be carried out?";
+  const title = about?.["title"];
+  return typeof title === "string" ? title : `May ${name} run?`;
+}
+
+function planIn(input: unknown): string | null {
+  const { plan } = (input ?? {}) as { plan?: unknown };
+  return typeof plan === "string" ? plan : null;
 }
 
 /** Claude Code asks `questions`; the specified example has one `question`. */

@@ -24,11 +24,20 @@ const spoken = { prompt: Prompt, images: z.array(ImageContent).max(100).nullish(
 /** Ends the run when the client that asked for it goes away. Otherwise the run goes on, and can be followed again. */
 const leaving = { stop_on_disconnect: z.boolean().default(false) };
 
+/**
+ * What becomes of a prompt while a run is under way: it is refused (the default over HTTP), waits for its turn, or takes the place
+ * of the run (the default over the socket). One that waits or takes a place answers no question.
+ */
+const busy = { when_running: z.enum(["reject", "queue", "replace"]).nullish() };
+
 /** The keys of what people keep on a session are plain words, so that they can be asked for by name. */
 const Metadata = z.record(
   z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "Expected letters, digits, _, . or -."),
   z.unknown(),
 );
+
+/** What is kept on a session, to find it by. */
+const labels = { tags: Tags.nullish(), metadata: Metadata.nullish() };
 
 export const QueryRequest = z
   .strictObject({
@@ -38,19 +47,17 @@ export const QueryRequest = z
     continue_conversation: z.boolean().default(false),
     ...ClaudeOptions.shape,
     ...leaving,
+    ...busy,
     title: Line.max(255).nullish(),
-    tags: Tags.nullish(),
-    metadata: Metadata.nullish(),
+    ...labels,
   })
   .superRefine((request, context) => {
     const refuse = (path: string, message: string): void => context.addIssue({ code: "custom", path: [path], message });
-    const { session_id, fork_session, continue_conversation, system_prompt, system_prompt_append } = request;
+    const { session_id, fork_session, continue_conversation } = request;
     if (session_id && continue_conversation)
       refuse("continue_conversation", "Give session_id or continue_conversation, not both.");
     if (fork_session && !session_id && !continue_conversation)
       refuse("fork_session", "A fork needs session_id or continue_conversation: which session is forked?");
-    if (typeof system_prompt === "string" && typeof system_prompt_append === "string")
-      refuse("system_prompt_append", "Give system_prompt or system_prompt_append, not both.");
     refuseBothLists(request, refuse);
   });
 export type QueryRequest = z.output<typeof QueryRequest>;
@@ -58,7 +65,7 @@ export type QueryRequest = z.output<typeof QueryRequest>;
 const changes = z.object(RunOptions.shape);
 
 export const ResumeRequest = z
-  .strictObject({ ...spoken, ...changes.shape, ...leaving })
+  .strictObject({ ...spoken, ...changes.shape, ...leaving, ...busy, ...labels, user: ClaudeOptions.shape.user })
   .superRefine((request, context) =>
     refuseBothLists(request, (path, message) => context.addIssue({ code: "custom", path: [path], message })),
   );
@@ -73,6 +80,8 @@ export const ForkRequest = z
     /** The last message that the fork has; everything unless told. */
     message_id: Uuid.nullish(),
     title: Line.max(255).nullish(),
+    ...labels,
+    user: ClaudeOptions.shape.user,
   })
   .superRefine((request, context) =>
     refuseBothLists(request, (path, message) => context.addIssue({ code: "custom", path: [path], message })),
@@ -149,6 +158,12 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
       if ((prompt === undefined) === (content === undefined))
         context.addIssue({ code: "custom", path: ["prompt"], message: "Expected prompt or content, and one of them." });
     }),
+  /** Follows the run of a session that is under way, or its last one; after `last_event_id` only what came since. */
+  z.strictObject({
+    type: z.literal("attach"),
+    session_id: Uuid.nullish(),
+    last_event_id: z.string().min(1).max(100).nullish(),
+  }),
   z.strictObject({ type: z.literal("interrupt"), session_id: Uuid.nullish() }),
   z.strictObject({ type: z.literal("answer"), ...AnswerRequest.shape, session_id: Uuid.nullish() }),
   z.strictObject({

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { SessionStatus } from "../../session.ts";
 
 /**
- * What `/api/v1` says, in the Claude API's names and types. What Claude Code or Skein has more comes as further fields, and types of
- * blocks that the specification does not know pass.
+ * What `/api/v1` says, in the Claude API's names and types. What Claude Code or Skein has more comes as further fields.
  */
 
 const Instant = z.iso.datetime();
@@ -24,8 +23,9 @@ export const UsageSchema = z.looseObject({
 export type UsageSchema = z.infer<typeof UsageSchema>;
 
 export const ContentBlockSchema = z.looseObject({
-  /** `text`, `thinking`, `tool_use`, `tool_result`, or a type that came later. */
-  type: z.string(),
+  /** What the Messages API has more is shown as the nearest of these; `block_type` has its own type then. */
+  type: z.enum(["text", "thinking", "tool_use", "tool_result"]),
+  block_type: z.string().optional(),
   text: z.string().nullish(),
   thinking: z.string().nullish(),
   id: z.string().nullish(),
@@ -64,8 +64,7 @@ export const MessageEventData = z.looseObject({
 export type MessageEventData = z.infer<typeof MessageEventData>;
 
 export const ContentDeltaSchema = z.looseObject({
-  /** `text_delta`, `thinking_delta`, `input_json_delta`, or a type that came later. */
-  type: z.string(),
+  type: z.enum(["text_delta", "thinking_delta", "input_json_delta"]),
   text: z.string().nullish(),
   thinking: z.string().nullish(),
   partial_json: z.string().nullish(),
@@ -86,6 +85,10 @@ export const QuestionEventData = z.looseObject({
   kind: z.enum(["question", "approval", "frontend_tool"]),
   tool_name: z.string(),
   input: z.unknown().optional(),
+  /** Rules that would allow such calls from now on: an answer may send some of them back as `updatedPermissions`. */
+  suggestions: z.array(AnyObject).optional(),
+  /** What ExitPlanMode asks to carry out. */
+  plan: z.string().nullish(),
 });
 export type QuestionEventData = z.infer<typeof QuestionEventData>;
 
@@ -154,7 +157,10 @@ export const SessionResponse = z.object({
   model: z.string(),
   created_at: Instant,
   updated_at: Instant,
-  total_turns: z.int().nonnegative(),
+  total_turns: z.int().nonnegative().meta({
+    description:
+      "How many runs have ended: prompts that were answered, failed or were interrupted. The turns of the model inside one run are num_turns of its result.",
+  }),
   total_cost_usd: Dollars.nullable(),
   parent_session_id: z.string().nullable(),
   title: z.string().nullable(),
@@ -181,9 +187,11 @@ export const SessionMessage = z.object({
   id: z.string(),
   session_id: z.string(),
   message_type: z.enum(["user", "assistant", "system", "result"]),
-  /** The data of the stream's event. */
+  /** What the stream's event says, with the blocks of the Messages API; a result has its `error`. */
   content: AnyObject,
   created_at: Instant,
+  /** Its place in the log, which orders the rows of a session. */
+  sequence: z.int().positive(),
 });
 export type SessionMessage = z.infer<typeof SessionMessage>;
 

@@ -13,7 +13,7 @@ export interface RunTotals {
 }
 
 /** Named otherwise here, or counted by us: the SDK's sums go on from run to run, the Claude API's are of one run. */
-const LEFT_OUT = new Set([
+export const RESULT_LEFT_OUT: readonly string[] = [
   "type",
   "session_id",
   "is_error",
@@ -26,12 +26,23 @@ const LEFT_OUT = new Set([
   "result",
   "structured_output",
   "stop_reason",
-]);
+];
 
 export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotals): ResultEventData {
+  const own = event.data.result ?? {};
+  return {
+    ...resultOfRun(event, sessionId),
+    model_usage: Object.fromEntries(byModel),
+    session_total_cost_usd: spent === null ? null : dollars(spent),
+    ...(isJsonObject(own["modelUsage"]) && { session_model_usage: snakeUsage(own["modelUsage"]) }),
+  };
+}
+
+/** What the end of a run says by itself. */
+export function resultOfRun(event: Ended, sessionId: string) {
   const { data } = event;
   const own = data.result ?? {};
-  const rest = Object.fromEntries(Object.entries(own).filter(([key]) => !LEFT_OUT.has(key)));
+  const rest = Object.fromEntries(Object.entries(own).filter(([key]) => !RESULT_LEFT_OUT.includes(key)));
   const isError = event.event_type === "session.failed";
   return {
     ...rest,
@@ -41,13 +52,10 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
     num_turns: count(own["num_turns"]) ?? data.step,
     total_cost_usd: data.unpriced_calls > 0 ? null : dollars(data.cost_micros),
     usage: data.usage,
-    model_usage: Object.fromEntries(byModel),
     result: isError ? words(own["result"]) : event.data.final_response,
     structured_output: own["structured_output"] ?? null,
     is_complete: !isError,
     stop_reason: stopReason(event),
-    session_total_cost_usd: spent === null ? null : dollars(spent),
-    ...(isJsonObject(own["modelUsage"]) && { session_model_usage: snakeUsage(own["modelUsage"]) }),
     ...(own["stop_reason"] !== undefined && { model_stop_reason: own["stop_reason"] }),
   };
 }
@@ -67,7 +75,7 @@ export function doneReason(event: Ended): "completed" | "interrupted" | "error" 
 export function errorData(event: Ended): Extract<StreamEvent, { event: "error" }>["data"] | undefined {
   if (event.event_type === "session.completed" || event.data.outcome === "cancelled") return undefined;
   const { code, message, status } = event.data.error;
-  const isOutput = event.data.result?.["subtype"] === "error_max_structured_output_retries";
+  const isOutput = code === "structured_output";
   return {
     code: isOutput ? "STRUCTURED_OUTPUT_VALIDATION_ERROR" : "AGENT_ERROR",
     message,

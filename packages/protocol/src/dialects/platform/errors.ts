@@ -45,6 +45,7 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   store_corrupt: 500,
   store_too_new: 500,
   store_unavailable: 503,
+  files_unavailable: 503,
   disk_full: 507,
   read_only: 503,
   closed: 503,

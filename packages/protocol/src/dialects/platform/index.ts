@@ -9,5 +9,6 @@ export * from "./session-shapes.ts";
 export * from "./message-shapes.ts";
 export * from "./run-shapes.ts";
 export * from "./webhook-shapes.ts";
+export * from "./worker-shapes.ts";
 export * from "./health-shapes.ts";
 export * from "./login-shapes.ts";

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { adoptRoutes } from "../claude/adopt-routes.ts";
+import { offerRoutes } from "../claude/offer-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
@@ -8,6 +9,7 @@ import { sessionRoutes } from "./session-routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
 import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
+import { workerRoutes } from "./worker-routes.ts";
 
 /** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
 export const ROUTES = {
@@ -18,8 +20,10 @@ export const ROUTES = {
   ...runRoutes,
   ...sqlRoutes,
   ...webhookRoutes,
+  ...workerRoutes,
   ...claudeRoutes,
   ...adoptRoutes,
+  ...offerRoutes,
 };
 export type RouteName = keyof typeof ROUTES;
 

@@ -81,7 +81,16 @@ const refusals: readonly [why: string, body: Record<string, unknown>, path: stri
   ["1001 turns", { max_turns: 1001 }, "max_turns"],
   ["a buffer of no bytes", { max_buffer_size: 0 }, "max_buffer_size"],
   ["a variable that is no text", { env: { A: 1 } }, "env.A"],
-  ["both kinds of system prompt", { system_prompt: "a", system_prompt_append: "b" }, "system_prompt_append"],
+  [
+    "a thinking budget that is too small",
+    { thinking: { type: "enabled", budget_tokens: 5 } },
+    "thinking.budget_tokens",
+  ],
+  ["an effort that there is not", { effort: "enormous" }, "effort"],
+  ["two betas in one entry", { betas: ["a,b"] }, "betas.0"],
+  ["a budget of nothing", { max_budget_usd: 0 }, "max_budget_usd"],
+  ["skills that are no list", { skills: "some" }, "skills"],
+  ["a model of somebody else to fall back on", { fallback_model: "gpt-4o" }, "fallback_model"],
   ["a source of settings that there is not", { setting_sources: ["cloud"] }, "setting_sources.0"],
   ["a subagent without a description", { agents: { a: { description: "", prompt: "p" } } }, "agents.a.description"],
   [

@@ -8,7 +8,7 @@ import {
   isKnownError,
 } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import {
   afterAnswer,
   answerSentAgain,
@@ -24,22 +24,24 @@ import { promptContent } from "./prompt-content.ts";
 import { checkOpen, checkRights } from "./rights.ts";
 import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
 
-/** What is said, and what is said about the session itself. */
-type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>;
+/** What is said about the session itself. */
+type Labels = Partial<Pick<QueryRequest, "metadata" | "tags" | "title" | "user">>;
+type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "when_running">> & Labels;
 
-/** What happens to a run that is under way when a prompt comes: it keeps the prompt out, or gives way to it. */
-type Busy = "locked" | "replaced";
+/** What happens to a run that is under way when a prompt comes that does not say it. */
+type WhenRunning = "reject" | "replace";
 
 /** A query: a new session, or more in one that is there, or in a copy of it. `raw` is the body as it came: it tells what was left out. */
 export async function acceptQuery(
   call: Caller,
   body: QueryRequest,
   raw: unknown,
-  busy: Busy = "locked",
+  byDefault: WhenRunning = "reject",
 ): Promise<AskedRun> {
   const existing = body.session_id ?? (body.continue_conversation ? await latestIn(call, body.cwd) : undefined);
   if (existing === undefined) return begin(call, body);
-  return body.fork_session ? acceptFork(call, existing, body, raw) : acceptResume(call, existing, body, { raw, busy });
+  if (body.fork_session) return acceptFork(call, existing, body, raw);
+  return acceptResume(call, existing, body, { raw, byDefault });
 }
 
 /** More in a session; or, if exactly one question is open there, the answer to it, in the same run. */
@@ -47,7 +49,7 @@ export async function acceptResume(
   call: Caller,
   sessionId: string,
   body: Spoken,
-  { raw, busy = "locked" }: { readonly raw: unknown; readonly busy?: Busy },
+  { raw, byDefault = "reject" }: { readonly raw: unknown; readonly byDefault?: WhenRunning },
 ): Promise<AskedRun> {
   const session = await claudeSession(call, sessionId);
   const state = await call.sessions.state(sessionId);
@@ -57,16 +59,20 @@ export async function acceptResume(
   await checkRights(call, sessionId, given);
   const partials = given.include_partial_messages ?? recorded?.include_partial_messages ?? false;
   const content = promptContent(body, call);
-  const question = await onlyQuestion(call, sessionId);
+  const told = body.when_running ?? "reject";
+  const question = told === "reject" ? await onlyQuestion(call, sessionId) : undefined;
   if (question) {
     checkNothingElse(given);
+    await keep(call, session, body);
     return answeredRun(call, question, { content, partials });
   }
   const options = (await gate?.admit(given, { principal: call.principal, sessionId })) ?? given;
-  if (busy === "replaced") await makeWay(call, state);
+  const whenRunning = body.when_running ?? byDefault;
+  if (whenRunning === "replace") await makeWay(call, state);
   const prompt = {
     content,
-    whenIdle: busy === "locked" && (isIdle(state) ? { seenAt: state.sequence } : true),
+    whenIdle: whenRunning === "reject" && (isIdle(state) ? { seenAt: state.sequence } : true),
+    maxCostMicros: budgetOf({ ...recorded, ...options }),
     ...(Object.keys(options).length > 0 && { options }),
   };
   try {
@@ -108,9 +114,10 @@ export async function acceptFork(
     ...(body.message_id && { messageId: body.message_id }),
     ...(body.title && { title: body.title }),
     ...(body.tags && { tags: body.tags }),
-    metadata: { ...metadata, ...metadataOf(body, admitted) },
+    metadata: { ...metadata, ...metadataOf(body) },
   };
-  const { runId, sequence } = await call.sessions.beginFork(parentId, { content }, options, call.idempotency);
+  const prompt = { content, maxCostMicros: budgetOf({ ...recorded, ...admitted }) };
+  const { runId, sequence } = await call.sessions.beginFork(parentId, prompt, options, call.idempotency);
   const partials = admitted.include_partial_messages ?? recorded?.include_partial_messages ?? false;
   return { sessionId: id, runId, from: sequence - 1, after: 0, partials };
 }
@@ -134,13 +141,13 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   }
   const { sessionId, runId, sequence } = await call.sessions.begin(
     claudeAgent(options),
-    { content },
+    { content, maxCostMicros: budgetOf(options) },
     {
       id: ready ?? id,
       title: body.title ?? null,
       tags: body.tags ?? [],
       workingDirectory: options.cwd ?? null,
-      metadata: metadataOf(body, options),
+      metadata: metadataOf(body),
     },
     call.idempotency,
   );
@@ -185,25 +192,25 @@ function newId({ idempotency, shared }: Caller, kind: string): string {
   return idempotency ? derivedId(kind, idempotency.id) : shared.ids();
 }
 
+/** What one run may cost, in millionths of a dollar. Claude Code's own limit is of a process, so it is not used. */
+function budgetOf({ max_budget_usd }: Partial<ClaudeOptions>): number | null {
+  return max_budget_usd ? Math.floor(max_budget_usd * 1_000_000) : null;
+}
+
 /** The user is kept where sessions can be found by it. */
-function metadataOf(
-  { metadata }: Partial<Pick<QueryRequest, "metadata">>,
-  { user }: Partial<ClaudeOptions>,
-): Record<string, unknown> {
+function metadataOf({ metadata, user }: Pick<Labels, "metadata" | "user">): Record<string, unknown> {
   return { ...metadata, ...(user && { user }) };
 }
 
 /** What a query says about the session itself, for one that was there before. */
-async function keep(
-  { sessions }: Caller,
-  session: Session,
-  { metadata, tags, title }: Partial<Pick<QueryRequest, "metadata" | "tags" | "title">>,
-): Promise<void> {
-  if (!metadata && !tags && !title) return;
+async function keep({ sessions }: Caller, session: Session, { tags, title, ...labels }: Labels): Promise<void> {
+  const metadata = metadataOf(labels);
+  const isLabelled = Object.keys(metadata).length > 0;
+  if (!isLabelled && !tags && !title) return;
   await sessions.edit(session.id, {
     ...(title && { title }),
     ...(tags && { tags }),
-    ...(metadata && { metadata: { ...session.metadata, ...metadata } }),
+    ...(isLabelled && { metadata: { ...session.metadata, ...metadata } }),
   });
 }
 

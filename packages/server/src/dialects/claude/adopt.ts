@@ -1,6 +1,6 @@
 import { KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Handlers } from "../../call.ts";
+import type { RequestContext, Handlers } from "../../request-context.ts";
 import type { Adoption } from "./adoption.ts";
 import { claudeSession } from "./accept.ts";
 import { storeClaudeAgent } from "./built-in-agent.ts";
@@ -20,14 +20,14 @@ export const adoptHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-function adoptionOf({ shared }: Call): Adoption {
+function adoptionOf({ shared }: RequestContext): Adoption {
   const { adoption } = shared.deps;
   if (!adoption) throw new KnownError("not_found", "This server adopts no sessions.");
   return adoption;
 }
 
 /** The folder of a session from elsewhere is its folder here only if the operator has opened it. */
-function folderFor({ shared, principal }: Call): (cwd: string, sessionId: string) => Promise<string | null> {
+function folderFor({ shared, principal }: RequestContext): (cwd: string, sessionId: string) => Promise<string | null> {
   return async (cwd, sessionId) => {
     const gate = shared.deps.claude;
     if (!gate) return null;

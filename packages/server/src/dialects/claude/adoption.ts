@@ -1,4 +1,4 @@
-import type { ClaudeFile, Event, Session } from "@skein/protocol";
+import type { ChangedFile, ClaudeFile, Event, Session } from "@skein/protocol";
 
 /** What the server needs of those who know Claude Code's files. */
 export interface Adoption {
@@ -9,4 +9,6 @@ export interface Adoption {
   ): Promise<Session>;
   /** The files of a session. Refuses one that has no transcript of Claude Code. */
   filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
+  /** The files that Claude Code's tools have changed, and how. */
+  changedFiles(events: readonly Event[]): readonly ChangedFile[];
 }

@@ -1,6 +1,6 @@
 import { type Await, type ClaudeOptions, type Content, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import { type AskedRun, runAt } from "./asked-run.ts";
 
 /** Prompts that are answers: while exactly one question is open, what is said next answers it, in the run that asked. */
@@ -17,7 +17,11 @@ export async function onlyQuestion(call: Caller, sessionId: string): Promise<Awa
 }
 
 /** A prompt that is an answer changes nothing else: the run that asked goes on as it is. */
-export function checkNothingElse({ include_partial_messages: _, ...others }: Partial<ClaudeOptions>): void {
+export function checkNothingElse({
+  include_partial_messages: _partial,
+  user: _user,
+  ...others
+}: Partial<ClaudeOptions>): void {
   const [name] = Object.keys(others);
   if (name !== undefined)
     throw new KnownError(

@@ -10,6 +10,8 @@ export interface AskedRun {
   /** Frames up to this event are not for whoever asked. */
   readonly after: number;
   readonly partials: boolean;
+  /** Whether the reader has the stream up to `after`; one that begins is told `init` first. */
+  readonly isTakenUp?: boolean;
   /** The session just before the run was asked for, or since then, if somebody has looked. */
   readonly state?: SessionState;
 }

@@ -1,12 +1,12 @@
 import { claudeAgent, createAgents } from "@skein/core";
 import { ClaudeOptions, isKnownError } from "@skein/protocol";
-import type { Caller, Shared } from "../../call.ts";
+import type { Caller, ServerContext } from "../../request-context.ts";
 
 const plain = claudeAgent(ClaudeOptions.parse({}));
 export const CLAUDE_AGENT_ID = plain.id;
 
 /** Tenants of a server that have it. */
-const having = new WeakMap<Shared, Set<string>>();
+const having = new WeakMap<ServerContext, Set<string>>();
 
 /** Keeps the built-in agent where `/v1` can show it, in each tenant that has sessions of it. */
 export async function storeClaudeAgent(call: Caller): Promise<void> {

@@ -1,5 +1,25 @@
-import type { ClaudeOptions } from "@skein/protocol";
+import type { ClaudeOffer, ClaudeOptions, OpenedNames } from "@skein/protocol";
 import type { Principal } from "../../keys.ts";
+
+/** What the processes of Claude Code take now, and what they may take. */
+export interface ClaudeProcesses {
+  readonly running: number;
+  readonly waiting: number;
+  readonly idle: number;
+  readonly ahead: number;
+  readonly memoryBytes: number | null;
+  readonly limits: {
+    readonly running: number;
+    readonly idle: number;
+    readonly ahead: number;
+    readonly memoryBytes: number | null;
+  };
+}
+
+/** MCP servers have Claude Code's own states in it. */
+type ClaudeCodeOffer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
+  readonly mcp_servers: readonly unknown[];
+};
 
 /** What the server needs of Claude Code's side of the process. */
 export interface ClaudeGate {
@@ -15,6 +35,12 @@ export interface ClaudeGate {
   ): Promise<Partial<ClaudeOptions>>;
   /** Whether this key may run Claude Code, which is a shell as the server's user: admin keys, and those that the operator named. */
   opens(principal: Principal): boolean;
+  /** How many processes there are and may be, and the memory that they take. */
+  processes?(): Promise<ClaudeProcesses | undefined>;
+  /** What a session with these options would have, as Claude Code says it. */
+  offer(options: Partial<ClaudeOptions>, principal: Principal): Promise<ClaudeCodeOffer>;
+  /** What requests with this key may name. */
+  opened(principal: Principal): OpenedNames;
   /** Whether there may be sessions here that bypass permissions. */
   readonly bypass: boolean;
   /** The id for a new session with these options whose process is up already; undefined if none is ready. */

@@ -1,6 +1,7 @@
 import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Caller, Handlers } from "../../call.ts";
+import type { RequestContext, Caller, Handlers } from "../../request-context.ts";
+import { deleteSession } from "../../delete-session.ts";
 import { busHealth, storeHealth } from "../platform/system.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
@@ -25,8 +26,7 @@ export const claudeHandlers = {
   getClaudeSession: async ({ params }, call) => sessionResponse(await claudeSession(call, params.session_id)),
   async deleteClaudeSession({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
-    await call.sessions.delete(session_id);
-    await call.shared.deps.claude?.forget(session_id, call.principal);
+    await deleteSession(call, session_id);
     return undefined;
   },
   async listClaudeMessages({ params: { session_id }, query: { page, page_size } }, call) {
@@ -118,17 +118,21 @@ export async function answer(
   await claudeSession(call, sessionId);
   await checkRights(call, sessionId);
   const open = await openAwaits(call, sessionId);
+  const ids = open.map((one) => one.tool_use_id);
   if (!tool_use_id && open.length > 1)
     throw new KnownError("invalid", "tool_use_id: Several questions are open. Say which one this answers.", {
-      details: { open: open.map((one) => one.tool_use_id) },
+      details: { open: ids },
     });
   const id = tool_use_id ?? open[0]?.tool_use_id;
   if (id === undefined) throw notWaiting(sessionId);
   const content = typeof given === "string" ? given : JSON.stringify(given);
   const { disposition, reason } = await call.sessions.answer(sessionId, id, { content });
   if (disposition === "duplicate") throw new KnownError("conflict", reason);
-  if (disposition !== "accepted") throw notWaiting(sessionId);
-  return id;
+  if (disposition === "accepted") return id;
+  if (open.length === 0) throw notWaiting(sessionId);
+  throw new ApiError("SESSION_NOT_FOUND", `tool_use_id: ${reason} It waits for an answer to ${ids.join(", ")}.`, {
+    details: { open: ids },
+  });
 }
 
 type Mode = NonNullable<Parameters<NonNullable<Caller["shared"]["deps"]["claude"]>["admit"]>[0]["permission_mode"]>;
@@ -138,7 +142,7 @@ async function checkpoints({ shared, principal }: Caller, sessionId: string): Pr
 }
 
 async function rewind(
-  call: Call,
+  call: RequestContext,
   sessionId: string,
   { checkpoint_id, dry_run }: { checkpoint_id: string; dry_run: boolean },
 ) {
@@ -166,7 +170,7 @@ async function rewind(
   throw new ApiError("REQUEST_TIMEOUT", "The files were not brought back in time. The session will still try.");
 }
 
-async function health(call: Call) {
+async function health(call: RequestContext) {
   const { version } = call.shared.deps.description;
   const store = await storeHealth(call);
   const [bus] = await busHealth(call);

@@ -1,7 +1,7 @@
-import type { Content, ImageContent } from "@skein/protocol";
+import { type Content, type ImageContent, KnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import { checkUploads } from "../../http/check-uploads.ts";
-import type { Caller } from "../../call.ts";
+import { problemWith } from "../../http/check-uploads.ts";
+import type { Caller } from "../../request-context.ts";
 
 /** A prompt and its images as the content of a message. */
 export function promptContent(
@@ -9,14 +9,32 @@ export function promptContent(
   { shared }: Caller,
 ): Content {
   if (!images || images.length === 0) return prompt;
-  for (const [index, { type, data }] of images.entries()) {
-    const problem = type === "url" ? shared.deps.webhookSender?.problemWith(data) : undefined;
-    if (problem !== undefined) throw new ApiError("url_not_allowed", `images.${index}.data: ${problem}`);
+  for (const [index, image] of images.entries()) {
+    const field = `images.${index}.data`;
+    if (image.type === "url") {
+      const problem = shared.deps.webhookSender?.problemWith(image.data);
+      if (problem !== undefined) throw new ApiError("url_not_allowed", `${field}: ${problem}`);
+    } else {
+      const problem = problemWith("image", { ...image }) ?? cutOff(image);
+      if (problem !== undefined) throw new KnownError("invalid", `${field}: ${problem}`);
+    }
   }
   const blocks = images.map(({ type, media_type, data }) => ({
     type: "image",
     source: type === "url" ? { type, url: data } : { type, media_type, data },
   }));
-  checkUploads(blocks.filter(({ source }) => source.type === "base64"));
   return [...blocks, { type: "text", text: prompt }];
+}
+
+/** What every whole image of a type has at its end. Claude Code leaves out an image that it cannot read, and says nothing. */
+const ENDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
+  "image/png": (bytes) => bytes.includes("IEND"),
+  "image/jpeg": (bytes) => bytes.includes(Buffer.from([0xff, 0xd9])),
+  "image/gif": (bytes) => bytes.includes(0x3b, 13),
+  "image/webp": (bytes) => bytes.length >= 16 && bytes.readUInt32LE(4) + 8 <= bytes.length,
+};
+
+function cutOff({ media_type, data }: ImageContent): string | undefined {
+  if (ENDS[media_type]?.(Buffer.from(data, "base64"))) return undefined;
+  return `The ${media_type} is not whole: its end is missing. Send the whole file.`;
 }

@@ -1,5 +1,5 @@
 import { type ClaudeOptions, KnownError } from "@skein/protocol";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import { allows } from "../../keys.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { recordedOptions } from "./session-options.ts";

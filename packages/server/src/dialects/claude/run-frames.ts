@@ -3,6 +3,7 @@ import {
   type Content,
   createFraming,
   type DraftPiece,
+  type FramingContext,
   isKnownError,
   microsOf,
   partialFrame,
@@ -31,7 +32,8 @@ export interface RunFrames {
  *
  * The run is framed from its beginning, because its result needs that; what the reader has is left out.
  */
-export async function sendRun(frames: RunFrames, sink: RunSink): Promise<boolean> {
+export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolean> {
+  const sink = beginsWithInit(given, frames.run);
   const isOver = await sendLog(frames, sink).catch((error: unknown) => {
     // It was deleted before the first look at its log.
     if (isKnownError(error, "not_found")) return undefined;
@@ -42,17 +44,51 @@ export async function sendRun(frames: RunFrames, sink: RunSink): Promise<boolean
   return (await sink.frame({ event: "error", data })) && sink.frame({ event: "done", data: { reason: "error" } });
 }
 
+type InitFrame = Extract<StreamEvent, { event: "init" }>;
+
+/** What is known of a session before its runtime has said anything. */
+function plainInit({ sessionId, model, tools }: Pick<FramingContext, "sessionId" | "model" | "tools">): InitFrame {
+  const data = { session_id: sessionId, model, tools: [...tools], mcp_servers: [], plugins: [], commands: [] };
+  return { event: "init", data };
+}
+
+/** Tells a reader that begins who works before anything else: what `init` said earlier in the run, or what the session says. */
+function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRun): BeginningSink {
+  let hasBegun = isTakenUp;
+  let before = plainInit({ sessionId, model: "", tools: [] });
+  return {
+    signal: sink.signal,
+    partial: (frame) => sink.partial(frame),
+    async frame(frame) {
+      if (!hasBegun && frame.event !== "init" && !(await sink.frame(before))) return false;
+      hasBegun = true;
+      return sink.frame(frame);
+    },
+    skipped(frame) {
+      if (frame.event === "init") before = { event: "init", data: frame.data };
+    },
+  };
+}
+
+interface BeginningSink extends RunSink {
+  /** A frame that the reader is not sent, because it came before. */
+  skipped(frame: StreamEvent): void;
+}
+
 /** Undefined if the log ends before the run does. */
-async function sendLog({ store, sessions, live, run }: RunFrames, sink: RunSink): Promise<boolean | undefined> {
+async function sendLog({ store, sessions, live, run }: RunFrames, sink: BeginningSink): Promise<boolean | undefined> {
   const { sessionId, runId, from, after, partials } = run;
-  const framing = createFraming(await contextOf(sessions, run));
+  const context = await contextOf(sessions, run);
+  const framing = createFraming(context);
+  sink.skipped(plainInit(context));
   const watch = watchRun({ store, sessions }, { sessionId, runId, after: from, stopsAtWait: "never" });
   const isWanted = ({ run_id }: DraftPiece): boolean => partials && run_id === runId;
   for await (const item of watch.items({ live, isWanted }, sink.signal)) {
     if (!("event_type" in item)) sendPartial(item, sink);
     else if (isOfRun(item, runId)) {
-      const frames = framing(item);
-      if (item.sequence > after) for (const frame of frames) if (!(await sink.frame(frame))) return false;
+      for (const frame of framing(item))
+        if (item.sequence <= after) sink.skipped(frame);
+        else if (!(await sink.frame(frame))) return false;
     }
     // A prompt that steers is read by this run: its words are needed when it is.
     else if (item.event_type === "prompt.accepted") framing(item);
@@ -67,7 +103,7 @@ function sendPartial({ event, message_id }: DraftPiece, sink: RunSink): void {
   if (frame) sink.partial(frame);
 }
 
-async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun) {
+async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun): Promise<FramingContext> {
   const [{ agent, transcript, pending, queue }, session, newest] = await Promise.all([
     state ?? sessions.state(sessionId),
     sessions.get(sessionId),

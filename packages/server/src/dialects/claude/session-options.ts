@@ -1,6 +1,6 @@
 import { type SessionState, parseInput } from "@skein/core";
 import { ClaudeOptions, KnownError } from "@skein/protocol";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 
 /** Options that a request really named: what it left out is inherited, and has no default then. */
 export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions> {

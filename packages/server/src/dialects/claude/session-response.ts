@@ -1,6 +1,6 @@
 import { platformStatus } from "@skein/core";
 import { type Session, type SessionListQuery, type SessionResponse, dollars } from "@skein/protocol";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 

@@ -1,13 +1,13 @@
 import { type SingleResponse, type StreamEvent, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call } from "../../call.ts";
+import type { RequestContext } from "../../request-context.ts";
 import type { AskedRun } from "./asked-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 
 /** Waits for the end of a run, or for the moment in which it can only go on with an answer, and says it all at once. */
 export async function singleResponse(
-  call: Call,
+  call: RequestContext,
   run: AskedRun,
   { stopOnDisconnect }: { stopOnDisconnect: boolean },
 ): Promise<SingleResponse> {

@@ -2,16 +2,16 @@ import type { WebSocket } from "@fastify/websocket";
 import { parseInput } from "@skein/core";
 import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 import { jsonOf } from "../../http/json-body.ts";
 import { BODY_SHAPE } from "../../http/json-shape.ts";
 import { allows } from "../../keys.ts";
 import { type Connection, createSender, say } from "../../streams/socket-connection.ts";
-import { acceptQuery } from "./accept.ts";
+import { acceptQuery, claudeSession } from "./accept.ts";
 import type { AskedRun } from "./asked-run.ts";
 import { answer, control, interrupt } from "./handlers.ts";
 import { sendRun } from "./run-frames.ts";
-import { stopRun } from "./stream.ts";
+import { currentRun, runAfter, stopRun } from "./stream.ts";
 
 export const CLAUDE_SOCKET = "/api/v1/query/ws";
 
@@ -34,9 +34,11 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
   async function heard(bytes: Buffer): Promise<void> {
     try {
       shared.meter.request(principal.keyId);
-      if (!allows(principal, "run")) throw new ApiError("forbidden", 'This key does not have the scope "run".');
       const given = jsonOf(bytes, BODY_SHAPE);
-      say(socket, { type: "ack", ...(await perform(parseInput(ClaudeSocketMessage, given), given)) });
+      const message = parseInput(ClaudeSocketMessage, given);
+      const scope = message.type === "attach" ? "read" : "run";
+      if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
+      say(socket, { type: "ack", ...(await perform(message, given)) });
     } catch (error) {
       const { body, isBug } = errorAnswer(error, shared.ids(), CLAUDE_SOCKET);
       if (isBug) shared.deps.log?.({ level: "error", route: CLAUDE_SOCKET, message: withoutSecrets(String(error)) });
@@ -51,6 +53,8 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
       throw new ApiError("SESSION_NOT_FOUND", "This connection has no session yet: send a prompt, or a session_id.");
     current = session_id;
     switch (message.type) {
+      case "attach":
+        return attach(session_id, message.last_event_id ?? undefined);
       case "interrupt":
         return { message: "interrupted", ...(await interrupt(caller, session_id)) };
       case "answer":
@@ -59,6 +63,16 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
         await control(caller, session_id, message);
         return { message: "changed", session_id };
     }
+  }
+
+  async function attach(session_id: string, lastEventId: string | undefined): Promise<Record<string, unknown>> {
+    await claudeSession(caller, session_id);
+    const run =
+      lastEventId === undefined
+        ? await currentRun(caller, session_id)
+        : await runAfter(caller, lastEventId, { sessionId: session_id, field: "last_event_id" });
+    setImmediate(() => follow(run, false));
+    return { message: "attached", session_id, run_id: run.runId };
   }
 
   async function prompt(
@@ -73,7 +87,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
   ): Promise<Record<string, unknown>> {
     const continued = session_id ?? (rest.continue_conversation ? undefined : current);
     const body = parseInput(QueryRequest, { ...rest, prompt: words, session_id: continued });
-    const run = await acceptQuery(caller, body, raw, "replaced");
+    const run = await acceptQuery(caller, body, raw, "replace");
     current = run.sessionId;
     // The answer to the message comes first, then the frames.
     setImmediate(() => follow(run, body.stop_on_disconnect));

@@ -1,7 +1,7 @@
 import type { SessionState } from "@skein/core";
 import { type StreamEvent, placeOfFrame } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Caller, TAKEN_OVER } from "../../call.ts";
+import type { RequestContext, Caller, TAKEN_OVER } from "../../request-context.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 import { claudeSession } from "./accept.ts";
@@ -10,7 +10,7 @@ import { sendRun } from "./run-frames.ts";
 
 /** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
 export async function streamRun(
-  call: Call,
+  call: RequestContext,
   asked: () => Promise<AskedRun>,
   { stopOnDisconnect = false }: { stopOnDisconnect?: boolean } = {},
 ): Promise<typeof TAKEN_OVER> {
@@ -38,31 +38,44 @@ export async function streamRun(
 }
 
 /** The run that a reader was following, if it says how far it got; undefined if it begins. */
-export async function takenUp(call: Call, sessionId?: string): Promise<AskedRun | undefined> {
+export async function takenUp(call: RequestContext, sessionId?: string): Promise<AskedRun | undefined> {
   const header = call.request.headers["last-event-id"];
   if (typeof header !== "string" || header === "") return undefined;
-  const place = placeOfFrame(header);
+  return runAfter(call, header, { sessionId, field: "Last-Event-ID" });
+}
+
+/** The run of an event that a reader got last, from there on. */
+export async function runAfter(
+  { sessions }: Caller,
+  eventId: string,
+  { sessionId, field }: { readonly sessionId: string | undefined; readonly field: string },
+): Promise<AskedRun> {
+  const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
   // Without this a query whose connection broke would be asked, and paid for, a second time.
-  if (!place || id === undefined || (sessionId !== undefined && id !== sessionId))
-    throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
-  await claudeSession(call, id);
-  const run = await runAt(call.sessions, id, place.sequence);
-  if (!run) throw new ApiError("VALIDATION_ERROR", "Last-Event-ID: This is no id of an event of this stream.");
-  const state = await call.sessions.state(id);
+  if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
+  await claudeSession({ sessions }, id);
+  const run = await runAt(sessions, id, place.sequence);
+  if (!run) throw noEvent(field);
+  const state = await sessions.state(id);
   const from = run.first_sequence - 1;
-  return { sessionId: id, runId: run.id, from, after: place.sequence, partials: hasPartials(state), state };
+  const { sequence: after } = place;
+  return { sessionId: id, runId: run.id, from, after, isTakenUp: true, partials: hasPartials(state), state };
+}
+
+function noEvent(field: string): ApiError {
+  return new ApiError("VALIDATION_ERROR", `${field}: This is not the id of an event of this stream.`);
 }
 
 /** The run that is under way or waits its turn, else the last one. */
-export async function currentRun(call: Call, sessionId: string): Promise<AskedRun> {
-  const state = await call.sessions.state(sessionId);
+export async function currentRun({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<AskedRun> {
+  const state = await sessions.state(sessionId);
   const { run, queue, sequence } = state;
   const also = { sessionId, after: 0, partials: hasPartials(state), state };
   const [next] = queue;
   // The prompt of a run that waits is in the state that its frames begin with.
   if (!run && next) return { ...also, runId: next.run_id, from: sequence };
-  const [latest] = (await call.sessions.runs(sessionId, { limit: 1 })).items;
+  const [latest] = (await sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
   return { ...also, runId: latest.id, from: latest.first_sequence - 1 };
 }

@@ -3,7 +3,7 @@ import type { ToolSchema } from "@skein/protocol";
 import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
 import type { z } from "zod";
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, Handlers } from "../../call.ts";
+import type { RequestContext, Handlers } from "../../request-context.ts";
 import { checkClaudeOptions } from "../claude/session-options.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { type Extras, USES_DEFAULT_MODEL, modelOfAgent } from "./model-of-message.ts";
@@ -86,12 +86,12 @@ export const agentHandlers = {
 } satisfies Partial<Handlers>;
 
 /** The version is the tag: what was seen can be named when it is changed. */
-function tagged(call: Call, agent: Agent): Agent {
+function tagged(call: RequestContext, agent: Agent): Agent {
   call.reply.header("etag", `"${agent.version}"`);
   return agent;
 }
 
-function expectedVersion(call: Call, current: Agent): number | undefined {
+function expectedVersion(call: RequestContext, current: Agent): number | undefined {
   const header = call.request.headers["if-match"];
   if (header === undefined || header === "*") return undefined;
   // A list names several versions that the caller would accept.
@@ -107,7 +107,7 @@ function changedMeanwhile(): ApiError {
   return new ApiError("precondition_failed", "The agent is not at the version that If-Match names.");
 }
 
-function checkRuntime({ shared }: Call, runtime: AgentInput["runtime"]): void {
+function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]): void {
   const { runtimes = ["loop"] } = shared.deps;
   if (!runtimes.includes(runtime))
     throw new KnownError(
@@ -117,7 +117,7 @@ function checkRuntime({ shared }: Call, runtime: AgentInput["runtime"]): void {
 }
 
 /** The schemas of code tools, by name, and of the tools that the caller runs. */
-function toolSchemas(call: Call, names: readonly string[], frontend: readonly Tool[]): Tool[] {
+function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
   // As the engine reads them: an agent that it cannot make tools of would take prompts and never run.
   for (const { name, description, input_schema } of frontend)
     defineTool({ name, description, input: input_schema, executor: "frontend" });
@@ -133,7 +133,7 @@ function toolSchemas(call: Call, names: readonly string[], frontend: readonly To
 }
 
 function toolsPatch(
-  call: Call,
+  call: RequestContext,
   current: Agent,
   { tools, frontend_tools }: Pick<AgentPatch, "tools" | "frontend_tools">,
 ) {

@@ -1,6 +1,6 @@
 import { type AnswerInput, type ApiAnswered, type Effect, type Event, KnownError, isKnownError } from "@skein/protocol";
 import type { z } from "zod";
-import { type Caller, type Handlers, sessionIn } from "../../call.ts";
+import { type Caller, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkRights } from "../claude/rights.ts";
 

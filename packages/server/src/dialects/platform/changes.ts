@@ -1,5 +1,5 @@
 import type { ChangedSession } from "@skein/core";
-import type { Handlers } from "../../call.ts";
+import type { Handlers } from "../../request-context.ts";
 import type { Sse } from "../../streams/sse.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";

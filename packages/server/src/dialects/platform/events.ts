@@ -1,6 +1,6 @@
 import type { Sessions } from "@skein/core";
 import { type Draft, type Event, KnownError } from "@skein/protocol";
-import { type Call, type Handlers, sessionIn } from "../../call.ts";
+import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { streamSession } from "../../streams/session-stream.ts";
 import type { Sse } from "../../streams/sse.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
@@ -60,7 +60,7 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
   }
 }
 
-async function lastSequence({ shared, principal }: Call, sessionId: string): Promise<number> {
+async function lastSequence({ shared, principal }: RequestContext, sessionId: string): Promise<number> {
   const query = { tenant: principal.tenant, sessionIds: [sessionId] };
   const [head] = (await shared.deps.store.changed(query)).items;
   return head?.lastSequence ?? 0;
@@ -81,7 +81,7 @@ async function pageBefore(sessions: Sessions, sessionId: string, { before, limit
 }
 
 /** A stream is for those who ask for one. Who would rather have JSON says so with a weight. */
-function wantsStream(call: Call): boolean {
+function wantsStream(call: RequestContext): boolean {
   const accepted = (call.request.headers.accept ?? "").split(",");
   const weight = weightOf(accepted, "text/event-stream");
   return weight > 0 && weight >= weightOf(accepted, "application/json");

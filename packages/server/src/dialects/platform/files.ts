@@ -1,5 +1,5 @@
 import { KnownError } from "@skein/protocol";
-import { type Handlers, sessionIn } from "../../call.ts";
+import { type Handlers, sessionIn } from "../../request-context.ts";
 
 /** The name that a browser saves a file under: the last part of a path, and no half of a character. */
 function savedAs(filename: string): string {

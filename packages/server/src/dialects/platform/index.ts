@@ -1,6 +1,7 @@
-import type { Handlers } from "../../call.ts";
+import type { Handlers } from "../../request-context.ts";
 import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
+import { offerHandlers } from "../claude/offer.ts";
 import { agentHandlers } from "./agents.ts";
 import { awaitHandlers } from "./awaits.ts";
 import { changeHandlers } from "./changes.ts";
@@ -15,6 +16,7 @@ import { sqlHandlers } from "./sql.ts";
 import { stepHandlers } from "./steps.ts";
 import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
+import { workerHandlers } from "./workers.ts";
 
 /** Who answers each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
@@ -32,6 +34,8 @@ export const handlers: Handlers = {
   ...runTextHandlers,
   ...sqlHandlers,
   ...webhookHandlers,
+  ...workerHandlers,
   ...claudeHandlers,
   ...adoptHandlers,
+  ...offerHandlers,
 };

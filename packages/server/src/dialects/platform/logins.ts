@@ -1,4 +1,4 @@
-import type { Handlers } from "../../call.ts";
+import type { Handlers } from "../../request-context.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
 

@@ -2,7 +2,7 @@ import { type AcceptedMessage, KnownError, type MessageInput } from "@skein/prot
 import type { z } from "zod";
 import { checkUploads } from "../../http/check-uploads.ts";
 import { checkRights } from "../claude/rights.ts";
-import { type Caller, type Handlers, sessionIn } from "../../call.ts";
+import { type Caller, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { defaultModel, modelOfMessage } from "./model-of-message.ts";
 

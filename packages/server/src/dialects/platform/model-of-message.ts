@@ -1,5 +1,5 @@
 import { type Agent, KnownError, type Session, isKnownError } from "@skein/protocol";
-import type { Caller } from "../../call.ts";
+import type { Caller } from "../../request-context.ts";
 
 export type Extras = Agent["config"]["extras"];
 

@@ -1,6 +1,6 @@
 import { type WatchedRun, isOfRun, watchRun } from "@skein/core";
 import { type DraftPiece, type Event, formatStream, type Message } from "@skein/protocol";
-import { type Call, type Handlers, sessionIn } from "../../call.ts";
+import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import { runIn } from "./runs.ts";
 
@@ -34,7 +34,7 @@ type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after"
 
 /** The run of a path. One whose prompt was accepted has its turn still to come: it is waited for. */
 async function awaitedRun(
-  call: Call,
+  call: RequestContext,
   params: { session_id: string; agent_id?: string | undefined; run_id: string },
 ): Promise<AwaitedRun> {
   const { id: sessionId } = await sessionIn(call, params);
@@ -50,7 +50,7 @@ async function awaitedRun(
  * item is handed on, `history` has what was said before the run.
  */
 async function* runItems(
-  { sessions, shared: { deps } }: Call,
+  { sessions, shared: { deps } }: RequestContext,
   { run, history }: { readonly run: AwaitedRun; readonly history: Message[] },
   signal: AbortSignal,
 ): AsyncGenerator<Event | DraftPiece> {

@@ -1,6 +1,6 @@
 import { emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
 import { type Event, KnownError, type Run, runLogs } from "@skein/protocol";
-import { type Call, type Handlers, sessionIn } from "../../call.ts";
+import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
 /** From a prompt to the end of its answer: what happened, what it cost, what the model saw. */
@@ -67,7 +67,7 @@ interface RunParams {
   readonly run_id: string;
 }
 
-export async function runIn(call: Call, params: RunParams): Promise<Run> {
+export async function runIn(call: RequestContext, params: RunParams): Promise<Run> {
   return (await startedRun(call, params)) ?? noRun(params);
 }
 
@@ -76,7 +76,7 @@ function noRun({ session_id, run_id }: RunParams): never {
 }
 
 /** A prompt that waits for its turn, or was cancelled before it had one, as the run that it would be. */
-async function waitingRun(call: Call, params: RunParams) {
+async function waitingRun(call: RequestContext, params: RunParams) {
   const { queue, runs } = await call.sessions.state(params.session_id);
   const events = await call.sessions.events(params.session_id);
   const accepted = events.find(
@@ -113,7 +113,7 @@ function readByAnother(events: readonly Event[], params: RunParams, messageId: s
   });
 }
 
-async function startedRun(call: Call, params: RunParams): Promise<Run | undefined> {
+async function startedRun(call: RequestContext, params: RunParams): Promise<Run | undefined> {
   const { id } = await sessionIn(call, params);
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await call.sessions.runs(id, { limit: 200, ...(cursor !== undefined && { cursor }) });
@@ -124,7 +124,7 @@ async function startedRun(call: Call, params: RunParams): Promise<Run | undefine
   return undefined;
 }
 
-async function eventsOf(call: Call, run: Run): Promise<readonly Event[]> {
+async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[]> {
   const { first_sequence, last_sequence } = run;
   return call.sessions.events(run.session_id, {
     after: first_sequence - 1,

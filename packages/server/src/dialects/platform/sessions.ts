@@ -1,6 +1,13 @@
 import { type Page, type SessionAgent, type SessionFilter, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, type SessionPage, isKnownError } from "@skein/protocol";
-import { type Call, type Caller, type Checked, type Handlers, sessionIn } from "../../call.ts";
+import {
+  type RequestContext,
+  type Caller,
+  type CheckedAnswer,
+  type Handlers,
+  sessionIn,
+} from "../../request-context.ts";
+import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
@@ -39,8 +46,7 @@ export const sessionHandlers = {
   },
   async deleteSession({ params }, call) {
     const { id } = await sessionIn(call, params);
-    await call.sessions.delete(id);
-    await call.shared.deps.claude?.forget(id, call.principal);
+    await deleteSession(call, id);
     return undefined;
   },
   async forkSession({ params, body: { message_id, title } }, call) {
@@ -117,7 +123,7 @@ function wire(session: Session): ApiSession {
 async function createFor(
   agent: SessionAgent,
   body: { title: string | null; tags: string[]; model_id: string | null; metadata: Record<string, unknown> },
-  call: Call,
+  call: RequestContext,
 ): Promise<ApiSession> {
   const { title, tags, model_id: modelId, metadata } = body;
   const { claude } = call.shared.deps;
@@ -141,7 +147,11 @@ interface ListQuery {
   readonly subagent_of_session_id?: string | undefined;
 }
 
-async function listed(call: Call, query: ListQuery, agentId: string | undefined): Promise<SessionPage | Checked> {
+async function listed(
+  call: RequestContext,
+  query: ListQuery,
+  agentId: string | undefined,
+): Promise<SessionPage | CheckedAnswer> {
   const { limit, cursor, sort, count, include } = query;
   const filter = filterOf(query, agentId);
   const page = await call.sessions.list({
@@ -173,7 +183,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
 
 /** Sessions with what a list shows beside their rows, where that was asked for. */
 async function withSummaries(
-  { shared, principal }: Call,
+  { shared, principal }: RequestContext,
   sessions: readonly Session[],
   include: readonly string[],
 ): Promise<SessionPage["data"]> {

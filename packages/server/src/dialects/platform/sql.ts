@@ -1,6 +1,6 @@
 import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
-import { type Call, type Handlers, TAKEN_OVER } from "../../call.ts";
+import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-context.ts";
 import type { SqlPart } from "../../deps.ts";
 import { allows } from "../../keys.ts";
 
@@ -52,7 +52,10 @@ export const sqlHandlers = {
  * Sends lines as they come. The first one has the columns and the last one says how it ended: an answer without one was
  * cut. The reader is not waited for, because a process waits behind it; what it may leave unread is limited.
  */
-async function sendLines(parts: AsyncGenerator<SqlPart>, { request, reply }: Call): Promise<typeof TAKEN_OVER> {
+async function sendLines(
+  parts: AsyncGenerator<SqlPart>,
+  { request, reply }: RequestContext,
+): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
   const raw = begin(reply, JSON_LINES);
   const write = (part: SqlPart): void => {
@@ -74,7 +77,7 @@ function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
 }
 
 /** Sends batches as they come. The last one says how it ended; what fails on its way is cut, so that no reader takes it for whole. */
-async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: Call): Promise<typeof TAKEN_OVER> {
+async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestContext): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
   const raw = begin(reply, ARROW_STREAM);
   const write = (part: SqlPart): void => {
@@ -90,7 +93,7 @@ async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: Call): Promi
   return TAKEN_OVER;
 }
 
-function begin(reply: Call["reply"], type: string): Call["reply"]["raw"] {
+function begin(reply: RequestContext["reply"], type: string): RequestContext["reply"]["raw"] {
   reply.hijack();
   const headers = Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]);
   return reply.raw.writeHead(200, { ...Object.fromEntries(headers), "content-type": type });

@@ -1,6 +1,6 @@
 import type { Sessions } from "@skein/core";
 import type { ApiStep, Event } from "@skein/protocol";
-import { type Handlers, sessionIn } from "../../call.ts";
+import { type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
 const DEFAULT_LIMIT = 50;

@@ -1,7 +1,8 @@
 import type { UsageKey } from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
+import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { type Call, type Handlers, type Raw, TAKEN_OVER } from "../../call.ts";
+import { type RequestContext, type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
@@ -10,7 +11,7 @@ import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    const dependencies = [await storeHealth(call), ...(await busHealth(call))];
+    const dependencies = [await storeHealth(call), ...(await busHealth(call)), ...(await engineHealth(call))];
     const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
     return { status, version, ...(call.principal.scopes.length > 0 && { dependencies }) };
   },
@@ -36,7 +37,8 @@ export const systemHandlers = {
     return html(docsPage());
   },
   async metrics(_, { shared }) {
-    const payload = shared.metrics.text({ streams: shared.streams.size });
+    const claude = claudeMetrics(await shared.deps.claude?.processes?.());
+    const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
   async usage({ query: { group_by, from, to, agent_id, session_id } }, { sessions }) {
@@ -57,14 +59,14 @@ function orderOf({ key, second_key }: UsageRow): string {
   return `${key} ${second_key ?? ""}`;
 }
 
-function html(payload: string): Raw {
+function html(payload: string): RawAnswer {
   return {
     raw: { type: "text/html; charset=utf-8", payload, headers: { "content-security-policy": PAGE_POLICY } },
   };
 }
 
 /** How the bus between machines does, where there is one. */
-export async function busHealth({ shared: { deps } }: Call) {
+export async function busHealth({ shared: { deps } }: RequestContext) {
   if (!deps.bus) return [];
   const began = performance.now();
   const status = await deps.bus.check().then(
@@ -74,8 +76,19 @@ export async function busHealth({ shared: { deps } }: Call) {
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
 }
 
+/** How the cluster does that drives the sessions, where there is one. */
+async function engineHealth({ shared: { deps } }: RequestContext) {
+  if (!deps.engineCheck) return [];
+  const began = performance.now();
+  const status = await deps.engineCheck().then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
+}
+
 /** Whether the store answers, and how fast. */
-export async function storeHealth({ shared }: Call) {
+export async function storeHealth({ shared }: RequestContext) {
   const { store, description } = shared.deps;
   const began = performance.now();
   const status = await store.records.get("$health", "probe", "none").then(

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Handlers, Shared } from "../../call.ts";
+import type { Handlers, ServerContext } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
 /** Who is told about sessions and runs. */
@@ -34,7 +34,7 @@ export const webhookHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-function checkUrl({ deps }: Shared, url: string): void {
+function checkUrl({ deps }: ServerContext, url: string): void {
   const problem = deps.webhookSender?.problemWith(url) ?? noSender(deps.webhookSender);
   if (problem !== undefined) throw new ApiError("url_not_allowed", `url: ${problem}`);
 }

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
+import { type IncomingHttpHeaders, createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -178,6 +178,59 @@ test("a resume changes images, tools, mode, turns and hooks for its run, a fork 
     await next.end();
     expect(existsSync(`${file}-next`)).toBe(kind === "fork");
   }
+});
+
+test("the operator's token reaches the model as a bearer, that of a subscription too, and then no key is sent", async () => {
+  const heard: IncomingHttpHeaders[] = [];
+  // The simulator keeps no credentials; a refusal is enough to see them.
+  const gateway = createHttpServer((request, response) => {
+    heard.push(request.headers);
+    const error = { type: "permission_error", message: "No." };
+    response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify({ type: "error", error }));
+  });
+  await new Promise<void>((resolve) => void gateway.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void gateway.close());
+  const anthropicBaseUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  const tokens = { anthropicApiKey: undefined, anthropicAuthToken: "gateway-token-1234", anthropicBaseUrl };
+  for (const more of [{}, { claudeOauthToken: "sk-ant-oat01-subscription" }]) {
+    const { query } = await serving({ ...tokens, ...more });
+    expect(only(await query({ prompt: "Hi." }), "error").data["code"]).toBe("AGENT_ERROR");
+    const sent = heard.splice(0).filter((headers) => headers["x-claude-code-session-id"] !== undefined);
+    const token = "claudeOauthToken" in more ? more.claudeOauthToken : tokens.anthropicAuthToken;
+    expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(new Set([`Bearer ${token}`]));
+    expect(sent.every((headers) => headers["x-api-key"] === undefined)).toBe(true);
+  }
+});
+
+test("runs wait for their turn where few processes may work, and idle ones end above the memory that they may take", async () => {
+  const server = await serving({ claude: { processes: { running: 1, idle: 4, ahead: 0, memoryMb: 256 } } });
+  const { call, url, key } = server;
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${url}/metrics`, { headers: { "x-api-key": key } })).text();
+    return Number(
+      text
+        .split("\n")
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length + 1),
+    );
+  };
+  const first = await open(server, "/api/v1/query", { prompt: scripted("slots", [{ hang: true }]) });
+  const { data } = await first.until(({ event }) => event === "init");
+  const second = server.query({ prompt: scripted("slots-2", [{ text: "At last." }]) });
+  await expect.poll(() => metric("skein_claude_runs_waiting")).toBe(1);
+  expect(await metric('skein_claude_processes{state="running"}')).toBe(1);
+  expect(await metric("skein_claude_memory_bytes")).toBeGreaterThan(50_000_000);
+  expect(await metric("skein_claude_memory_limit_bytes")).toBe(256 * 1024 * 1024);
+  await call("POST", `/api/v1/sessions/${data.session_id}/interrupt`);
+  await first.end();
+  expect(resultOf(await second)).toBe("At last.");
+  // Four may be idle, but two take more than 256 MB.
+  const idle = (): Promise<number> => metric('skein_claude_processes{state="idle"}');
+  await expect.poll(idle).toBeLessThan(2);
+  await expect
+    .poll(async () => (await metric("skein_claude_memory_bytes")) < 256 * 1024 * 1024, { timeout: 10_000 })
+    .toBe(true);
+  expect(await metric("skein_claude_runs_waiting")).toBe(0);
 });
 
 test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(

@@ -53,11 +53,20 @@ test("each user message has a checkpoint, a dry run says what would change, and 
   for (const { files_modified } of checkpoints) expect(files_modified).toEqual([file]);
   expect(read(file)).toBe("second\n");
   const [before, between] = checkpoints;
+  expect((await server.call("GET", `${path}/files`)).body).toMatchObject({
+    files: [{ path: file, status: "added", insertions: 1, deletions: 0, changes: 2 }],
+  });
+  const diff = (of: string) => server.call("GET", `${path}/files/diff?path=${encodeURIComponent(of)}`);
+  const diffOf = async (): Promise<unknown> => ((await diff(file)).body["files"] as { diff: string }[])[0]?.diff;
+  expect(await diffOf()).toBe(`--- /dev/null\n+++ b${file}\n@@ -0,0 +1,1 @@\n+second\n`);
+  expect((await diff("/etc/passwd")).status).toBe(404);
   const dry = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id, dry_run: true });
   expect(dry.body).toMatchObject({ status: "validated", files_changed: [file] });
   expect(read(file)).toBe("second\n");
   const done = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id });
   expect(done.body).toMatchObject({ status: "completed", checkpoint_id: between?.id });
+  // What was taken back is no change any more.
+  expect(await diffOf()).toBe(`--- /dev/null\n+++ b${file}\n@@ -0,0 +1,1 @@\n+first\n`);
   expect(read(file)).toBe("first\n");
   // By the message as well, and to a time when the file was not there.
   await server.call("POST", `${path}/rewind`, { checkpoint_id: before?.user_message_uuid });

@@ -208,10 +208,10 @@ test("messages are rows of user, assistant, system and result, in pages", async 
   await all(server, `${path}/resume`, { prompt: scripted("One.", [{ text: "First." }]) });
   const { body } = await server.call("GET", `${path}/messages`);
   const rows = body["messages"] as { message_type: string; id: string; session_id: string }[];
-  expect(rows.map(({ message_type }) => message_type)).toEqual(["system", "user", "assistant", "result"]);
+  expect(rows.map(({ message_type }) => message_type)).toEqual(["user", "assistant", "result"]);
   expect(rows.every(({ session_id }) => session_id === id)).toBe(true);
-  const second = (await server.call("GET", `${path}/messages?page=2&page_size=3`)).body;
-  expect(second).toMatchObject({ total: 4, page: 2, page_size: 3, messages: [{ message_type: "result" }] });
+  const second = (await server.call("GET", `${path}/messages?page=2&page_size=2`)).body;
+  expect(second).toMatchObject({ total: 3, page: 2, page_size: 2, messages: [{ message_type: "result" }] });
 });
 
 test("sessions are listed by status, tags, title, user and metadata, in pages", async () => {

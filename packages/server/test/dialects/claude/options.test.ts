@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROUTES } from "@skein/protocol";
 import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only } from "./world.ts";
@@ -13,6 +14,8 @@ const MCP = fileURLToPath(new URL("../../../../adapters/test/mcp-server.ts", imp
 
 let server: ClaudeServer;
 let other: string;
+/** A session without any option of its own. */
+let plainId: string;
 beforeAll(async () => {
   server = await claudeServer({
     allowedWebhookAddresses: ["127.0.0.1"],
@@ -29,6 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
 const query = (body: Record<string, unknown>): Promise<readonly Frame[]> => all(server, "/api/v1/query", body);
 const resultOf = (frames: readonly Frame[]): string => String(only(frames, "result").data["result"]);
 const systemOf = (label: string): string => JSON.stringify(server.requests(label)[0]?.system);
@@ -80,7 +84,82 @@ test("system_prompt_append keeps Claude Code's own prompt, and settings and outp
   expect(only(styled, "init").data["output_style"]).toBe("Explanatory");
   const named = await query({ prompt: scripted("named", [{ text: "Hi." }]), output_style: "Learning" });
   expect(only(named, "init").data["output_style"]).toBe("Learning");
+  const unknown = await query({ prompt: scripted("unknown-style", [{ text: "Never." }]), output_style: "Baroque" });
+  expect(unknown.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
+  expect(only(unknown, "error").data["message"]).toMatch(
+    /^output_style: There is no output style "Baroque"\. There are: default, .*Learning/,
+  );
+  expect(server.requests("unknown-style")).toEqual([]);
 });
+
+test("a session has Claude Code's own prompt unless it is given another, and a resume or a fork may be given one", async () => {
+  const plain = await query({ prompt: scripted("own-prompt", [{ text: "Hi." }]) });
+  const id = only(plain, "init").data.session_id;
+  plainId = id;
+  // The SDK's prompt of one line names Claude Code too; Claude Code's own is long.
+  expect(systemOf("own-prompt").length).toBeGreaterThan(2000);
+  expect(JSON.stringify(server.requests("own-prompt")[0])).toContain("dataviz");
+  const words = { system_prompt: "You are a loom.", system_prompt_append: "Mind the yarn." };
+  await query({ prompt: scripted("both-prompts", [{ text: "Hi." }]), session_id: id, ...words });
+  expect(systemOf("both-prompts")).toMatch(/You are a loom\..*Mind the yarn\./);
+  expect(systemOf("both-prompts").length).toBeLessThan(2000);
+  const path = `/api/v1/sessions/${id}`;
+  const fork = await all(server, `${path}/fork`, {
+    prompt: scripted("fork-prompt", [{ text: "Hi." }]),
+    system_prompt_append: "Count the threads.",
+  });
+  const next = { prompt: scripted("fork-prompt-2", [{ text: "Hi." }]) };
+  await all(server, `/api/v1/sessions/${only(fork, "init").data.session_id}/resume`, next);
+  for (const label of ["fork-prompt", "fork-prompt-2"]) {
+    expect(systemOf(label)).toContain("Count the threads.");
+    expect(systemOf(label).length).toBeGreaterThan(2000);
+  }
+  await all(server, `${path}/resume`, { prompt: scripted("own-prompt-2", [{ text: "Hi." }]) });
+  expect(systemOf("own-prompt-2")).not.toMatch(/loom|threads/);
+  expect(systemOf("own-prompt-2").length).toBeGreaterThan(2000);
+});
+
+test("effort, thinking, betas, skills, a fallback model and a budget reach the run", async () => {
+  const busy = { status: 529, type: "overloaded_error", message: "Busy.", times: 3, headers: { "retry-after": "0" } };
+  const frames = await query({
+    prompt: scripted("newer", [{ error: busy, ...bash("echo x") }, { text: "Never." }]),
+    // Each takes what its model knows: a budget for thinking, or an effort.
+    model: "claude-sonnet-4-5",
+    allowed_tools: ["Bash"],
+    effort: "low",
+    thinking: { type: "enabled", budget_tokens: 2048 },
+    betas: ["context-1m-2025-08-07"],
+    fallback_model: "claude-haiku-5-5",
+    skills: [],
+    max_budget_usd: 0.000001,
+  });
+  const calls = server.simulator.ledger.calls({ label: "newer" });
+  expect(calls[0]?.request).toMatchObject({ thinking: { type: "enabled", budget_tokens: 2048 } });
+  expect(calls[3]?.request).toMatchObject({ output_config: { effort: "low" } });
+  expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
+  const models = calls.map(({ request }) => (request as { model: string }).model);
+  expect(models).toEqual(["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5", "claude-haiku-5-5"]);
+  // A skill that Claude Code brings along, and tells the model of unless it is left out.
+  expect(JSON.stringify(calls[0]?.request)).not.toContain("dataviz");
+  expect(only(frames, "error").data).toMatchObject({
+    message: expect.stringMatching(/^The run may cost \$0\.000001, and /),
+    details: { code: "budget_exceeded" },
+  });
+});
+
+test.each(["sonnet[1m]", "opusplan", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"])(
+  "%s is a model",
+  async (model) => {
+    const label = `model-${model.replaceAll(/\W/g, "-")}`;
+    const frames = await all(server, `/api/v1/sessions/${plainId}/resume`, {
+      prompt: scripted(label, [{ text: "Hi." }]),
+      model,
+    });
+    const own = { "sonnet[1m]": "claude-sonnet-5-5", opusplan: "claude-sonnet-5-5" }[model] ?? model;
+    expect(server.requests(label)[0]?.model).toBe(own);
+    expect(only(frames, "result").data["result"]).toBe("Hi.");
+  },
+);
 
 test("settings of a project count only if they are asked for", async () => {
   const project = join(server.work, "with-settings");
@@ -106,7 +185,49 @@ test("an MCP server of the operator is named, its tools run, and one that is dea
   expect(resultOf(frames)).toContain("42");
   const servers = only(frames, "init").data["mcp_servers"] as { name: string; status: string; error?: string }[];
   expect(servers.find(({ name }) => name === "sums")).toMatchObject({ status: "connected" });
-  expect(servers.find(({ name }) => name === "dead")).toMatchObject({ status: "failed", error: expect.any(String) });
+  expect(servers.find(({ name }) => name === "dead")).toMatchObject({
+    status: "failed",
+    error: expect.stringMatching(/^The MCP server dead failed: .*(connect|refused|fetch)/i),
+  });
+});
+
+test("before a run the server says what a session would have, and what requests may name", async () => {
+  const project = join(server.work, "offering");
+  mkdirSync(join(project, ".claude/commands"), { recursive: true });
+  mkdirSync(join(project, ".claude/skills/darn"), { recursive: true });
+  writeFileSync(join(project, ".claude/commands/knot.md"), "---\ndescription: Ties a knot\n---\nTie a knot.");
+  writeFileSync(
+    join(project, ".claude/skills/darn/SKILL.md"),
+    "---\nname: darn\ndescription: Mends socks\n---\nMend it.",
+  );
+  const asked = `/api/v1/offer?cwd=${encodeURIComponent(project)}&setting_sources=project&mcp_servers=sums`;
+  const before = server.simulator.ledger.calls().length;
+  const answer = await server.call("GET", asked);
+  expect(answer.body.error).toBeUndefined();
+  const offer = ROUTES.claudeOffer.response.parse(answer.body);
+  expect(offer.models.map(({ name }) => name)).toContain("sonnet");
+  expect(offer.default_model).toBe("claude-sonnet-5-5");
+  for (const tool of ["Bash", "AskUserQuestion", "mcp__sums__add"]) expect(offer.tools).toContain(tool);
+  expect(offer.commands).toContainEqual(expect.objectContaining({ name: "knot" }));
+  expect(offer.agents.map(({ name }) => name)).toContain("general-purpose");
+  expect(offer.skills).toContain("darn");
+  expect(offer.mcp_servers).toMatchObject([{ name: "sums", status: "connected" }]);
+  expect(offer.output_styles).toContain("Learning");
+  expect(offer.opened).toMatchObject({
+    settings: ["team"],
+    mcp_servers: ["sums"],
+    env: ["LOOM"],
+    permission_modes: expect.not.arrayContaining(["bypassPermissions"]),
+  });
+  // Nothing was asked of the model, nothing is kept, and who asks again within a minute needs no process.
+  expect(server.simulator.ledger.calls().length).toBe(before);
+  expect((await server.call("GET", "/api/v1/sessions?page_size=100")).body["sessions"]).not.toContainEqual(
+    expect.objectContaining({ working_directory: project }),
+  );
+  const again = performance.now();
+  expect((await server.call("GET", asked)).body).toEqual(answer.body);
+  expect(performance.now() - again).toBeLessThan(200);
+  expect((await server.call("GET", "/api/v1/offer?cwd=/etc")).status).toBe(403);
 });
 
 test("continue_conversation goes by the folder", async () => {
@@ -192,8 +313,22 @@ const closed: readonly [why: string, body: Record<string, unknown>, status: numb
     422,
     "url_not_allowed",
   ],
-  ["an image that is none", { images: [{ media_type: "image/png", data: "AAAA" }] }, 422, "VALIDATION_ERROR"],
 ];
+
+test.each([
+  ["is no image", { media_type: "image/png", data: "AAAA" }, "The data is not a PNG, JPEG, GIF or WebP image."],
+  ["is another", { media_type: "image/gif", data: PNG }, "The data is image/png, and media_type says image/gif."],
+  [
+    "is cut off",
+    { media_type: "image/png", data: PNG.slice(0, 48) },
+    "The image/png is not whole: its end is missing.",
+  ],
+])("an image that %s is refused under its own name", async (_, image, sentence) => {
+  const url = { type: "url", media_type: "image/png", data: "https://images.example.com/loom.png" };
+  const answer = await server.call("POST", "/api/v1/query", { prompt: "Hi.", images: [url, image] });
+  expect([answer.status, answer.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
+  expect(answer.body.error.message).toContain(`images.1.data: ${sentence}`);
+});
 
 test.each(closed)("%s is refused before anything is started", async (_, body, status, code) => {
   const before = (await server.call("GET", "/api/v1/sessions")).body["total"];

@@ -60,12 +60,18 @@ test("a question keeps its tool_use in the message, and `answer` reaches the age
 });
 
 test("a resume while a question is open is its answer: the same run goes on, in both streams", async () => {
-  const { stream, id } = await asking("resume-answers");
+  const { stream, id, question } = await asking("resume-answers");
+  const other = await server.call("POST", `${path(id)}/answer`, { answer: "x", tool_use_id: "toolu_other" });
+  expect([other.status, other.body.error.message]).toEqual([
+    404,
+    `tool_use_id: Session ${id} never waited for an answer to toolu_other. It waits for an answer to ${String(question["tool_use_id"])}.`,
+  ]);
   await expect(
     all(server, `${path(id)}/resume`, { prompt: "x", permission_mode: "acceptEdits" }),
   ).rejects.toMatchObject({ status: 422 });
   const frames = await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" });
   expect(resultOf(frames)).toMatch(/Use SQLite/);
+  expect([frames[0], only(frames, "init").data]).toEqual([only(frames, "init"), only(stream.frames, "init").data]);
   expect(frames.some(({ event }) => event === "question")).toBe(false);
   expect(resultOf(await stream.end())).toBe(resultOf(frames));
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
@@ -106,7 +112,11 @@ test("in the default mode a tool waits for permission: allowed it runs, denied i
     const asked = await socket.until(
       (message) => message.event === "question" && socket.said.indexOf(message) >= before,
     );
-    expect(asked.data).toMatchObject({ kind: "approval", tool_name: "Bash", question: "May Bash run?" });
+    expect(asked.data).toMatchObject({
+      kind: "approval",
+      tool_name: "Bash",
+      suggestions: expect.arrayContaining([expect.objectContaining({ type: expect.any(String) })]),
+    });
     expect(existsSync(file(name))).toBe(false);
     socket.send({ type: "answer", answer });
     const { data } = await socket.until(
@@ -194,7 +204,7 @@ test("an interrupt ends the run at once, and the next one is not touched by it",
     );
 });
 
-test("one run at a time: a second prompt is 409, and a client that goes away leaves the run alone", async () => {
+test("one run at a time: a second prompt is 409 or waits for its turn, a client that goes away leaves the run alone, and a socket takes it up", async () => {
   const first = await open(server, "/api/v1/query", { prompt: scripted("locked", [{ text: "Slow.", delayMs: 1500 }]) });
   const { data } = await first.until(({ event }) => event === "init");
   const id = data.session_id;
@@ -202,8 +212,52 @@ test("one run at a time: a second prompt is 409, and a client that goes away lea
     status: 409,
     code: "SESSION_LOCKED",
   });
+  const second = await open(server, `${path(id)}/resume`, {
+    prompt: scripted("queued", [{ text: "Next." }]),
+    when_running: "queue",
+  });
   first.leave();
-  expect(resultOf(await all(server, `${path(id)}/stream`))).toBe("Slow.");
+  // A socket takes up the run that it finds, and one that had lost its connection goes on from there.
+  const socket = await talk(server);
+  socket.send({ type: "attach", session_id: id.toUpperCase() });
+  const { data: seen } = await socket.until(({ event }) => event === "result");
+  expect(seen["result"]).toBe("Slow.");
+  expect(socket.said.map(({ event, message }) => event ?? message).slice(0, 3)).toEqual([
+    "attached",
+    "init",
+    "message",
+  ]);
+  const { id: last } = await socket.until(({ data: said }) => said?.type === "user");
+  socket.close();
+  const again = await talk(server);
+  again.send({ type: "attach", session_id: id, last_event_id: last });
+  await again.until(({ event }) => event === "done");
+  expect(again.said.map(({ event, message }) => event ?? message)).toEqual(["attached", "message", "result", "done"]);
+  again.close();
+  const next = await second.end();
+  expect([next[0]?.event, resultOf(next)]).toEqual(["init", "Next."]);
+  expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 2 });
+});
+
+test("a plan is shown to whoever decides about it", async () => {
+  const first = await all(server, "/api/v1/query", {
+    prompt: scripted("plan-file", [{ text: "I think." }]),
+    permission_mode: "plan",
+  });
+  // Claude Code tells the model where to write its plan.
+  const sent = JSON.stringify(server.requests("plan-file")[0]?.messages);
+  const file = /[^\s"`]*\/plans\/[\w-]+\.md/.exec(sent)?.[0];
+  const stream = await open(server, `${path(only(first, "init").data.session_id)}/resume`, {
+    prompt: scripted("plan", [
+      { tools: [{ name: "Write", input: { file_path: file, content: "1. Cut the yarn." } }] },
+      { tools: [{ name: "ExitPlanMode", input: {} }] },
+      { text: "So: $LAST" },
+    ]),
+  });
+  const { data } = await stream.until(({ event }) => event === "question");
+  expect(data).toMatchObject({ tool_name: "ExitPlanMode", kind: "approval", plan: "1. Cut the yarn." });
+  await server.call("POST", `${path(data.session_id)}/answer`, { answer: { behavior: "deny", message: "Not yet." } });
+  expect(resultOf(await stream.end())).toContain("Not yet.");
 });
 
 test("a run that waits for an answer can be interrupted, and one ends with its client if that asked for it", async () => {

@@ -160,5 +160,9 @@ test("a session that is gone when its stream begins is said to be gone", async (
     },
   );
   expect(isSent).toBe(true);
-  expect(frames).toMatchObject([{ event: "error", data: { code: "SESSION_NOT_FOUND" } }, { event: "done" }]);
+  expect(frames).toMatchObject([
+    { event: "init" },
+    { event: "error", data: { code: "SESSION_NOT_FOUND" } },
+    { event: "done" },
+  ]);
 });

@@ -2,15 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Simulator, createSimulator } from "@skein/simulator";
-import { vi } from "vitest";
 import { type SkeinConfig, codeOf } from "../../../../skein/src/serve/config-file.ts";
 import { startServer } from "../../../../skein/src/serve/server.ts";
 import type { StartOptions } from "../../../../skein/src/serve/start-options.ts";
 import { anyStore } from "../../any-store.ts";
 import { type Caller, caller } from "../../world.ts";
-
-// Each session is a process of its own, and starting one on a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** A server that runs the real Claude Code against a simulator of its own. For several tests: whoever starts it closes it. */
 export interface ClaudeServer {
@@ -55,7 +51,8 @@ export async function claudeServer({
     allowedWebhookAddresses: [],
     anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
     anthropicBaseUrl: simulator.url,
-    code: codeOf({ claude: { roots: [work], ...claude } }),
+    // A process that is started ahead only takes time from the tests.
+    code: codeOf({ claude: { roots: [work], processes: { ahead: 0 }, ...claude } }),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
     log: (line) => logged.push({ ...line }),
     ...options,

@@ -79,15 +79,23 @@ test("a resume goes on with all that was said, by its own route and by session_i
   const second = await all(server, `/api/v1/sessions/${id}/resume`, {
     prompt: scripted("resume-2", [{ text: "Two." }]),
   });
-  const third = await query({ prompt: scripted("resume-3", [{ text: "Three." }]), session_id: id });
+  // An id is the same in upper case.
+  const third = await query({
+    prompt: scripted("resume-3", [{ text: "Three." }]),
+    session_id: id.toUpperCase(),
+    user: "ada-2",
+    metadata: { team: "wool" },
+  });
   expect([sessionOf(second), sessionOf(third)]).toEqual([id, id]);
   const [sent] = server.requests("resume-3");
   expect(JSON.stringify(sent?.messages)).toMatch(/My name is Ariadne\..*Two\./s);
-  const { body } = await server.call("GET", `/api/v1/sessions/${id}`);
+  const { body } = await server.call("GET", `/api/v1/sessions/${id.toUpperCase()}`);
   const costs = [second, third].map((frames) => only(frames, "result").data);
   expect(body).toMatchObject({
     total_turns: 3,
     status: "completed",
+    user: "ada-2",
+    metadata: { team: "wool" },
     total_cost_usd: costs[1]?.["session_total_cost_usd"],
   });
   expect(costs[1]?.["session_total_cost_usd"]).toBeGreaterThan(costs[0]?.["session_total_cost_usd"] as number);
@@ -177,21 +185,34 @@ test("the end of the turns is said, and an error of the model too", async () => 
   expect(textOf(again)).toBe("Fine.");
 });
 
-test("structured output is in the result, and what does not fit is 422", async () => {
+test("structured output is in the result, and what does not fit is an error: 422 from single, an error in the stream, also of a resume", async () => {
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
+  const output_format = { type: "json_schema", schema };
   const good = { tools: [{ name: "StructuredOutput", input: { colour: "blue" } }] };
-  const body = {
-    prompt: scripted("structured", [good, { text: "Done." }]),
-    output_format: { type: "json_schema", schema },
-  };
-  const answer = await server.call("POST", "/api/v1/query/single", body);
-  expect(answer.body).toMatchObject({ structured_output: { colour: "blue" }, is_error: false });
   const bad = { tools: [{ name: "StructuredOutput", input: { colour: 7 } }] };
-  const refused = await server.call("POST", "/api/v1/query/single", {
-    ...body,
-    prompt: scripted("unstructured", [bad, bad, bad, bad, bad, bad, bad]),
+  const plain = { text: "Blue, I think." };
+  const single = (label: string, ...steps: object[]) =>
+    server.call("POST", "/api/v1/query/single", { prompt: scripted(label, steps), output_format });
+  const answer = await single("structured", good, { text: "Done." });
+  expect(answer.body).toMatchObject({ structured_output: { colour: "blue" }, is_error: false });
+  const path = `/api/v1/sessions/${String(answer.body["session_id"])}`;
+  for (const [label, ...steps] of [
+    ["unstructured", bad, bad, bad, bad, bad, bad, bad],
+    ["plain-words", plain, plain, plain],
+  ] as const) {
+    const refused = await single(label, ...steps);
+    expect([refused.status, refused.body.error.code]).toEqual([422, "STRUCTURED_OUTPUT_VALIDATION_ERROR"]);
+    // The session keeps its format.
+    const frames = await all(server, `${path}/resume`, { prompt: scripted(`${label}-resume`, steps) });
+    expect(only(frames, "error").data).toMatchObject({ code: "STRUCTURED_OUTPUT_VALIDATION_ERROR" });
+    expect(only(frames, "result").data).toMatchObject({ is_error: true, structured_output: null });
+  }
+  const other = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
+  const resumed = await all(server, `${path}/resume`, {
+    prompt: scripted("structured-2", [{ tools: [{ name: "StructuredOutput", input: { count: 3 } }] }, plain]),
+    output_format: { schema: other },
   });
-  expect([refused.status, refused.body.error.code]).toEqual([422, "STRUCTURED_OUTPUT_VALIDATION_ERROR"]);
+  expect(only(resumed, "result").data).toMatchObject({ is_error: false, structured_output: { count: 3 } });
 });
 
 test("pieces of a message come after everything that was before it, and before the message itself", async () => {
@@ -250,20 +271,28 @@ test("what was said is kept as user, assistant, system and result, and tells the
     allowed_tools: ["Bash"],
   });
   const { body } = await server.call("GET", `/api/v1/sessions/${sessionOf(frames)}/messages`);
-  const rows = body["messages"] as { message_type: string; content: Record<string, unknown> }[];
+  const rows = body["messages"] as { message_type: string; sequence: number; content: Record<string, unknown> }[];
   expect(rows.map(({ message_type }) => message_type)).toEqual([
-    "system",
     "user",
+    "system",
     "assistant",
     "user",
     "assistant",
     "result",
   ]);
-  const told = rows.map(({ message_type, content: { subtype, ...content } }) =>
-    message_type === "system" ? content : { ...content, ...(subtype !== undefined && { subtype }) },
-  );
-  expect(told).toEqual(frames.slice(0, -1).map(({ data }) => data));
+  expect(rows.map(({ sequence }) => sequence)).toEqual(rows.map(({ sequence }) => sequence).toSorted((x, y) => x - y));
+  // The prompt is in the log before Claude Code is up; a stream begins with init.
+  const [prompt, init, ...others] = rows.map(({ content }) => content);
+  const told = [init, prompt, ...others].map((content) => expect.objectContaining(inCommon(content)));
+  expect(frames.slice(0, -1).map(({ data }) => data)).toEqual(told);
 });
+
+/** What a row and a frame both say. */
+function inCommon(content: Record<string, unknown> = {}): Record<string, unknown> {
+  const { role: _role, subtype: _subtype, error: _error, content: blocks, ...rest } = content;
+  const same = (block: object): unknown => expect.objectContaining(block);
+  return { ...rest, ...(Array.isArray(blocks) && { content: blocks.map(same) }) };
+}
 
 test("a deleted session is gone, its stream too", async () => {
   const running = await open(server, "/api/v1/query", { prompt: scripted("deleted", [{ hang: true }]) });

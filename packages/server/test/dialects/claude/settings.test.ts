@@ -18,8 +18,15 @@ test("folders, variables and flags are opened by the environment, and more by th
     SKEIN_CLAUDE_EXTRA_ARGS: "debug-to-stderr",
     SKEIN_CLAUDE_BYPASS_PERMISSIONS: "on",
     SKEIN_CLAUDE_NESTED_AGENTS: "off",
+    SKEIN_CLAUDE_IDLE: "2",
+    SKEIN_CLAUDE_SANDBOX: "required",
   });
-  const file = ClaudeSettings.parse({ roots: ["/srv/third"], plugins: { lint: "/srv/lint" } });
+  const file = ClaudeSettings.parse({
+    sandbox: "preferred",
+    roots: ["/srv/third"],
+    plugins: { lint: "/srv/lint" },
+    processes: { idle: 9, running: 8 },
+  });
   expect(openedByBoth(settings, file)).toMatchObject({
     roots: ["/srv/work", "/srv/more", "/srv/third"],
     env: ["MY_TOKEN"],
@@ -27,6 +34,8 @@ test("folders, variables and flags are opened by the environment, and more by th
     plugins: { lint: "/srv/lint" },
     bypassPermissions: true,
     nestedAgents: false,
+    processes: { idle: 2, running: 8 },
+    sandbox: "required",
   });
 });
 
@@ -34,6 +43,8 @@ test.each([
   [{ SKEIN_CLAUDE_ROOTS: "work" }, 'SKEIN_CLAUDE_ROOTS has "work". Expected an absolute path.'],
   [{ SKEIN_CLAUDE_ENV: "A,LD_PRELOAD" }, 'SKEIN_CLAUDE_ENV has "LD_PRELOAD"'],
   [{ SKEIN_CLAUDE_EXTRA_ARGS: "--verbose" }, 'SKEIN_CLAUDE_EXTRA_ARGS has "--verbose"'],
+  [{ SKEIN_CLAUDE_IDLE: "many" }, 'SKEIN_CLAUDE_IDLE is "many"'],
+  [{ SKEIN_CLAUDE_SANDBOX: "on" }, 'SKEIN_CLAUDE_SANDBOX is "on". Expected off, preferred, required.'],
   [{ SKEIN_CLAUDE_BYPASS_PERMISSIONS: "yes" }, 'SKEIN_CLAUDE_BYPASS_PERMISSIONS is "yes"'],
 ])("%j is a sentence", (env, sentence) => {
   expect(() => opened(env as unknown as Record<string, string>)).toThrow(sentence);

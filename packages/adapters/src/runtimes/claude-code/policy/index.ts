@@ -59,7 +59,7 @@ export interface ClaudePolicyDeps {
   readonly settings: ClaudeSettings;
   readonly records: Records;
   /** Where a session works that names no folder. It is made. */
-  readonly defaultFolder: (tenant: string) => string;
+  readonly defaultFolder: (tenant: string, sessionId: string) => string;
   /** What may be called besides the public internet. */
   readonly places?: Places;
   /** The proxy through which a child reaches MCP servers that a request chose: it checks where a name leads. */
@@ -175,7 +175,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       ]);
       return {
         ...rest,
-        cwd: cwd ?? made(deps.defaultFolder(tenant)),
+        cwd: cwd ?? made(deps.defaultFolder(tenant, sessionId)),
         settings: named,
         plugins: (whole.plugins ?? []).map((plugin) => ({ ...plugin, path: settings.plugins[plugin.name] ?? null })),
         ...(whole.mcp_servers && {

@@ -39,6 +39,10 @@ const Flag = z
   .regex(/^[a-z][a-z0-9-]{0,63}$/, "Expected a flag without its dashes.")
   .refine((flag) => !FORBIDDEN.has(flag), "This flag cannot be opened: there is a setting for what it does.");
 
+const HostPattern = z
+  .string()
+  .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "Expected a host such as example.com or *.example.com.");
+
 const Variables = z.record(z.string(), z.string());
 
 /** An MCP server of the operator: what is said here is used as it is, secrets included, and never shown. */
@@ -55,6 +59,20 @@ const RegisteredMcpServer = z.union([
     headers: Variables.default({}),
   }),
 ]);
+
+/** What is left out has the defaults of `childPoolOptions` in `skein/src/serve/claude.ts`. */
+const ProcessSettings = z.strictObject({
+  /** Runs that work at once. Others wait for their turn. */
+  running: z.int().min(1).max(10_000).optional(),
+  /** Processes that are kept after their run, so that the next prompt of their session is answered sooner. */
+  idle: z.int().min(0).max(10_000).optional(),
+  /** Processes that are started for sessions that are to come. */
+  ahead: z.int().min(0).max(100).optional(),
+  /** How long one is kept after its run. */
+  idleMinutes: z.number().positive().max(1440).optional(),
+  /** What all of them may take together. Above it idle ones end, and runs wait while another one works. */
+  memoryMb: z.int().min(256).optional(),
+});
 
 export const ClaudeSettings = z.strictObject({
   /** Names of keys that may run Claude Code although they do not have the scope admin. */
@@ -75,9 +93,36 @@ export const ClaudeSettings = z.strictObject({
   mcpServers: z.record(Name, RegisteredMcpServer).default({}),
   /** Another `claude` than the one that comes with the SDK. */
   executable: AbsolutePath.optional(),
+  /**
+   * Whether Claude Code runs in a sandbox that sees only its session: `required` runs nothing without one, `preferred` uses one
+   * where it can be had.
+   */
+  sandbox: z.enum(["off", "preferred", "required"]).default("off"),
+  /** Hosts that sessions in the sandbox may call: names, or `*.name` for all names below one. */
+  hosts: z.array(HostPattern).default([]),
+  /** What a process in the sandbox may use, with everything that it starts. */
+  limits: z
+    .strictObject({
+      memoryBytes: z
+        .int()
+        .min(512 * 1024 * 1024, "Claude Code itself needs 300 MB.")
+        .default(4 * 1024 ** 3),
+      processes: z.int().min(16, "Claude Code and its shell need some.").default(256),
+      fileBytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(4 * 1024 ** 3),
+      temporaryBytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(256 * 1024 ** 2),
+    })
+    .prefault({}),
   /** Whether admin keys may run sessions with `bypassPermissions`, with the sandbox on. */
   bypassPermissions: z.boolean().default(false),
   /** Whether subagents may start subagents. */
   nestedAgents: z.boolean().default(false),
+  /** How many processes of Claude Code there may be, and what they may take. */
+  processes: ProcessSettings.default({}),
 });
 export type ClaudeSettings = z.infer<typeof ClaudeSettings>;

@@ -4,7 +4,8 @@
 export const storeFunctions = /* sql */ `
 -- Answers with words: leased (session, fence, last sequence) | busy (until, in ms) | none (next in ms, or 0) | not_found |
 -- unreadable.
-create or replace function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
+create or replace function skein.claim(
+  p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint, p_take_within_ms double precision)
 returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_session uuid := p_session;
@@ -29,16 +30,22 @@ begin
     update skein.heads h set
       fence = h.fence + 1, owner = p_owner, leased_until = clock_timestamp() + p_lease_ms * interval '1 millisecond'
     where h.session_id = v_session and h.fact_version <= p_version
-      and (h.leased_until is null or h.leased_until <= clock_timestamp())
+      and (h.leased_until is null or h.leased_until <= clock_timestamp() + p_take_within_ms * interval '1 millisecond')
     returning h.fence, h.last_sequence into v_fence, v_last;
     if found then return format('leased %s %s %s', v_session, v_fence, v_last); end if;
     select h.fact_version, h.leased_until into v_version, v_until from skein.heads h where h.session_id = v_session;
     if not found then return 'not_found'; end if;
-    if v_until > clock_timestamp() then return format('busy %s', ceil(extract(epoch from v_until) * 1000)); end if;
+    if v_until > clock_timestamp() + p_take_within_ms * interval '1 millisecond' then
+      return format('busy %s', ceil(extract(epoch from v_until) * 1000));
+    end if;
     if v_version > p_version then return 'unreadable'; end if;
     -- What stood in the way is gone already: once more.
   end loop;
 end $$;
+
+-- As servers of an earlier version call it, which may still run on this database.
+create or replace function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
+returns text language sql as $$ select skein.claim(p_session, p_owner, p_lease_ms, p_version, 0) $$;
 
 -- Prolongs leases and answers those that were still held. Locks in one order, so that two never deadlock.
 create or replace function skein.renew(p_sessions uuid[], p_fences bigint[], p_lease_ms double precision[])
@@ -68,11 +75,19 @@ begin
   return case when exists (select from skein.heads h where h.session_id = p_session) then 'lease_lost' else 'not_found' end;
 end $$;
 
-create or replace function skein.free(p_owner text) returns void language sql as $$
-  with held as (select h.session_id from skein.heads h where h.owner = p_owner order by h.session_id for update)
+-- Every lease of an owner, or those that run out within a time.
+create or replace function skein.free(p_owner text, p_within_ms double precision) returns void language sql as $$
+  with held as (
+    select h.session_id from skein.heads h
+    where h.owner = p_owner
+      and (p_within_ms is null or h.leased_until <= clock_timestamp() + p_within_ms * interval '1 millisecond')
+    order by h.session_id for update)
   update skein.heads h set fence = h.fence + 1, owner = null, leased_until = null
   from held where h.session_id = held.session_id and h.owner = p_owner
 $$;
+
+-- As servers of an earlier version call it.
+create or replace function skein.free(p_owner text) returns void language sql as $$ select skein.free(p_owner, null) $$;
 
 -- Whether there was such a session. Everything that hangs on its head goes with it, and the blobs that only it used.
 create or replace function skein.delete_session(p_session uuid, p_tenant text) returns boolean language plpgsql as $$

@@ -6,9 +6,12 @@ import { agent } from "./agent.ts";
 import { api } from "./api.ts";
 import { functions } from "./functions.ts";
 import { platform } from "./platform.ts";
+import { sessionMessages } from "./session-messages.ts";
 
 /** The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever their text has changed. */
-export const VIEWS = [applyChanges, append, storeFunctions, functions, platform, agent, api].join("\n");
+export const VIEWS = [applyChanges, append, storeFunctions, functions, platform, agent, api, sessionMessages].join(
+  "\n",
+);
 
 /** Which text the functions and views in a database were made from. */
 export const VIEWS_HASH = createHash("sha256").update(VIEWS).digest("hex");

@@ -1,0 +1,99 @@
+import type { Store, WorkerInfo, Workers } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
+
+export interface HeartbeatDeps {
+  readonly store: Store;
+  readonly workers: Workers;
+  /** What this process says about itself. */
+  readonly worker: () => WorkerInfo;
+  /** Whether another owner is a process of this host that is gone. That is proof; silence is not. */
+  readonly isDead: (owner: string) => boolean;
+  /** Leases of a dead worker were freed: its sessions can be claimed. */
+  readonly onFreed: () => void;
+  /** Told after each look who is there. */
+  readonly onSeen?: (workers: readonly WorkerInfo[]) => void;
+  readonly report: (error: unknown) => void;
+  readonly beatMs?: number;
+  readonly now?: () => number;
+}
+
+/** Signs of life between the workers of one store. */
+export interface Heartbeat {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const BEAT_MS = 400;
+/** A worker that missed so many signs of life is taken for dead. */
+const MISSED = 3;
+/** Leases of a silent worker that are longer belong to effects that no fence stops: they run out by themselves. */
+const FENCED_MS = 5000;
+/** A worker that has been silent for so long is forgotten. */
+const FORGET_MS = 60_000;
+
+/** Says each moment that this worker lives, and frees what a worker held that no longer does. */
+export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
+  const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
+  const { owner } = worker();
+  /** When the last sign of life of each other worker was first seen here, and how often it was seen since. */
+  const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
+  /** The slowest of the last signs of life: on a slow disk others are slow as well. */
+  let slowest = 0;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let beating: Promise<void> = Promise.resolve();
+
+  async function beat(): Promise<void> {
+    const began = now();
+    try {
+      await workers.beat(worker());
+      const took = now() - began;
+      slowest = Math.max(took, slowest * 0.9);
+      const all = await workers.all();
+      deps.onSeen?.(all);
+      for (const other of all) if (other.owner !== owner) await watch(other);
+    } catch (error) {
+      // While the store is away nobody's silence means anything.
+      seen.clear();
+      if (!isKnownError(error)) deps.report(error);
+    }
+  }
+
+  async function watch(worker_: WorkerInfo & { readonly beat: number }): Promise<void> {
+    const { owner: other } = worker_;
+    const isProven = deps.isDead(other);
+    const last = seen.get(other);
+    const isNew = last?.beat !== worker_.beat;
+    const known = isNew || !last ? { beat: worker_.beat, at: now(), looks: 0, freed: false } : last;
+    seen.set(other, known);
+    if (isNew && !isProven) return;
+    known.looks += 1;
+    const silentMs = now() - known.at;
+    const isSilent = known.looks >= MISSED && silentMs >= Math.max(MISSED * beatMs, 4 * slowest);
+    if ((isProven || isSilent) && !known.freed) {
+      await store.free(other, isProven ? {} : { withinMs: FENCED_MS });
+      known.freed = true;
+      deps.onFreed();
+    }
+    if (isProven || silentMs > FORGET_MS) {
+      await workers.leave(worker_);
+      seen.delete(other);
+    }
+  }
+
+  function next(): void {
+    beating = beat().finally(() => {
+      if (!stopped) timer = setTimeout(next, beatMs).unref();
+    });
+  }
+
+  return {
+    start: next,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await beating;
+      await workers.leave(worker()).catch(() => undefined);
+    },
+  };
+}

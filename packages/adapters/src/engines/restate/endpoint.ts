@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import * as restate from "@restatedev/restate-sdk";
+import { KnownError } from "@skein/protocol";
+
+export interface EndpointOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The name of the virtual object: sessions of one cluster and one pool of workers. */
+  readonly service: string;
+  /** The public keys of the Restate clusters that may call. Without one, anybody who reaches the port may. */
+  readonly identityKeys: readonly string[];
+}
+
+/** Drives a session for a while. The signal aborts when the attempt is over for Restate. An error makes Restate try again. */
+type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>;
+
+/** Where Restate hands sessions to this worker: a virtual object per session, over HTTP/2. */
+export interface RestateEndpoint {
+  readonly port: number;
+  /** Who drives from now on. Until then every attempt is refused, and tried again. */
+  serve(drive: DriveSlice): void;
+  close(): Promise<void>;
+}
+
+/** Longer than any turn: a worker that hangs is noticed by the pings of the connection, not by its silence. */
+const SILENCE = { hours: 24 };
+
+export async function listenForRestate(options: EndpointOptions): Promise<RestateEndpoint> {
+  let drive: DriveSlice = async () => {
+    throw new restate.RetryableError("This worker is starting.");
+  };
+  const session = restate.object({
+    name: options.service,
+    handlers: {
+      drive: restate.handlers.object.exclusive(
+        {
+          // The log is the truth: Restate keeps nothing of a drive but that it is due.
+          journalRetention: 0,
+          idempotencyRetention: { minutes: 5 },
+          inactivityTimeout: SILENCE,
+          abortTimeout: SILENCE,
+          enableLazyState: true,
+          // A wake-up that nobody could serve is dropped, so that it never blocks its session; the sweep sends it again.
+          retryPolicy: {
+            initialInterval: 50,
+            exponentiationFactor: 2,
+            maxInterval: 1000,
+            maxAttempts: 30,
+            onMaxAttempts: "kill",
+          },
+        },
+        async (context: restate.ObjectContext): Promise<void> => {
+          await drive(context.key, context.request().attemptCompletedSignal);
+        },
+      ),
+    },
+  });
+  const handler = restate.createEndpointHandler({
+    services: [session],
+    identityKeys: [...options.identityKeys],
+    logger: () => {},
+  });
+  const server = createServer(handler);
+  const connections = new Set<ServerHttp2Session>();
+  server.on("session", (connection) => {
+    connections.add(connection);
+    connection.on("close", () => connections.delete(connection));
+  });
+  await listen(server, options);
+  return {
+    port: (server.address() as AddressInfo).port,
+    serve: (by) => void (drive = by),
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const connection of connections) connection.destroy();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Http2Server, { host, port }: EndpointOptions): Promise<void> {
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+  } catch (error) {
+    throw new KnownError(
+      "invalid",
+      `The endpoint for Restate cannot listen on ${host}:${port}: ${(error as Error).message}. Set SKEIN_RESTATE_ENDPOINT to a free address.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,171 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { DueSession, Engine, Runtime, Store } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
+import { createDrives } from "../drives.ts";
+import { isWoken } from "../waking-facts.ts";
+import type { RestateEndpoint } from "./endpoint.ts";
+import type { Ingress, WakeUp } from "./ingress.ts";
+import { createPlaces } from "./places.ts";
+import { createSender } from "./sender.ts";
+
+export interface RestateEngineDeps {
+  readonly store: Store;
+  /** The runtime that drives a claimed session. */
+  readonly runtime: Runtime;
+  /** Tells this process from others. */
+  readonly owner: string;
+  readonly ingress: Ingress;
+  /** Where Restate hands sessions to this process. Without it, this process only wakes sessions. */
+  readonly endpoint?: RestateEndpoint | undefined;
+  readonly leaseMs?: number;
+  /** How many sessions are driven at once. */
+  readonly concurrency?: number;
+  /** How long a session keeps its place while others wait. */
+  readonly sliceMs?: number;
+  readonly now?: () => number;
+  readonly report?: (error: unknown) => void;
+}
+
+const SWEEP_MS = 1000;
+/** A session that has been due for so long was not announced, or its wake-up was lost. */
+const OVERDUE_MS = 1500;
+/** An overdue session is sent once in this time, however many workers see it. */
+const SEND_AGAIN_MS = 5000;
+/** After so long a session is asked for again that a worker has whose effects cannot be fenced; then after longer. */
+const BUSY_MS = 250;
+/** Beyond the lease that others have: a renewal may have begun later than the claim here. */
+const CLOCK_SLACK_MS = 1000;
+/** At most so many overdue sessions of one tenant are sent in one sweep. */
+const PER_TENANT = 100;
+
+/**
+ * Drives sessions that Restate hands to this process. Restate places, retries and times; `due_at` in the store stays the
+ * truth. One attempt at a time runs for a session, so that a new attempt may take the lease of the one before it.
+ */
+export function createRestateEngine(deps: RestateEngineDeps): Engine {
+  const { store, runtime, owner, ingress, endpoint } = deps;
+  const { leaseMs = 4000, concurrency = 64, sliceMs = 30_000, now = Date.now, report = () => {} } = deps;
+  const drives = createDrives({ store, runtime, leaseMs, now, report });
+  const places = createPlaces(concurrency);
+  const sender = createSender({ ingress, report });
+  const stopping = new AbortController();
+  /** In which stretch of time an overdue session was last sent. */
+  const sent = new Map<string, number>();
+  let stopListening = (): void => {};
+  let sweeps: NodeJS.Timeout | undefined;
+
+  async function dueOf(sessionId: string): Promise<DueSession | undefined> {
+    const [due] = await store.due({ sessionId, before: Infinity });
+    return due;
+  }
+
+  /** What Restate calls: drives a session until it sleeps, or until its slice is over. */
+  async function driveSlice(sessionId: string, attemptOver: AbortSignal): Promise<void> {
+    const over = AbortSignal.any([attemptOver, stopping.signal]);
+    // An earlier attempt of this session may still be stopping here.
+    await drives.find(sessionId)?.done;
+    const yieldAt = now() + sliceMs;
+    let due = await dueOf(sessionId);
+    let inVain = 0;
+    while (due && due.dueAt <= now() && now() < yieldAt) {
+      if (stopping.signal.aborted) throw new Error("This worker is stopping.");
+      if (over.aborted) return;
+      const giveBack = await places.take(due.tenant, over);
+      try {
+        if (giveBack) await driveOnce(sessionId, { yieldAt, over: attemptOver });
+      } finally {
+        giveBack?.();
+      }
+      const before: DueSession = due;
+      due = await dueOf(sessionId);
+      inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
+      // A drive that changed nothing is not repeated at once.
+      if (inVain > 0) await pause(Math.min(BUSY_MS * inVain, leaseMs), over);
+    }
+    if (due) await sender.send(nextOf(due));
+  }
+
+  function nextOf({ sessionId, lastSequence, dueAt }: DueSession): WakeUp {
+    const delayMs = dueAt - now();
+    return delayMs > 0
+      ? { sessionId, key: `${lastSequence}:at:${dueAt}`, delayMs }
+      : { sessionId, key: `${lastSequence}:slice:${now()}` };
+  }
+
+  async function driveOnce(
+    sessionId: string,
+    { yieldAt, over }: { yieldAt: number; over: AbortSignal },
+  ): Promise<void> {
+    const asked = now();
+    const claim = await store.claim({ owner, leaseMs, sessionId, takeWithinMs: leaseMs + CLOCK_SLACK_MS });
+    // Whoever has it is asked for it again soon.
+    if (claim.kind !== "leased") return;
+    const drive = drives.begin({ ...claim, asked, yieldAt });
+    over.addEventListener("abort", drive.stop, { once: true });
+    if (over.aborted) drive.stop();
+    await drive.done;
+    over.removeEventListener("abort", drive.stop);
+  }
+
+  async function sweep(isFreed = false): Promise<void> {
+    const overdue = await store.due({
+      before: isFreed ? now() : now() - OVERDUE_MS,
+      perTenant: PER_TENANT,
+      limit: PER_TENANT * 10,
+    });
+    const stretch = Math.floor(now() / SEND_AGAIN_MS);
+    for (const [sessionId, last] of sent) if (last < stretch) sent.delete(sessionId);
+    for (const { sessionId, lastSequence } of overdue) {
+      if ((sent.get(sessionId) === stretch && !isFreed) || drives.find(sessionId)) continue;
+      sent.set(sessionId, stretch);
+      sender.offer({ sessionId, key: `${lastSequence}:${isFreed ? `freed:${now()}` : `overdue:${stretch}`}` });
+    }
+  }
+
+  function sweepAgain(): void {
+    sweeps = setTimeout(() => {
+      void sweep()
+        .catch((error) => {
+          if (!isKnownError(error, "closed", "store_unavailable")) report(error);
+        })
+        .finally(() => {
+          if (!stopping.signal.aborted) sweepAgain();
+        });
+    }, SWEEP_MS).unref();
+  }
+
+  return {
+    start() {
+      stopListening = store.onNews((sessionId, events) => {
+        // What another process appended, that process announces.
+        if (!events || drives.find(sessionId) || !isWoken(events)) return;
+        sender.offer({ sessionId, key: String(events.at(-1)?.sequence) });
+      });
+      if (!endpoint) return;
+      drives.start();
+      sweepAgain();
+      endpoint.serve((sessionId, attemptOver) => driveSlice(sessionId, attemptOver).catch(problemOf));
+    },
+    // Restate places a session; the process that creates it does not.
+    reserve: () => undefined,
+    wake: (sessionId) => sender.offer({ sessionId, key: `wake:${crypto.randomUUID()}` }),
+    look: () => void sweep(true).catch(() => undefined),
+    async stop() {
+      stopping.abort();
+      stopListening();
+      clearTimeout(sweeps);
+      await Promise.all([drives.stop(), sender.stop()]);
+    },
+  };
+
+  /** A session that is gone needs nobody; anything else is tried again by Restate. */
+  function problemOf(error: unknown): void {
+    if (isKnownError(error, "not_found")) return;
+    if (!isKnownError(error) && !stopping.signal.aborted) report(error);
+    throw error;
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

@@ -1,0 +1,3 @@
+export { listenForRestate } from "./endpoint.ts";
+export { createRestateEngine } from "./engine.ts";
+export { createIngress } from "./ingress.ts";

@@ -1,0 +1,74 @@
+/** A wake-up for a session. Restate keeps the first of several with the same key for some minutes, and ignores the others. */
+export interface WakeUp {
+  readonly sessionId: string;
+  /** What makes this wake-up different from the earlier ones of the session, such as the last sequence. */
+  readonly key: string;
+  /** When the session is driven (ms from now); at once unless told. */
+  readonly delayMs?: number;
+}
+
+export interface IngressDeps {
+  /** The ingresses of the cluster. The next one is tried when one does not answer. */
+  readonly urls: readonly string[];
+  readonly service: string;
+  /** For an ingress behind a gateway that asks for a key. */
+  readonly token?: string | undefined;
+  readonly fetch?: typeof fetch;
+}
+
+/** Where wake-ups are sent. */
+export interface Ingress {
+  /** Resolves when Restate has the wake-up on its disks. Rejects if no ingress took it. */
+  send(wakeUp: WakeUp): Promise<void>;
+  /** Resolves if an ingress answers. */
+  check(): Promise<void>;
+}
+
+/** An ingress that takes longer is taken for dead, and the next one is asked. */
+const ANSWER_MS = 1500;
+
+export function createIngress({ urls, service, token, fetch: send = fetch }: IngressDeps): Ingress {
+  /** The one that answered last. */
+  let best = 0;
+
+  async function sendTo(url: string, { sessionId, key, delayMs = 0 }: WakeUp): Promise<void> {
+    const path = `${url}/${service}/${encodeURIComponent(sessionId)}/drive/send`;
+    const answer = await send(delayMs > 0 ? `${path}?delay=${Math.ceil(delayMs)}ms` : path, {
+      method: "POST",
+      headers: {
+        "idempotency-key": `${sessionId}:${key}`,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    const text = await answer.text();
+    if (!answer.ok)
+      throw new Error(`Restate at ${url} refused a wake-up with status ${answer.status}: ${text.slice(0, 300)}`);
+  }
+
+  /** Asks the ingresses in turn until one answers. */
+  async function any(ask: (url: string) => Promise<void>): Promise<void> {
+    let problem: unknown;
+    for (let n = 0; n < urls.length; n++) {
+      const place = (best + n) % urls.length;
+      try {
+        await ask(urls[place] ?? "");
+        best = place;
+        return;
+      } catch (error) {
+        problem = error;
+      }
+    }
+    throw problem;
+  }
+
+  return {
+    send: (wakeUp) => any((url) => sendTo(url, wakeUp)),
+    check: () =>
+      any(async (url) => {
+        const answer = await send(`${url}/restate/health`, { signal: AbortSignal.timeout(ANSWER_MS) });
+        await answer.body?.cancel();
+        if (!answer.ok) throw new Error(`Restate at ${url} answered ${answer.status}.`);
+      }),
+  };
+}

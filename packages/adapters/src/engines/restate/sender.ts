@@ -1,0 +1,59 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Ingress, WakeUp } from "./ingress.ts";
+
+/** Sends wake-ups, and those that no ingress took again until one does. */
+export interface Sender {
+  /** Resolves when the wake-up was taken, or kept here to be sent again. */
+  send(wakeUp: WakeUp): Promise<void>;
+  /** The same, without waiting for it. */
+  offer(wakeUp: WakeUp): void;
+  /** Resolves when everything that is under way was answered. */
+  stop(): Promise<void>;
+}
+
+const AGAIN_MS = 500;
+/** More are left to the sweep of the workers. */
+const KEPT = 10_000;
+const STOP_MS = 2000;
+
+export function createSender(deps: { readonly ingress: Ingress; readonly report: (error: unknown) => void }): Sender {
+  /** One for each session is enough: a wake-up says only that somebody must look. */
+  const unsent = new Map<string, WakeUp>();
+  const underWay = new Set<Promise<void>>();
+  let again: NodeJS.Timeout | undefined;
+  let isDown = false;
+
+  async function send(wakeUp: WakeUp): Promise<void> {
+    try {
+      await deps.ingress.send(wakeUp);
+      isDown = false;
+    } catch (error) {
+      // Said once for each time that Restate is away.
+      if (!isDown) deps.report(error);
+      isDown = true;
+      if (unsent.size < KEPT) unsent.set(wakeUp.sessionId, wakeUp);
+      again ??= setTimeout(sendAgain, AGAIN_MS).unref();
+    }
+  }
+
+  function sendAgain(): void {
+    again = undefined;
+    const waiting = [...unsent.values()];
+    unsent.clear();
+    for (const wakeUp of waiting) offer(wakeUp);
+  }
+
+  function offer(wakeUp: WakeUp): void {
+    const sending = send(wakeUp).finally(() => underWay.delete(sending));
+    underWay.add(sending);
+  }
+
+  return {
+    send,
+    offer,
+    async stop() {
+      clearTimeout(again);
+      await Promise.race([Promise.all(underWay), delay(STOP_MS, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { Event } from "@skein/protocol";
+
+/** Facts from outside that make a session due. */
+const WAKING: ReadonlySet<Event["event_type"]> = new Set([
+  "prompt.accepted",
+  "await.answered",
+  "cancel.requested",
+  "rewind.requested",
+]);
+
+/** Whether a session is due because of these events. */
+export function isWoken(events: readonly Event[]): boolean {
+  return events.some(({ event_type }) => WAKING.has(event_type));
+}

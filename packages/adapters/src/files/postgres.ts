@@ -1,0 +1,81 @@
+import type { FileStore } from "@skein/core";
+import { KnownError, Uuid } from "@skein/protocol";
+import pg from "pg";
+import { keepAliveUntil } from "../stores/postgres/keep-process-alive.ts";
+import { storedName } from "./safe-name.ts";
+
+export interface PostgresFileStore extends FileStore {
+  close(): Promise<void>;
+}
+
+const PREFIX = "postgres:files/";
+
+/**
+ * Generated files in PostgreSQL, beside the sessions: every server on the database reads them, and a dump has them.
+ *
+ * The place for servers that share nothing but the database. Many large files belong in a bucket.
+ */
+export function createPostgresFileStore({ url }: { readonly url: string }): PostgresFileStore {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: "skein",
+    connectionTimeoutMillis: 5000,
+    query_timeout: 30_000,
+    max: 2,
+    idleTimeoutMillis: 10_000,
+    allowExitOnIdle: true,
+  });
+  // An idle connection that breaks is dropped by the pool; the next query opens another.
+  pool.on("error", () => {});
+  let made: Promise<unknown> | undefined;
+
+  /** The table is made by whoever needs it first, and looked for again if that failed. */
+  async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    try {
+      await (made ??= pool.query(SCHEMA));
+      return (await pool.query<Row>(text, [...values])).rows;
+    } catch (error) {
+      made = undefined;
+      throw new KnownError("files_unavailable", "PostgreSQL did not keep or give the file.", { cause: error });
+    }
+  }
+
+  return {
+    async put({ sessionId, fileId, filename, bytes }) {
+      if (!Uuid.safeParse(sessionId).success)
+        throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
+      const name = storedName(fileId, filename);
+      await query(PUT, [sessionId, name, Buffer.from(bytes)]);
+      return { storagePath: `${PREFIX}${sessionId}/${name}` };
+    },
+    async get(storagePath) {
+      const [sessionId = "", name = "", ...more] = storagePath.slice(PREFIX.length).split("/");
+      if (!storagePath.startsWith(PREFIX) || !Uuid.safeParse(sessionId).success || name === "" || more.length > 0)
+        throw new KnownError("invalid", "The place of a file must be inside the table of files.");
+      const [row] = await query<{ bytes: Buffer }>(GET, [sessionId, name]);
+      if (!row) throw new KnownError("not_found", "The file is not in the table of files.");
+      return new Uint8Array(row.bytes);
+    },
+    async deleteSession(sessionId) {
+      if (Uuid.safeParse(sessionId).success) await query(DELETE, [sessionId]);
+    },
+    close: () => keepAliveUntil(pool.end()),
+  };
+}
+
+// One transaction, because it is one message. The lock keeps machines that start at once from making it twice.
+const SCHEMA = /* sql */ `
+select pg_advisory_xact_lock(hashtext('skein_files'));
+create schema if not exists skein_files;
+create table if not exists skein_files.files (
+  session_id uuid not null, name text not null, bytes bytea not null, stored_at timestamptz not null default now(),
+  primary key (session_id, name));
+alter table skein_files.files alter column bytes set storage external;`;
+
+const PUT = /* sql */ `
+insert into skein_files.files (session_id, name, bytes) values ($1, $2, $3)
+on conflict (session_id, name) do update set bytes = excluded.bytes, stored_at = now()`;
+
+const GET = /* sql */ "select bytes from skein_files.files where session_id = $1 and name = $2";
+
+const DELETE = /* sql */ "delete from skein_files.files where session_id = $1";

@@ -1,0 +1,93 @@
+import { type ChangedFile, type Event, type JsonObject, isJsonObject } from "@skein/protocol";
+import { BACKUPS, type Entry, blocksIn } from "../transcript.ts";
+import { lineDiff } from "./line-diff.ts";
+
+/** One change of a file, as Claude Code wrote it down in its transcript. */
+interface Change {
+  readonly path: string;
+  readonly sequence: number;
+  readonly at: string;
+  readonly toolUseId: string | null;
+  /** Null for a file that was not there. */
+  readonly before: string | null;
+  /** Undefined where the file was too large to be written down. */
+  readonly known: boolean;
+  readonly after: string;
+}
+
+/**
+ * The files that the tools of Claude Code have changed in a session, each with the difference between what it was first and what
+ * it is now. What a rewind has taken back is left out. It comes from the log alone: changes by commands are in no transcript.
+ */
+export function changedFiles(events: readonly Event[]): readonly ChangedFile[] {
+  let changes: Change[] = [];
+  const messages = new Map<string, number>();
+  const rewinds = new Map<string, string>();
+  for (const event of events) {
+    if (event.event_type === "message.created") messages.set(event.data.message_id, event.sequence);
+    if (event.event_type === "rewind.requested" && !event.data.dry_run)
+      rewinds.set(event.data.rewind_id, event.data.user_message_uuid);
+    if (event.event_type === "rewind.completed" && !event.data.error) {
+      const place = messages.get(rewinds.get(event.data.rewind_id) ?? "");
+      if (place !== undefined) changes = changes.filter(({ sequence }) => sequence <= place);
+    }
+    if (event.event_type === "transcript.appended" && !event.data.subpath?.startsWith(BACKUPS))
+      for (const entry of event.data.entries as Entry[]) changes.push(...changeIn(entry, event));
+  }
+  const byPath = Map.groupBy(changes, ({ path }) => path);
+  return [...byPath].map(([path, all]) => netChange(path, all)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function netChange(path: string, all: readonly Change[]): ChangedFile {
+  const [first, last] = [all[0] as Change, all.at(-1) as Change];
+  const diff = first.known ? lineDiff(first.before ?? "", last.after) : undefined;
+  return {
+    path,
+    status: first.known && first.before === null ? "added" : "modified",
+    insertions: diff?.insertions ?? null,
+    deletions: diff?.deletions ?? null,
+    changes: all.length,
+    last_changed_at: last.at,
+    last_tool_use_id: last.toolUseId,
+    diff: diff ? unified(path, first.before === null, diff.text) : null,
+  };
+}
+
+function unified(path: string, isNew: boolean, text: string): string {
+  const name = path.replace(/^\//, "");
+  return text === "" ? "" : `--- ${isNew ? "/dev/null" : `a/${name}`}\n+++ b/${name}\n${text}`;
+}
+
+/** What an entry says about a file: the result of Write, Edit or NotebookEdit. */
+function changeIn(entry: Entry, { sequence, created_at }: Event): readonly Change[] {
+  const result = entry["toolUseResult"];
+  if (entry.type !== "user" || !isJsonObject(result)) return [];
+  const toolUseId = blocksIn(entry).find(({ type }) => type === "tool_result")?.["tool_use_id"];
+  const at = typeof entry["timestamp"] === "string" ? entry["timestamp"] : created_at;
+  const told = { sequence, at, toolUseId: typeof toolUseId === "string" ? toolUseId : null };
+  const written = writtenBy(result);
+  return written ? [{ ...told, ...written }] : [];
+}
+
+function writtenBy(result: JsonObject): Pick<Change, "path" | "before" | "known" | "after"> | undefined {
+  const { filePath, notebook_path, originalFile, original_file, updated_file, content, type } = result;
+  const before = text(originalFile ?? original_file);
+  if (typeof notebook_path === "string" && typeof updated_file === "string")
+    return { path: notebook_path, before, known: before !== null, after: updated_file };
+  if (typeof filePath !== "string") return undefined;
+  if (typeof content === "string" && (type === "create" || type === "update"))
+    return { path: filePath, before, known: type === "create" || before !== null, after: content };
+  const { oldString, newString, replaceAll } = result;
+  if (typeof oldString !== "string" || typeof newString !== "string") return undefined;
+  const original = before ?? "";
+  const after =
+    replaceAll === true
+      ? original.split(oldString).join(newString)
+      : // As a function: a text may have $& in it.
+        original.replace(oldString, () => newString);
+  return { path: filePath, before, known: before !== null || oldString === "", after };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

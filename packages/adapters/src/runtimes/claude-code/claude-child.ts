@@ -1,0 +1,317 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type {
+  CanUseTool,
+  HookJSONOutput,
+  Options,
+  PermissionResult,
+  Query,
+  SDKMessage,
+  SDKUserMessage,
+  SessionStoreEntry,
+  SpawnOptions,
+  SpawnedProcess,
+} from "@anthropic-ai/claude-agent-sdk";
+import type { ClaudeSdk } from "./sdk.ts";
+import type { FactOf, SandboxPlace } from "@skein/core";
+import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
+import { type ClaudeWalls, openHosts } from "./claude-walls.ts";
+import { writeBackups } from "./backups.ts";
+import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
+import { createInbox } from "./inbox.ts";
+import { markFolder, removeSessionFiles } from "./child-folders.ts";
+import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
+
+/** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
+export type Spawn = (
+  options: SpawnOptions,
+  places?: readonly SandboxPlace[],
+) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
+
+/** What a hook can reach of the session that it is called for. */
+export interface HookBridge {
+  readonly runId: () => string | null;
+  /** Writes down that a hook was called. Never fails: a hook of a session that nobody drives any more leaves no trace. */
+  readonly wrote: (fact: FactOf<"hook.called">) => Promise<void>;
+}
+
+/** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */
+interface Driver extends HookBridge {
+  /** What holds for the process while it is driven. */
+  readonly terms: ChildTerms;
+  message(message: SDKMessage): void;
+  /** Keeps entries of the transcript; the child is told when they are durable. */
+  append(entries: readonly Entry[], subpath: string | null): Promise<void>;
+  canUseTool: CanUseTool;
+  /** Resolves when the log knows that this call begins; false if that cannot be had. */
+  begins(toolUseId: string): Promise<boolean>;
+}
+
+/** Why a child is gone: a code, and a sentence. */
+interface ChildGone {
+  readonly code: "runtime_died" | "buffer_exceeded" | "runtime_silent";
+  readonly message: string;
+}
+
+/** One process of Claude Code that serves one session. */
+export interface Child {
+  readonly sessionId: string;
+  /** What it was started with, as far as that cannot be changed while it runs. */
+  readonly key: string;
+  readonly query: Query;
+  readonly configDir: string;
+  readonly ended: Promise<ChildGone>;
+  /** Resolves when it has ended and whoever wants to hear of that was told. */
+  readonly told: Promise<void>;
+  readonly isOver: boolean;
+  /** Of its outermost process; undefined before it is started. */
+  readonly pid: number | undefined;
+  /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
+  entries: number;
+  /** What of its transcript the log has already: uuids of entries, and copies of files. */
+  readonly stored: Set<string>;
+  /** Its model and its mode, which can be changed while it runs. */
+  readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
+  send(message: SDKUserMessage): void;
+  attach(driver: Driver): void;
+  detach(): void;
+  /** Lets it finish and leave. */
+  end(): void;
+  /** At once. */
+  kill(): void;
+}
+
+export interface ChildDeps {
+  readonly sdk: ClaudeSdk;
+  readonly spawn: Spawn;
+  /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
+  readonly walls?: ClaudeWalls | undefined;
+}
+
+export interface ChildStart {
+  readonly sessionId: string;
+  readonly key: string;
+  readonly options: Options;
+  readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
+  /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
+  readonly transcript: () => Promise<Transcript | null>;
+  /** The part of it that the process is shown; all of it without this. */
+  readonly shown?: (transcript: Transcript) => Transcript;
+  /** What the process sees beside its own folders, if it is in a sandbox. */
+  readonly places?: readonly SandboxPlace[];
+  /** Hosts that the process may call, if it is in a sandbox. */
+  readonly hosts?: readonly string[];
+  /** Start the process now and give it its prompt later. */
+  readonly ahead?: boolean;
+}
+
+/** Tools that change nothing: whether they ran twice, nobody can tell. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  "Read",
+  "Glob",
+  "Grep",
+  "LS",
+  "ToolSearch",
+  "TodoWrite",
+  "AskUserQuestion",
+  "StructuredOutput",
+]);
+
+/** Whether a call may change something: then it begins only when the log knows it. */
+export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(toolName);
+
+const MAXIMUM_LATE = 100;
+
+/** Seconds. The log decides how long a call waits for its place, not a clock. */
+const GATE_TIMEOUT = 3600;
+
+/** An idle process owes nothing, and ends by its guard when this server is silent for long. */
+const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
+
+const NOT_RECORDED: HookJSONOutput = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "This call was not run: it could not be written down that it begins. Try again.",
+  },
+};
+
+const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
+
+export async function startChild(start: ChildStart, { sdk, spawn, walls }: ChildDeps): Promise<Child> {
+  const { sessionId } = start;
+  const pass = await walls?.broker.issue({});
+  const gate = await (walls && openHosts([...(walls.hosts ?? []), ...(start.hosts ?? [])], walls.places));
+  const options = pass
+    ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
+    : start.options;
+  const transcript = await start.transcript();
+  const shown = transcript && (start.shown?.(transcript) ?? transcript);
+  const inbox = createInbox();
+  /** Bookkeeping of an idle child: the log is not ours to write then, so it waits for the next turn. */
+  let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
+  let driver: Driver | undefined;
+  let process: ReturnType<Spawn> | undefined;
+  let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
+  let isOver = false;
+  let killed = false;
+  let wasPrompted = false;
+
+  // A process that was killed before the log had a word of it has left its file, and the SDK refuses an id that has one.
+  if (!transcript) removeSessionFiles(configDir, sessionId);
+  // Whoever drives changes from run to run; the hooks are the process's for all its life.
+  const hooks = start.hooksOf({
+    runId: () => driver?.runId() ?? null,
+    wrote: async (fact) => driver?.wrote(fact),
+  });
+  const all: Options = {
+    ...options,
+    ...(transcript ? { resume: sessionId } : { sessionId }),
+    sessionStoreFlush: "eager",
+    sessionStore: {
+      async append({ subpath = null }, entries) {
+        if (driver) return driver.append(entries, subpath);
+        if (late.length < MAXIMUM_LATE) late.push({ entries, subpath });
+      },
+      load: async ({ subpath }) => (shown?.get(subpath ?? "") ?? null) as SessionStoreEntry[] | null,
+      listSubkeys: async () => [...(transcript?.keys() ?? [])].filter((key) => key !== "" && !key.startsWith(BACKUPS)),
+    },
+    // The SDK does not allow both this and its own permission tool.
+    ...(!options.permissionPromptToolName && {
+      canUseTool: async (name, input, context) => driver?.canUseTool(name, input, context) ?? NOBODY,
+    }),
+    hooks: {
+      ...hooks,
+      PreToolUse: [
+        {
+          timeout: GATE_TIMEOUT,
+          hooks: [
+            async (input, toolUseId) => {
+              if (input.hook_event_name !== "PreToolUse" || input.agent_id !== undefined) return {};
+              if (!toolUseId || !hasEffect(input.tool_name)) return {};
+              return (await driver?.begins(toolUseId)) ? {} : NOT_RECORDED;
+            },
+          ],
+        },
+        ...(hooks?.PreToolUse ?? []),
+      ],
+    },
+    spawnClaudeCodeProcess(request) {
+      // A resumed session gets a folder of its own from the SDK: what a rewind needs is not in it.
+      configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
+      markFolder(configDir);
+      if (transcript) writeBackups(transcript, configDir, sessionId);
+      process = spawn(request, [
+        ...(start.places ?? []),
+        ...(pass ? [{ path: pass.socket, access: "read" as const, inside: BROKER_SOCKET }] : []),
+        ...(gate ? [{ path: gate.socket, access: "read" as const, inside: PROXY_SOCKET }] : []),
+      ]);
+      if (killed) process.kill("SIGKILL");
+      process.agree?.(driver?.terms ?? IDLE);
+      return process;
+    },
+  };
+
+  const query = start.ahead
+    ? (await sdk.startup({ options: all })).query(inbox.messages())
+    : sdk.query({ prompt: inbox.messages(), options: all });
+
+  const ended = listen();
+  async function listen(): Promise<ChildGone> {
+    let problem = "";
+    try {
+      for await (const message of query) driver?.message(message);
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    isOver = true;
+    const end = await gone(problem, process);
+    await pass?.close();
+    gate?.close();
+    removeSessionFiles(configDir, sessionId);
+    return end;
+  }
+
+  /** Claude Code does not tell callbacks that a process ends. */
+  async function tellEnd(): Promise<void> {
+    await ended;
+    if (!wasPrompted) return;
+    const said = { hook_event_name: "SessionEnd", reason: "other", transcript_path: "" } as const;
+    const input = { ...said, session_id: sessionId, cwd: options.cwd ?? "" };
+    const { signal } = new AbortController();
+    const listeners = (hooks?.SessionEnd ?? []).flatMap((matcher) => matcher.hooks);
+    await Promise.allSettled(listeners.map((tell) => tell(input, undefined, { signal })));
+  }
+
+  return {
+    sessionId,
+    key: start.key,
+    query,
+    ended,
+    told: tellEnd(),
+    get configDir() {
+      return configDir;
+    },
+    get isOver() {
+      return isOver;
+    },
+    get pid() {
+      return process?.pid;
+    },
+    entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
+    stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
+    now: { model: options.model, permissionMode: options.permissionMode },
+    send(message) {
+      wasPrompted = true;
+      inbox.put(message);
+    },
+    attach(next) {
+      driver = next;
+      pass?.open();
+      process?.agree?.(next.terms);
+      const waited = late;
+      late = [];
+      // Whoever cannot keep them says so itself.
+      for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
+    },
+    detach() {
+      driver = undefined;
+      pass?.shut();
+      process?.agree?.(IDLE);
+    },
+    end() {
+      inbox.end();
+      query.close();
+    },
+    kill() {
+      killed = true;
+      isOver = true;
+      process?.kill("SIGKILL");
+      inbox.end();
+      query.close();
+    },
+  };
+}
+
+/** How a process in a sandbox reaches the model. The token is of use only to this process, and only while it is driven. */
+function wayToModel({ token }: ModelPass): Record<string, string> {
+  return {
+    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
+    // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
+    ANTHROPIC_BASE_URL: "http://broker",
+    ANTHROPIC_API_KEY: token,
+  };
+}
+
+function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): readonly string[] {
+  if (subpath.startsWith(BACKUPS)) return [subpath];
+  return entries.flatMap((entry) => uuidOf(entry) ?? []);
+}
+
+/** Why the process ended, from whoever guarded it, or else from what the SDK said. */
+async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
+  const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
+  if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };
+  const message = end.stderr === "" ? end.message : `${end.message} Its last words were: ${end.stderr}`;
+  if (end.cause === "message_too_large") return { code: "buffer_exceeded", message };
+  return { code: end.cause === "quiet" || end.cause === "start_timeout" ? "runtime_silent" : "runtime_died", message };
+}

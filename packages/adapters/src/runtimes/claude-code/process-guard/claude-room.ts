@@ -1,0 +1,65 @@
+import { realpathSync } from "node:fs";
+import { dirname, isAbsolute } from "node:path";
+import type { SandboxPlace } from "@skein/core";
+import { FORWARDER_PORT } from "../guarded-proxy.ts";
+
+/** What the SDK wants started: its `SpawnOptions`. */
+export interface ChildRequest {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+/** What a child sees and may use. */
+export interface ChildRoom {
+  /** Where the program is inside. */
+  readonly command: string;
+  /** Arguments before the program's own. */
+  readonly before?: readonly string[];
+  readonly places: readonly SandboxPlace[];
+}
+
+/** Where a sandboxed Claude Code finds its own program and its way to the model. */
+const CLAUDE = "/opt/claude";
+export const BROKER_SOCKET = "/run/broker.sock";
+/** Where its way to other hosts is, if it has one. */
+export const PROXY_SOCKET = "/run/proxy.sock";
+
+/** Programs know a proxy by its port, and there is only a socket: this carries one to the other. */
+const FORWARD = `socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} & exec "$@"`;
+
+/**
+ * The room of one Claude Code process: its program, its configuration, its working folder, and the places that its session was
+ * given. `files` are those with its hidden arguments.
+ *
+ * Folders have the same path inside as outside: Claude Code names its transcripts after them.
+ */
+export function claudeRoom(
+  request: ChildRequest,
+  files: readonly string[],
+  places: readonly SandboxPlace[],
+): ChildRoom {
+  const { cwd, env } = request;
+  const program = programOf(request);
+  const own = [cwd, env["CLAUDE_CONFIG_DIR"], env["HOME"]].filter((path) => path !== undefined);
+  const hasProxy = places.some(({ inside }) => inside === PROXY_SOCKET);
+  return {
+    ...(hasProxy ? { command: "/bin/bash", before: ["-c", FORWARD, "forward", program.command] } : program),
+    places: [
+      ...program.places,
+      ...[...new Set(own)].map((path) => ({ path, access: "write" as const })),
+      ...files.map((path) => ({ path, access: "read" as const })),
+      ...places,
+    ],
+  };
+}
+
+/** Claude Code is one native program. Another executable, which an operator named, may be a script beside its own files. */
+function programOf({ command, args: [script = ""] }: ChildRequest): ChildRoom {
+  if (isAbsolute(command))
+    return { command: CLAUDE, places: [{ path: realpathSync(command), access: "read", inside: CLAUDE }] };
+  const interpreter = { path: realpathSync(process.execPath), access: "read", inside: CLAUDE } as const;
+  return { command: CLAUDE, places: [interpreter, { path: dirname(realpathSync(script)), access: "read" }] };
+}

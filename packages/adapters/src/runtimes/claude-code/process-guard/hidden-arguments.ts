@@ -1,0 +1,69 @@
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeadOwner, thisOwner } from "../../../engines/owner.ts";
+
+/** Arguments that may carry secrets and may be the name of a file instead. */
+const HIDDEN = ["--mcp-config", "--settings"];
+
+export interface HiddenArguments {
+  readonly args: readonly string[];
+  /** The files that have what was hidden. */
+  readonly files: readonly string[];
+  remove(): void;
+}
+
+/**
+ * The arguments of a child with secrets moved to files that only this user reads: everybody on the machine may read the
+ * arguments of a process, and the SDK puts the headers and environments of MCP servers there.
+ */
+export function hideArguments(args: readonly string[], folder: string): HiddenArguments {
+  let made: string | undefined;
+  const files: string[] = [];
+  const fileWith = (text: string, flag: string): string => {
+    makeOwn(folder);
+    made ??= mkdtempSync(join(folder, `${encodeURIComponent(thisOwner())}-`));
+    const file = join(made, `${flag.slice(2)}.json`);
+    writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+    files.push(file);
+    return file;
+  };
+  const hidden = args.map((arg, index) => {
+    const before = args[index - 1] ?? "";
+    if (HIDDEN.includes(before) && arg.trimStart().startsWith("{")) return fileWith(arg, before);
+    const [, flag, text] = /^(--[a-z-]+)=(\s*\{.*)$/s.exec(arg) ?? [];
+    return flag !== undefined && text !== undefined && HIDDEN.includes(flag) ? `${flag}=${fileWith(text, flag)}` : arg;
+  });
+  return {
+    args: hidden,
+    files,
+    remove() {
+      if (made !== undefined) rmSync(made, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Makes a folder that nobody else can look into. One that somebody else made in its place is not used. */
+function makeOwn(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  const isOwn = found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
+  if (!isOwn || !found.isDirectory())
+    throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
+}
+
+/** Removes what processes that were killed have left in the folder. */
+export function sweepHidden(folder: string): void {
+  for (const name of namesIn(folder)) {
+    const owner = decodeURIComponent(name.slice(0, name.lastIndexOf("-")));
+    if (isDeadOwner(owner)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Nothing was ever hidden there.
+    return [];
+  }
+}

@@ -1,0 +1,269 @@
+import { EventEmitter, once } from "node:events";
+import { statSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
+import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-room.ts";
+import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
+import { createTail, limitLines } from "./child-output.ts";
+
+/** What holds for a child now. All can change while it runs: a child that was started ahead gets its session later. */
+export interface ChildTerms {
+  /** For how long, from now, the child may go on without another word of this server: less than its lease is held. */
+  readonly goodForMs?: () => number;
+  /** Bytes that one message of the child may have. */
+  readonly maxMessageBytes?: number;
+  /** Whether the child owes an answer, and how long it may be silent then. */
+  readonly isBusy?: () => boolean;
+  readonly quietMs?: number;
+  /** Values that must not show up in what is told of the child. */
+  readonly secrets?: readonly string[];
+}
+
+/** Why a child ended. */
+export type ChildCause =
+  /** By itself. */
+  | "exited"
+  /** It could not be started. */
+  | "not_started"
+  /** This server ended it because it was asked to. */
+  | "killed"
+  /** It said nothing at all after its start. */
+  | "start_timeout"
+  /** It owed an answer and was silent for too long. */
+  | "quiet"
+  /** One of its messages was larger than it may be. */
+  | "message_too_large"
+  /** It used more than it may. */
+  | "limit"
+  /** The guard ended it: this server was stopped or busy for longer than its lease allows. */
+  | "guard";
+
+export interface ChildEnd {
+  readonly cause: ChildCause;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** What happened, as a sentence without secrets. */
+  readonly message: string;
+  /** The end of what it wrote to stderr, without secrets. */
+  readonly stderr: string;
+}
+
+/** A child as the SDK knows one (`SpawnedProcess`), and what is known of its end. */
+export interface GuardedChild {
+  /** Of the outermost process, which is the group's too. */
+  readonly pid: number | undefined;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly killed: boolean;
+  readonly exitCode: number | null;
+  readonly signalCode: NodeJS.Signals | null;
+  /** SIGKILL ends it and all that it started at once; others give it a moment before that. */
+  kill(signal: NodeJS.Signals): boolean;
+  /** Sets terms from here on; what is left out stays. */
+  agree(terms: ChildTerms): void;
+  readonly ended: Promise<ChildEnd>;
+  on<Name extends keyof ChildEvents>(event: Name, listener: Listener<Name>): void;
+  once<Name extends keyof ChildEvents>(event: Name, listener: Listener<Name>): void;
+  off<Name extends keyof ChildEvents>(event: Name, listener: Listener<Name>): void;
+}
+
+interface ChildEvents {
+  exit: [code: number | null, signal: NodeJS.Signals | null];
+  error: [error: Error];
+}
+type Listener<Name extends keyof ChildEvents> = (...args: ChildEvents[Name]) => void;
+
+export interface SpawnChildDeps {
+  readonly sandbox: Sandbox;
+  readonly limits?: SandboxLimits;
+  /** Where files with secrets are kept while their child lives; made with 0700. */
+  readonly folder: string;
+  readonly terms?: ChildTerms;
+  /** How long a child has to end by itself when it is asked to. */
+  readonly graceMs?: number;
+  /** How long a child has to say its first word. */
+  readonly startMs?: number;
+}
+
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+/** 0.7 of the 30 s for which the runtime holds its lease. */
+const GOOD_FOR_MS = 21_000;
+const QUIET_MS = 30 * 60_000;
+const GRACE_MS = 2000;
+const START_MS = 120_000;
+/** How long the end waits for the last words on stderr. */
+const LAST_WORDS_MS = 500;
+/** A word at least this often, so that a server that hangs is noticed. */
+const MAX_BEAT_MS = 2000;
+
+const SENTENCES: Record<ChildCause, string> = {
+  exited: "Claude Code ended by itself.",
+  not_started: "Claude Code could not be started.",
+  killed: "Claude Code was stopped.",
+  start_timeout: "Claude Code said nothing after its start and was stopped.",
+  quiet: "Claude Code was silent for too long and was stopped.",
+  message_too_large: "Claude Code sent a message that is larger than max_buffer_size and was stopped.",
+  limit: "Claude Code was stopped because of a limit of this server",
+  guard: "Claude Code was stopped because its server had been silent for longer than it may.",
+};
+
+/**
+ * Starts child processes that end with this server, whatever becomes of it: killed, stopped, or too busy to renew its lease.
+ * What it answers fits the SDK's `spawnClaudeCodeProcess`.
+ */
+export function createSpawnChild(
+  deps: SpawnChildDeps,
+): (request: ChildRequest, places?: readonly SandboxPlace[]) => GuardedChild {
+  sweepHidden(deps.folder);
+  return (request, places = []) => spawnChild(request, { ...deps, places });
+}
+
+interface SpawnDeps extends SpawnChildDeps {
+  /** What the child sees beside its own folders, where the sandbox has walls. */
+  readonly places: readonly SandboxPlace[];
+}
+
+function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
+  const { signal } = request;
+  const { graceMs = GRACE_MS, startMs = START_MS } = deps;
+  let terms: ChildTerms = deps.terms ?? {};
+  let cause: ChildCause | undefined;
+  let end: ChildEnd | undefined;
+  let beats: NodeJS.Timeout | undefined;
+  let grace: NodeJS.Timeout | undefined;
+  let lastWord = Date.now();
+  let goodUntil = Infinity;
+  const goodForMs = (): number => Math.max(0, terms.goodForMs?.() ?? GOOD_FOR_MS);
+
+  const hidden = hideArguments(request.args, deps.folder);
+  const child = startInRoom(request, { deps, hidden, goodForMs: goodForMs() });
+  const { stdin, stdout: rawStdout, stderr } = child;
+  const events = new EventEmitter();
+  const tail = createTail();
+  const maxBytes = (): number => terms.maxMessageBytes ?? MAX_MESSAGE_BYTES;
+  const stdout = rawStdout.pipe(limitLines(maxBytes, () => stop("message_too_large")));
+  const starting = setTimeout(() => stop("start_timeout"), startMs).unref();
+  rawStdout.on("data", () => {
+    lastWord = Date.now();
+    clearTimeout(starting);
+  });
+  stderr.on("data", tail.add);
+
+  function stop(why: ChildCause, how: NodeJS.Signals = "SIGKILL"): void {
+    if (end) return;
+    cause ??= why;
+    child.kill(how);
+    if (how !== "SIGKILL") grace ??= setTimeout(() => child.kill("SIGKILL"), graceMs);
+  }
+  function beat(): void {
+    clearTimeout(beats);
+    const ms = goodForMs();
+    goodUntil = Date.now() + ms;
+    if (ms === 0) return stop("guard");
+    if (terms.isBusy?.() && Date.now() - lastWord > (terms.quietMs ?? QUIET_MS)) return stop("quiet");
+    child.allow(ms);
+    beats = setTimeout(beat, Math.min(MAX_BEAT_MS, ms / 4)).unref();
+  }
+  const abort = (): void => stop("killed", "SIGTERM");
+  signal.addEventListener("abort", abort, { once: true });
+  beat();
+  if (signal.aborted) abort();
+
+  const ended = new Promise<ChildEnd>((resolve) => {
+    function finish(code: number | null, killedBy: NodeJS.Signals | null, limit: string | undefined): void {
+      if (end) return;
+      for (const timer of [beats, grace, starting]) clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      hidden.remove();
+      const why = limit === undefined ? (cause ?? causeOf(code, killedBy, Date.now() > goodUntil)) : "limit";
+      const message = `${SENTENCES[why]}${why === "exited" ? ` Its exit code was ${code ?? killedBy}.` : ""}${limit === undefined ? "" : `: ${limit}.`}`;
+      end = { cause: why, code, signal: killedBy, message, stderr: tail.text(terms.secrets ?? []) };
+      resolve(end);
+      if (code !== null || killedBy !== null) events.emit("exit", code, killedBy);
+      else if (events.listenerCount("error") > 0) events.emit("error", new Error(message));
+    }
+    async function awaitEnd(): Promise<void> {
+      const { code, signal: killedBy, limit } = await child.ended;
+      const wasStarted = code !== null || killedBy !== null;
+      if (wasStarted && !stderr.closed) await Promise.race([once(stderr, "close"), delay(LAST_WORDS_MS)]);
+      finish(code, killedBy, limit);
+    }
+    void awaitEnd();
+  });
+
+  return {
+    pid: child.pid,
+    stdin,
+    stdout,
+    ended,
+    get killed() {
+      return cause !== undefined;
+    },
+    get exitCode() {
+      return end?.code ?? null;
+    },
+    get signalCode() {
+      return end?.signal ?? null;
+    },
+    kill(how) {
+      stop("killed", how);
+      return end === undefined;
+    },
+    agree(next) {
+      terms = { ...terms, ...next };
+      // The guard is told at once: until its next word it would hold to the terms before.
+      if (!end) beat();
+    },
+    on: (event, listener) => void events.on(event, listener as () => void),
+    once: (event, listener) => void events.once(event, listener as () => void),
+    off: (event, listener) => void events.off(event, listener as () => void),
+  };
+}
+
+interface Start {
+  readonly deps: SpawnDeps;
+  readonly hidden: HiddenArguments;
+  readonly goodForMs: number;
+}
+
+function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start): SandboxedProcess {
+  const { cwd = process.cwd(), env } = request;
+  try {
+    // Without this the answer would be that the program is missing.
+    if (!statSync(cwd).isDirectory()) throw new Error("It is no folder.");
+    const { sandbox, limits, places } = deps;
+    const { before = [], ...room }: ChildRoom = sandbox.walls.files
+      ? claudeRoom(request, hidden.files, places)
+      : { command: request.command, places };
+    return sandbox.start({
+      ...room,
+      args: [...before, ...hidden.args],
+      cwd,
+      env: definedOf(env),
+      goodForMs,
+      ...(limits && { limits }),
+    });
+  } catch (error) {
+    hidden.remove();
+    if (isKnownError(error)) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "E2BIG" ? "its options are too large" : "its working folder is not there";
+    throw new Error(`Claude Code could not be started: ${why}.`, { cause: error });
+  }
+}
+
+function definedOf(env: ChildRequest["env"]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+function causeOf(code: number | null, signal: NodeJS.Signals | null, wasSilent: boolean): ChildCause {
+  if (code === null && signal === null) return "not_started";
+  // What a shell says of a program that is missing or cannot be run.
+  if (code === 126 || code === 127) return "not_started";
+  const isKilled = signal === "SIGKILL" || code === 128 + 9;
+  return isKilled && wasSilent ? "guard" : "exited";
+}

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { type Sandbox, type SandboxedProcess, type SandboxedProgram, syscallFilter } from "@skein/core";
+import { KnownError } from "@skein/protocol";
+import { findProgram } from "../find-program.ts";
+import { guardOf } from "../guard.ts";
+import { FIRST_INPUT, startGuarded } from "../guarded-process.ts";
+import { USER_FILES, bubblewrapArguments } from "./bubblewrap-arguments.ts";
+import { proveWalls } from "./prove-walls.ts";
+
+/** A sandbox, or why there is none: what happened and what to do, in sentences. */
+export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: string };
+
+/**
+ * Walls of namespaces: bubblewrap, with a filter of kernel calls. Needs no root and no container engine.
+ *
+ * Before the sandbox is handed out it is tried: a program inside looks for what it should not find.
+ */
+export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox> {
+  if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };
+  const [bwrap, bash, setpriv] = [find("bwrap"), find("bash"), find("setpriv")];
+  if (bwrap === undefined)
+    return {
+      problem: 'The sandbox needs bubblewrap, which is not on this machine. On Debian: "apt-get install bubblewrap".',
+    };
+  if (bash === undefined || setpriv === undefined)
+    return {
+      problem: `The sandbox needs ${bash === undefined ? "bash" : "setpriv (util-linux)"}, which is not on this machine.`,
+    };
+  const sandbox = createBubblewrap({ bwrap, bash, setpriv });
+  const problem = await proveWalls(sandbox);
+  return problem === undefined ? { sandbox } : { problem };
+}
+
+interface Programs {
+  readonly bwrap: string;
+  readonly bash: string;
+  readonly setpriv: string;
+}
+
+function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
+  const filter = syscallFilter(process.arch, { sockets: true });
+  const inputs = [USER_FILES.passwd, USER_FILES.group, USER_FILES.hosts, ...(filter ? [filter] : [])];
+  const pipes = {
+    passwd: FIRST_INPUT + 1,
+    group: FIRST_INPUT + 2,
+    hosts: FIRST_INPUT + 3,
+    filter: filter && FIRST_INPUT + 4,
+  };
+  const lastPipe = FIRST_INPUT + inputs.length;
+  const launcher = [bash, "--noprofile", "--norc", "-p", "-c", CLOSE_DESCRIPTORS, "launcher", String(lastPipe)];
+  const walled = [...launcher, setpriv, "--pdeathsig", "KILL", "--", bwrap, "--args", String(FIRST_INPUT), "--"];
+
+  function start(program: SandboxedProgram): SandboxedProcess {
+    const missing = program.places.find(({ path }) => !existsSync(path));
+    if (missing) throw new KnownError("invalid", `The sandbox cannot be started: ${missing.path} is not there.`);
+    const args = bubblewrapArguments(program, pipes).map((each) => `${each}\0`);
+    return startGuarded({
+      command: [...walled, ...guardOf(bash, program.goodForMs, program.limits), program.command, ...program.args],
+      cwd: "/",
+      // bubblewrap's own environment can be read inside.
+      env: {},
+      limits: program.limits,
+      inputs: [args.join(""), ...inputs],
+    });
+  }
+
+  return {
+    walls: {
+      driver: "bubblewrap",
+      files: true,
+      network: true,
+      processes: true,
+      kernelCalls: filter !== undefined,
+      summary: filter
+        ? "Programs of a session run in a sandbox of their own (bubblewrap, with a filter of kernel calls)."
+        : `Programs of a session run in a sandbox of their own (bubblewrap). Their kernel calls are not filtered: Skein has no filter for ${process.arch}.`,
+    },
+    start,
+  };
+}
+
+/**
+ * Closes every descriptor that this server got from whoever started it. Node marks only its own ones to be closed, bubblewrap
+ * closes none, and a descriptor of a folder outside is a way out.
+ */
+const CLOSE_DESCRIPTORS = `
+last=$1
+shift
+for path in /proc/self/fd/*; do
+  number=\${path##*/}
+  if [ "$number" -gt "$last" ]; then eval "exec $number>&-"; fi
+done
+exec "$@"
+`;

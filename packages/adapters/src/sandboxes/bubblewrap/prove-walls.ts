@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Sandbox } from "@skein/core";
+
+const PROOF_MS = 10_000;
+const DONE = "looked everywhere";
+
+/** Why the walls do not stand on this machine; undefined if they do. A program inside looks for what it should not find. */
+export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> {
+  const outside = mkdtempSync(join(tmpdir(), "skein-walls-"));
+  const inside = mkdtempSync(join(outside, "inside-"));
+  const secret = join(outside, "secret");
+  writeFileSync(secret, "secret", { mode: 0o600 });
+  try {
+    const proof = sandbox.start({
+      command: "/bin/bash",
+      args: ["--noprofile", "--norc", "-c", LOOK, "look", secret],
+      cwd: inside,
+      env: { PATH: "/usr/bin:/bin" },
+      places: [{ path: inside, access: "write" }],
+      goodForMs: PROOF_MS,
+    });
+    const [found, errors] = await Promise.all([text(proof.stdout), text(proof.stderr), proof.ended]);
+    if (!found.includes(DONE)) return refusal(errors.trim());
+    const holes = found.split("\n").filter((line) => line !== "" && line !== DONE);
+    if (holes.length === 0) return undefined;
+    return `The sandbox does not hold on this machine: a program inside ${holes.join(", ")}.`;
+  } finally {
+    rmSync(outside, { recursive: true, force: true });
+  }
+}
+
+/** Prints a line for each hole. */
+const LOOK = `
+[ -e "$1" ] && echo "reads files outside"
+echo x 2>/dev/null > /usr/skein-proof && echo "writes to the system"
+( echo > /proc/sys/kernel/core_pattern ) 2>/dev/null && echo "changes the kernel"
+[ "$(ls -d /proc/[0-9]* | wc -l)" -gt 8 ] && echo "sees other processes"
+[ "$(tr -d ' ' < /proc/net/dev | grep -c ':')" -gt 1 ] && echo "has a network"
+unshare -U true 2>/dev/null && echo "makes namespaces"
+for path in /proc/[0-9]*/fd/*; do
+  number=\${path##*/}
+  if [ "$number" -gt 9 ] && [ "$number" != 255 ] && [ -d "$path/." ]; then echo "has a folder of the server open"; fi
+done
+echo "${DONE}"
+`;
+
+/** What bubblewrap says when it may not make namespaces, and what an operator can do about it. */
+const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
+  [
+    /No permissions to create( a)? new namespace|creating new namespace/i,
+    "this system does not allow user namespaces. Set user.max_user_namespaces above 0; in Docker, use a seccomp profile that allows them",
+  ],
+  [
+    /setting up uid map: Permission denied|RTM_NEWADDR/i,
+    "AppArmor does not allow bubblewrap to make user namespaces. On Ubuntu 23.10 and later, add an AppArmor profile for bwrap with the rule userns",
+  ],
+  [
+    /Can't mount proc/i,
+    "this container hides parts of /proc. Start it with systempaths=unconfined (Docker) or unmask=ALL (podman)",
+  ],
+  [/uid map/i, "root has no CAP_SETFCAP here. Run the server as an ordinary user"],
+  [/Unknown option --disable-userns/i, "bubblewrap is older than 0.8. Install a newer one"],
+];
+
+function refusal(errors: string): string {
+  const advice = REFUSALS.find(([says]) => says.test(errors))?.[1];
+  const said = errors === "" ? "" : ` It said: ${errors.slice(0, 300)}`;
+  return advice === undefined
+    ? `The sandbox cannot be started: bubblewrap did not run.${said}`
+    : `The sandbox cannot be started: ${advice}.${said}`;
+}

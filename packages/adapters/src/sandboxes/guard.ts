@@ -1,0 +1,52 @@
+import type { SandboxLimits } from "@skein/core";
+
+/**
+ * The guard of a sandboxed program: a shell of 2 MB between this server and the program, the first process of its namespace.
+ *
+ * The server writes to descriptor 3 for how many seconds the program may go on without another word, or the name of a signal for
+ * it. Once that time is over, and as soon as the server is gone (the pipe ends), everything in the group is killed. When the
+ * program ends, so does the guard, with its exit code; in a namespace the kernel then ends whatever is left.
+ *
+ * Nothing that the program's environment names is run by the shell: not by `BASH_ENV` (`-p`), and no `.bashrc`, which bash would
+ * read because its standard input is a socket (`--norc`).
+ */
+export function guardOf(bash: string, goodForMs: number | undefined, limits: SandboxLimits = {}): readonly string[] {
+  const script = `${ulimits(limits)}${GUARD}`;
+  return [bash, "--noprofile", "--norc", "-p", "-c", script, "guard", seconds(goodForMs ?? AS_LONG_AS_THE_SERVER_MS)];
+}
+
+/** The time as the guard reads it. */
+export const seconds = (ms: number): string => (ms / 1000).toFixed(3);
+
+const AS_LONG_AS_THE_SERVER_MS = 365 * 24 * 3600 * 1000;
+
+/** Limits hold for the guard and for everything that it starts. They are set inside, where processes are counted per sandbox. */
+function ulimits({ memoryBytes, processes, fileBytes }: SandboxLimits): string {
+  const kibibytes = (bytes: number): number => Math.ceil(bytes / 1024);
+  return [
+    "ulimit -c 0\n",
+    memoryBytes === undefined ? "" : `ulimit -d ${kibibytes(memoryBytes)}\n`,
+    fileBytes === undefined ? "" : `ulimit -f ${kibibytes(fileBytes)}\n`,
+    // The kernel counts threads as well, and does not count for root: whoever reaches this has gone past the watched limit.
+    processes === undefined ? "" : `ulimit -u ${4 * processes + 64}\n`,
+  ].join("");
+}
+
+const GUARD = `
+seconds=$1
+shift
+"$@" <&0 3<&- &
+child=$!
+exec <&- >&-
+{
+  while read -r -t "$seconds" -u 3 word; do
+    case $word in
+      [0-9]*) seconds=$word ;;
+      *) kill -s "$word" "$child" ;;
+    esac
+  done
+  kill -s KILL 0
+} 2>&- &
+exec 3<&- 2>&-
+wait "$child"
+`;

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import type { SandboxedEnd, SandboxedProcess, SandboxLimits } from "@skein/core";
+import { seconds } from "./guard.ts";
+import { watchLimits } from "./watch-limits.ts";
+
+/** A command that ends in the guard and the program that it guards. */
+export interface GuardedCommand {
+  readonly command: readonly string[];
+  readonly cwd?: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Limits that are watched from outside. */
+  readonly limits?: SandboxLimits | undefined;
+  /** What the command reads from descriptors 4, 5, 6 … */
+  readonly inputs?: readonly (string | Uint8Array)[];
+}
+
+/** The first descriptor of `inputs`; 3 has the words for the guard. */
+export const FIRST_INPUT = 4;
+
+/** Starts a guarded command. Throws what `spawn` throws, such as E2BIG for arguments that are too large. */
+export function startGuarded({
+  command: [program = "", ...args],
+  cwd,
+  env,
+  inputs = [],
+  limits = {},
+}: GuardedCommand): SandboxedProcess {
+  const child = spawn(program, args, {
+    ...(cwd !== undefined && { cwd }),
+    env,
+    // A group of its own: a signal for this server's terminal is not for the program, and all of it can be killed at once.
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", "pipe", ...inputs.map(() => "pipe" as const)],
+  });
+  const [stdin, stdout, stderr, words, ...pipes] = child.stdio as unknown as [
+    Writable,
+    Readable,
+    Readable,
+    ...Writable[],
+  ];
+  // A program that is gone reads nothing more; `ended` tells how it ended.
+  for (const stream of [stdin, words, ...pipes]) stream?.on("error", () => {});
+  for (const [index, input] of inputs.entries()) pipes[index]?.end(input);
+
+  let limit: string | undefined;
+  const stopWatching =
+    child.pid === undefined
+      ? () => {}
+      : watchLimits(child.pid, limits, (reason) => {
+          limit ??= reason;
+          killAll(child, words);
+        });
+  const ended = new Promise<SandboxedEnd>((resolve) => {
+    child.once("error", () => resolve({ code: null, signal: null }));
+    child.once("exit", (code, signal) => {
+      stopWatching();
+      // In a namespace nothing is left of it; in a group there may be.
+      killAll(child, words);
+      resolve({ code, signal, ...(limit !== undefined && { limit }) });
+    });
+  });
+
+  return {
+    pid: child.pid,
+    stdin,
+    stdout,
+    stderr,
+    ended,
+    allow: (ms) => void words?.write(`${seconds(ms)}\n`),
+    kill(signal) {
+      if (signal === "SIGKILL") return killAll(child, words);
+      words?.write(`${signal.slice("SIG".length)}\n`);
+    },
+  };
+}
+
+function killAll(child: ChildProcess, words: Writable | undefined): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It is gone already.
+  }
+  // The guard's pipe: whatever of it is still there ends with it.
+  words?.destroy();
+}

@@ -1,0 +1,151 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { type Upstream, forwardRequest } from "./forward-request.ts";
+import type { ReportedUsage } from "./usage-of-answer.ts";
+
+/**
+ * The way from a sandbox to the model. The real key stays in this process: a sandboxed program gets a socket and a token that is
+ * good for one session, for the models of that session, and only while it is open.
+ *
+ * It speaks the Messages API and passes on what it does not need to know, byte for byte.
+ */
+export interface ModelBroker {
+  /** Makes a socket and a token for one program. They are of no use until the pass is opened. */
+  issue(rules: PassRules): Promise<ModelPass>;
+  /** Ends every pass. */
+  close(): Promise<void>;
+}
+
+export interface PassRules {
+  /** Why a call of this model is refused now, as a sentence; undefined if it may go on. Asked before each call. */
+  readonly refusal?: (model: string) => string | undefined;
+  /** Told what each call has cost, as far as the model reported it. */
+  readonly onUsage?: (model: string, usage: ReportedUsage) => void;
+}
+
+export interface ModelPass {
+  /** The socket, outside of the sandbox. */
+  readonly socket: string;
+  readonly token: string;
+  /** Calls are let through from now on. */
+  open(): void;
+  /** Calls are refused from now on, and those that are under way are cut off. */
+  shut(): void;
+  /** Removes the socket. */
+  close(): Promise<void>;
+}
+
+const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
+const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
+
+export function createModelBroker(deps: Upstream): ModelBroker {
+  // Not in the data folder, whose path may be too long for a socket (108 bytes).
+  let folder: string | undefined;
+  let issued = 0;
+  const passes = new Set<ModelPass>();
+
+  return {
+    async issue(rules) {
+      folder ??= mkdtempSync(join(tmpdir(), "skein-broker-"));
+      issued += 1;
+      const pass = await createPass(join(folder, `${issued}.sock`), rules, deps);
+      passes.add(pass);
+      return { ...pass, close: () => (passes.delete(pass), pass.close()) };
+    },
+    async close() {
+      await Promise.all([...passes].map((pass) => pass.close()));
+      passes.clear();
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      folder = undefined;
+    },
+  };
+}
+
+async function createPass(socket: string, rules: PassRules, deps: Upstream): Promise<ModelPass> {
+  const token = `skein-pass-${randomBytes(24).toString("base64url")}`;
+  let session: AbortController | undefined;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isToken(request, token)) return refuse(response, 401, "authentication_error", "This token is not valid here.");
+    const { pathname, search } = new URL(request.url ?? "/", "http://broker");
+    if (request.method !== "POST" || !ROUTES.has(pathname))
+      return refuse(response, 404, "not_found_error", "A sandboxed program can only call /v1/messages.");
+    if (!session)
+      return refuse(
+        response,
+        403,
+        "permission_error",
+        "The run of this session is over: the model cannot be called now.",
+      );
+    if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES)
+      return refuse(response, 413, "request_too_large", `A request may have ${MAXIMUM_BODY_BYTES} bytes.`);
+    const body = await buffer(request);
+    const model = modelOf(body);
+    if (model === undefined) return refuse(response, 400, "invalid_request_error", "The request names no model.");
+    const refusal = rules.refusal?.(model);
+    if (refusal !== undefined) return refuse(response, 403, "permission_error", refusal);
+    const onUsage = (usage: ReportedUsage): void => rules.onUsage?.(model, usage);
+    await forwardRequest(
+      { request, response, body, path: `${pathname}${search}`, signal: session.signal, onUsage },
+      deps,
+    );
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => {
+      // The program has gone away, or sent half a request.
+      response.destroy();
+    });
+  });
+  await listen(server, socket);
+
+  return {
+    socket,
+    token,
+    open() {
+      session ??= new AbortController();
+    },
+    shut() {
+      session?.abort();
+      session = undefined;
+    },
+    async close() {
+      session?.abort();
+      session = undefined;
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+    },
+  };
+}
+
+async function listen(server: Server, socket: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket, resolve);
+  });
+}
+
+function isToken({ headers }: IncomingMessage, token: string): boolean {
+  const given = headers["x-api-key"] ?? headers.authorization?.replace(/^Bearer /, "");
+  if (typeof given !== "string" || given.length !== token.length) return false;
+  return timingSafeEqual(Buffer.from(given), Buffer.from(token));
+}
+
+function modelOf(body: Uint8Array): string | undefined {
+  try {
+    const { model } = JSON.parse(new TextDecoder().decode(body)) as { model?: unknown };
+    return typeof model === "string" ? model : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An error as the Messages API words it, which every client of it understands. */
+function refuse(response: ServerResponse, status: number, type: string, message: string): void {
+  response.writeHead(status, { "content-type": "application/json", "x-should-retry": "false" });
+  response.end(JSON.stringify({ type: "error", error: { type, message } }));
+}

@@ -1,0 +1,53 @@
+import { Transform } from "node:stream";
+import { createParser } from "eventsource-parser";
+import { z } from "zod";
+
+/** What one answer has cost, as its server reported it. */
+export const ReportedUsage = z.object({
+  input_tokens: z.number().nullish(),
+  output_tokens: z.number().nullish(),
+  cache_creation_input_tokens: z.number().nullish(),
+  cache_read_input_tokens: z.number().nullish(),
+});
+export type ReportedUsage = z.infer<typeof ReportedUsage>;
+
+const WithUsage = z.object({
+  usage: ReportedUsage.optional(),
+  message: z.object({ usage: ReportedUsage.optional() }).optional(),
+});
+
+/** Passes an answer through unchanged, and reports the usage that is in it once it has ended, or was cut off. */
+export function tapUsage(contentType: string, report: (usage: ReportedUsage) => void): Transform {
+  let usage: ReportedUsage | undefined;
+  const note = (json: string): void => {
+    const found = WithUsage.safeParse(parsed(json)).data;
+    const told = found?.usage ?? found?.message?.usage;
+    // A stream reports its input first and its output again and again: the last word counts.
+    if (told) usage = { ...usage, ...told };
+  };
+  const isStream = contentType.startsWith("text/event-stream");
+  const parser = createParser({ onEvent: ({ data }) => void (data.includes('"usage"') && note(data)) });
+  const decoder = new TextDecoder();
+  let whole = "";
+  return new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      const text = decoder.decode(chunk, { stream: true });
+      if (isStream) parser.feed(text);
+      else whole += text;
+      done(null, chunk);
+    },
+    destroy(error, done) {
+      if (!isStream) note(whole);
+      if (usage) report(usage);
+      done(error);
+    },
+  });
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Sandbox, SandboxedProgram } from "@skein/core";
+import { findProgram } from "./find-program.ts";
+import { guardOf } from "./guard.ts";
+import { startGuarded } from "./guarded-process.ts";
+
+/** `--kill-child`: when `unshare` dies, the kernel kills the first process of the namespace, and that ends all of it. */
+const PID = ["--pid", "--fork", "--kill-child=KILL"];
+/** The best first. An ordinary user needs a user namespace; some containers refuse a new /proc, some all of it. */
+const NAMESPACES = [
+  [...PID, "--mount-proc"],
+  ["--user", "--map-current-user", ...PID, "--mount-proc"],
+  PID,
+  ["--user", "--map-current-user", ...PID],
+];
+
+const PROBE_MS = 10_000;
+const PROBE_CODE = 7;
+
+/**
+ * No walls: a program sees and may do what this server's user may. It is only held together, so that it ends with its server:
+ * in a process namespace where the system allows one, otherwise in a process group, which a program can leave.
+ *
+ * Undefined: there is no bash that could be the guard.
+ */
+export async function openNone(find = findProgram): Promise<Sandbox | undefined> {
+  const [bash, setpriv, unshare] = [find("bash"), find("setpriv"), find("unshare")];
+  if (bash === undefined) return undefined;
+  // The kernel kills what follows when the server dies, even before the guard is up.
+  const dying = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL", "--"];
+  for (const namespace of unshare === undefined ? [] : NAMESPACES) {
+    const prefix = [...dying, unshare ?? "", ...namespace, "--"];
+    if (await holds(prefix, bash))
+      return createNone(prefix, bash, {
+        processes: true,
+        summary: "Claude Code runs in a process namespace of its own: nothing that it starts survives it.",
+      });
+  }
+  if (!(await holds(dying, bash))) return undefined;
+  const missing = unshare === undefined ? "unshare (util-linux) is not there" : "this system does not allow unshare";
+  return createNone(dying, bash, {
+    processes: false,
+    summary: `Claude Code runs in a process group only, because ${missing}: a program that leaves the group may survive a crash of the server.`,
+  });
+}
+
+function createNone(
+  prefix: readonly string[],
+  bash: string,
+  found: { readonly processes: boolean; readonly summary: string },
+): Sandbox {
+  return {
+    walls: { driver: "none", files: false, network: false, kernelCalls: false, ...found },
+    start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
+      startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),
+  };
+}
+
+/** Whether the guard does its work there: it hands on the exit code of what it guards. */
+async function holds(prefix: readonly string[], bash: string): Promise<boolean> {
+  const probe = startGuarded({
+    command: [...prefix, ...guardOf(bash, PROBE_MS), "/bin/sh", "-c", `exit ${PROBE_CODE}`],
+    env: {},
+  });
+  return (await probe.ended).code === PROBE_CODE;
+}

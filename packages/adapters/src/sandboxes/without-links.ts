@@ -1,0 +1,118 @@
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Files in a folder that a sandboxed program writes to, for the server, which is not in the sandbox: a link that the program
+ * planted there would lead the server to files that the program must not see.
+ *
+ * No component of a path may be a link, not even one that is swapped in while the path is walked: each folder is opened inside
+ * the one that was opened before.
+ */
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;
+
+/** The content of a plain file; undefined if it is not there, is no plain file, is too large, or a link is on the way. */
+export function readWithoutLinks(root: string, path: readonly string[], maximumBytes: number): Uint8Array | undefined {
+  return within(root, path, (place) => {
+    // A pipe would hold up the server until somebody writes to it.
+    const file = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const found = fstatSync(file);
+      return found.isFile() && found.size <= maximumBytes ? readFileSync(file) : undefined;
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** Writes a file and makes its folders. Answers whether it could. */
+export function writeWithoutLinks(root: string, path: readonly string[], data: Uint8Array | string): boolean {
+  const isWritten = within(
+    root,
+    path,
+    (place) => {
+      const file = openSync(place, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0o600);
+      try {
+        if (!fstatSync(file).isFile()) return false;
+        writeFileSync(file, data);
+        return true;
+      } finally {
+        closeSync(file);
+      }
+    },
+    { makes: true },
+  );
+  return isWritten ?? false;
+}
+
+/** The names in a folder; none if it is not there, or a link is on the way. */
+export function namesWithoutLinks(root: string, path: readonly string[]): readonly string[] {
+  return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
+}
+
+/** Removes a file or a folder with all that is in it, and links as links. */
+export function removeWithoutLinks(root: string, path: readonly string[]): void {
+  within(root, path, (place) => {
+    rmSync(place, { recursive: true, force: true, maxRetries: 3 });
+  });
+}
+
+/** Does something with the last component of a path, in a folder that is held open meanwhile. Undefined: there is no such path. */
+function within<Result>(
+  root: string,
+  path: readonly string[],
+  act: (place: string) => Result,
+  { makes = false } = {},
+): Result | undefined {
+  const held: number[] = [];
+  try {
+    let folder = heldPlace(root, held);
+    for (const name of path.slice(0, -1)) {
+      const next = join(folder, plain(name));
+      if (makes) makeFolder(next);
+      folder = heldPlace(next, held);
+    }
+    const last = path.at(-1) ?? "";
+    return act(last === "." ? folder : join(folder, plain(last)));
+  } catch {
+    // It is not there, or it is not what it should be.
+    return undefined;
+  } finally {
+    for (const each of held) closeSync(each);
+  }
+}
+
+/** The path of an open folder that nobody can swap. Where the system has none, what is there is looked at instead. */
+function heldPlace(folder: string, held: number[]): string {
+  const number = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  held.push(number);
+  const place = `/proc/self/fd/${number}`;
+  if (existsSync(place)) return place;
+  if (lstatSync(folder).isSymbolicLink()) throw new Error("This is a link.");
+  return folder;
+}
+
+function makeFolder(place: string): void {
+  try {
+    mkdirSync(place, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+function plain(name: string): string {
+  if (name === "" || name === "." || name === ".." || /[/\0]/.test(name)) throw new Error("This is no name.");
+  return name;
+}

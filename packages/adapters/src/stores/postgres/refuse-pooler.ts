@@ -1,0 +1,30 @@
+import { KnownError } from "@skein/protocol";
+import type pg from "pg";
+import type { Connections } from "./connections.ts";
+
+/**
+ * Refuses a pooler that shares one connection of the server between several of ours, as PgBouncer does in transaction mode:
+ * LISTEN, advisory locks and prepared statements would be lost without an error. Two connections of ours that are open at
+ * once then have the same process of the server, which otherwise cannot be.
+ */
+export async function refusePooler(connections: Connections): Promise<void> {
+  await connections.withClient(async (first) => {
+    const second = connections.dedicated();
+    second.on("error", () => {});
+    await second.connect();
+    try {
+      if ((await processOf(first)) !== (await processOf(second))) return;
+    } finally {
+      await second.end();
+    }
+    throw new KnownError(
+      "invalid",
+      "The address of PostgreSQL leads to a connection pooler in transaction mode. Set its pool_mode to session, or connect to PostgreSQL itself.",
+    );
+  });
+}
+
+async function processOf(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ process: number }>("select pg_backend_pid() as process");
+  return rows[0]?.process ?? 0;
+}

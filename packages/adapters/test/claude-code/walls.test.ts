@@ -1,0 +1,129 @@
+/** Claude Code in a sandbox: what a model can make it do stays inside. The real binary, against the simulator. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
+import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
+import { createSimulator } from "@skein/simulator";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ClaudeWalls } from "../../src/runtimes/claude-code/index.ts";
+import { createWorld, folder, play } from "./world.ts";
+
+const hasBubblewrap =
+  spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;
+const KEY = "sk-ant-api03-the-real-key";
+
+describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
+  let sandbox: ClaudeWalls["sandbox"];
+  beforeAll(async () => {
+    const opened = await openBubblewrap();
+    if ("problem" in opened) throw new Error(opened.problem);
+    ({ sandbox } = opened);
+  });
+
+  async function walledWorld(more: Partial<ClaudeWalls> = {}) {
+    const simulator = await createSimulator();
+    const broker = createModelBroker({ baseUrl: simulator.url, credentials: { "x-api-key": KEY } });
+    onTestFinished(async () => {
+      await broker.close();
+      await simulator.close();
+    });
+    const home = folder();
+    const configDirOf = (tenant: string, sessionId: string): string => {
+      const path = join(home, tenant, sessionId);
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      return path;
+    };
+    const world = await createWorld({ walls: async () => ({ sandbox, broker, ...more }), configDirOf });
+    return { ...world, home, model: simulator };
+  }
+
+  test("a session runs, resumes and writes files, and sees nothing of the server", async () => {
+    const world = await walledWorld();
+    const { cwd, home } = world;
+    writeFileSync(join(home, "admin-key"), "secret of the server");
+    chmodSync(join(home, "admin-key"), 0o600);
+    symlinkSync(join(home, "admin-key"), join(cwd, "link"));
+    const look = [
+      `cat ${home}/admin-key /etc/shadow link /proc/1/environ 2>&1 | tr '\\0' '\\n' > seen`,
+      "env >> seen",
+      `ls ${home} / >> seen 2>&1`,
+      `echo made > made`,
+    ].join("; ");
+    const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
+    const allowed = { allowed_tools: ["Bash", "Read", "Write"] };
+    const first = await world.run(
+      play(bash(look), { tools: [{ name: "Read", input: { file_path: join(home, "admin-key") } }] }, { text: "Done." }),
+      allowed,
+    );
+    const last = first.events.at(-1);
+    expect(last?.event_type).toBe("session.completed");
+    expect(readFileSync(join(cwd, "made"), "utf8")).toBe("made\n");
+    const seen = readFileSync(join(cwd, "seen"), "utf8");
+    expect(seen).not.toMatch(/secret of the server|sk-ant-api03|root:/);
+    expect(JSON.stringify(first.events)).not.toContain("secret of the server");
+
+    const second = await world.again(first.sessionId, play(bash("cat made > again"), { text: "Again." }));
+    expect(second.at(-1)?.event_type).toBe("session.completed");
+    expect(readFileSync(join(cwd, "again"), "utf8")).toBe("made\n");
+    expect(world.model.ledger.calls({ kind: "messages" }).length).toBeGreaterThan(3);
+    expect(world.problems).toEqual([]);
+  });
+
+  test("a session reaches the hosts that were opened, by name and through the proxy, and nothing else", async () => {
+    const asked: string[] = [];
+    const site = createServer((request, response) => {
+      asked.push(String(request.headers.host));
+      response.end("welcome");
+    });
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void site.close());
+    const { port } = site.address() as AddressInfo;
+    const world = await walledWorld({
+      hosts: ["*.opened.test"],
+      places: {
+        allowsAddress: () => true,
+        allowsPort: () => true,
+        lookup: ((_host: string, _options: unknown, done: (error: null, all: unknown[]) => void) =>
+          done(null, [{ address: "127.0.0.1", family: 4 }])) as never,
+      },
+    });
+    const get = (host: string): string =>
+      `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://${host}:${port}/ HTTP/1.1\\r\\nHost: ${host}\\r\\nProxy-Authorization: Basic %s\\r\\nConnection: close\\r\\n\\r\\n' "$password" >&3; head -1 <&3 >> answers; exec 3>&-`;
+    const command = [
+      'password=$(printf %s "$HTTP_PROXY" | sed "s#http://##; s#@.*##" | base64 -w0)',
+      get("www.opened.test"),
+      get("closed.test"),
+      get("opened.test.evil.test"),
+      `( : <> /dev/tcp/127.0.0.1/${port} ) 2>/dev/null && echo reached >> answers`,
+      "true",
+    ].join("; ");
+    await world.run(play({ tools: [{ name: "Bash", input: { command } }] }, { text: "Done." }), {
+      allowed_tools: ["Bash"],
+    });
+    const answers = readFileSync(join(world.cwd, "answers"), "utf8").split(/\r?\n/).filter(Boolean);
+    expect(answers).toEqual(["HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden", "HTTP/1.1 403 Forbidden"]);
+    expect(asked).toEqual([`www.opened.test:${port}`]);
+  });
+
+  test("Write and Edit outside of the session's folders change nothing, and the token inside is not the real key", async () => {
+    const world = await walledWorld();
+    const outside = folder();
+    const target = join(outside, "target");
+    writeFileSync(target, "as it was");
+    const { events } = await world.run(
+      play(
+        { tools: [{ name: "Write", input: { file_path: target, content: "changed" } }] },
+        { tools: [{ name: "Bash", input: { command: `echo $ANTHROPIC_API_KEY > token; echo changed > ${target}` } }] },
+        { text: "Done." },
+      ),
+      { allowed_tools: ["Bash", "Write"], permission_mode: "acceptEdits" },
+    );
+    expect(events.at(-1)?.event_type).toBe("session.completed");
+    expect(readFileSync(target, "utf8")).toBe("as it was");
+    const token = readFileSync(join(world.cwd, "token"), "utf8").trim();
+    expect(token).toMatch(/^skein-pass-/);
+  });
+});

@@ -1,0 +1,197 @@
+import { type Store, createMemoryStore } from "@skein/core";
+import {
+  type CountingRuntime,
+  type EngineUnderTest,
+  createCountingRuntime,
+  createScript,
+  describeEngine,
+} from "@skein/core/testing";
+import { createIds } from "@skein/protocol";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Balancer, startBalancer } from "../../../scripts/balancer.ts";
+import { type Restate, noRestate, startRestate } from "../../../scripts/restate.ts";
+import { createLocalEngine } from "../src/engines/local.ts";
+import { listDeployments, registerDeployment, removeDeployment } from "../src/engines/restate/deployments.ts";
+import { createIngress, createRestateEngine, listenForRestate } from "../src/engines/restate/index.ts";
+
+describeEngine("local", async () => ({
+  store: createMemoryStore(),
+  engine: async (parts) => createLocalEngine(parts),
+  close: async () => {},
+}));
+
+describe.skipIf(noRestate)("on a real Restate server", () => {
+  let restate: Restate;
+  let services = 0;
+  beforeAll(async () => {
+    restate = await startRestate();
+  });
+  afterAll(() => restate.stop());
+
+  /** A service of its own on the shared server, with a load balancer before its workers. */
+  async function openRestate(): Promise<EngineUnderTest> {
+    const service = `contract-${(services += 1)}`;
+    const [{ ingressUrl, adminUrl } = { ingressUrl: "", adminUrl: "" }] = restate.nodes;
+    const balancer = await startBalancer();
+    const endpoints: { close(): Promise<void> }[] = [];
+    const ingress = createIngress({ urls: [ingressUrl], service });
+    return {
+      store: createMemoryStore(),
+      async engine(parts) {
+        const { identityKey } = restate;
+        const endpoint = await listenForRestate({ host: "127.0.0.1", port: 0, service, identityKeys: [identityKey] });
+        balancer.add(endpoint.port);
+        endpoints.push(endpoint);
+        if (endpoints.length === 1) await registerDeployment({ url: adminUrl }, `http://127.0.0.1:${balancer.port}`);
+        const engine = createRestateEngine({ ...parts, ingress, endpoint, sliceMs: 1000 });
+        return {
+          ...engine,
+          async stop() {
+            balancer.remove(endpoint.port);
+            await engine.stop();
+            await endpoint.close();
+          },
+        };
+      },
+      async close() {
+        await balancer.close();
+      },
+    };
+  }
+
+  describeEngine("restate", openRestate);
+
+  const SOON = { timeout: 20_000, interval: 10 };
+  const ids = createIds();
+  const nobodyListens = "http://127.0.0.1:9";
+
+  async function worker(options: {
+    readonly service: string;
+    readonly store: Store;
+    readonly balancer: Balancer;
+    readonly work?: () => Promise<void>;
+    readonly ingressUrls?: readonly string[];
+  }): Promise<CountingRuntime & { readonly port: number }> {
+    const { service, store, balancer, work, ingressUrls = [restate.nodes[0]?.ingressUrl ?? ""] } = options;
+    const endpoint = await listenForRestate({
+      host: "127.0.0.1",
+      port: 0,
+      service,
+      identityKeys: [restate.identityKey],
+    });
+    balancer.add(endpoint.port);
+    const runtime = createCountingRuntime({ store, ids, ...(work && { work }) });
+    const engine = createRestateEngine({
+      store,
+      runtime,
+      owner: `worker/${endpoint.port}`,
+      ingress: createIngress({ urls: ingressUrls, service }),
+      endpoint,
+    });
+    engine.start();
+    onTestFinished(async () => {
+      await engine.stop();
+      await endpoint.close();
+    });
+    return { ...runtime, port: endpoint.port };
+  }
+
+  async function cluster() {
+    const service = `case-${(services += 1)}`;
+    const [balancer, store] = [await startBalancer(), createMemoryStore()];
+    onTestFinished(() => balancer.close());
+    const admin = { url: restate.nodes[0]?.adminUrl ?? "" };
+    const register = (at = balancer): Promise<string> => registerDeployment(admin, `http://127.0.0.1:${at.port}`);
+    const prompted = async () => {
+      const script = createScript({ store, ids });
+      await script.create();
+      await script.prompt("hi");
+      return script;
+    };
+    const answers = async ({ sessionId }: { readonly sessionId: string }): Promise<number> =>
+      (await store.read(sessionId)).filter(({ event_type }) => event_type === "title.generated").length;
+    return { service, balancer, store, admin, register, prompted, answers };
+  }
+
+  test("a worker drives nothing for a caller without the cluster's signature", async () => {
+    const { service, balancer, store, register, prompted } = await cluster();
+    const { port, begun } = await worker({ service, store, balancer });
+    await register();
+    const { sessionId } = await prompted();
+    await expect.poll(() => begun.length, SOON).toBe(1);
+    const { connect: connectHttp2 } = await import("node:http2");
+    const client = connectHttp2(`http://127.0.0.1:${port}`);
+    onTestFinished(() => client.destroy());
+    const request = client.request({
+      ":method": "POST",
+      ":path": `/invoke/${service}/drive`,
+      "content-type": "application/vnd.restate.invocation.v5",
+    });
+    request.end();
+    const status = await new Promise((resolve) => request.on("response", (headers) => resolve(headers[":status"])));
+    expect(status).toBe(401);
+    expect(begun).toEqual([sessionId]);
+  });
+
+  test("a session whose connection is cut is driven again by another worker, which takes the lease", async () => {
+    const { service, balancer, store, register, prompted, answers } = await cluster();
+    const held = Promise.withResolvers<void>();
+    const first = await worker({ service, store, balancer, work: () => held.promise });
+    await register();
+    const script = await prompted();
+    await expect.poll(() => first.driving(), SOON).toBe(1);
+    const second = await worker({ service, store, balancer });
+    balancer.remove(first.port);
+    const cutAt = Date.now();
+    balancer.cut();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    expect(second.begun).toEqual([script.sessionId]);
+    expect(Date.now() - cutAt).toBeLessThan(3500);
+    // The first worker comes back too late: its answer is refused.
+    held.resolve();
+    await expect.poll(() => first.driving(), SOON).toBe(0);
+    expect(await answers(script)).toBe(1);
+  });
+
+  test("a session that began under an old version ends its step there, and goes on under the new one", async () => {
+    const { service, balancer: old, store, admin, register, prompted, answers } = await cluster();
+    const held = Promise.withResolvers<void>();
+    const before = await worker({ service, store, balancer: old, work: () => held.promise });
+    await register();
+    const script = await prompted();
+    await expect.poll(() => before.driving(), SOON).toBe(1);
+    const next = await startBalancer();
+    onTestFinished(() => next.close());
+    const after = await worker({ service, store, balancer: next });
+    await register(next);
+    const fresh = await prompted();
+    await expect.poll(() => answers(fresh), SOON).toBe(1);
+    expect(after.begun).toEqual([fresh.sessionId]);
+    const open = async () => (await listDeployments(admin, service)).map((deployment) => deployment.open);
+    await expect.poll(open, SOON).toEqual([1, 0]);
+    held.resolve();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    await expect.poll(open, SOON).toEqual([0, 0]);
+    const [oldest] = await listDeployments(admin, service);
+    await removeDeployment(admin, oldest?.id ?? "");
+    await script.prompt("and now");
+    await expect.poll(() => answers(script), SOON).toBe(2);
+    expect(after.begun).toContain(script.sessionId);
+  });
+
+  test("a wake-up goes to another ingress if one is away, and a session that nobody could announce is found by the sweep", async () => {
+    const { service, balancer, store, register, prompted, answers } = await cluster();
+    const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
+    await worker({ service, store, balancer, ingressUrls: [nobodyListens, ingressUrl] });
+    await register();
+    const announced = await prompted();
+    await expect.poll(() => answers(announced), SOON).toBe(1);
+    // Made by a process that could not reach Restate: this one hears of it, and does not announce what others appended.
+    const silent = createScript({ store: { ...store, append: store.append }, ids });
+    await silent.create();
+    await silent.append([{ event_type: "session.edited", data: { title: "t" } }], { dueAt: 0 });
+    await expect
+      .poll(async () => (await store.due({ sessionId: silent.sessionId, before: Infinity })).length, SOON)
+      .toBe(0);
+  });
+});

@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { type Simulator, createSimulator, script } from "@skein/simulator";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type ModelPass, type PassRules, createModelBroker } from "../../src/sandboxes/model-broker/index.ts";
+import type { ReportedUsage } from "../../src/sandboxes/model-broker/usage-of-answer.ts";
+
+const MODEL = "claude-opus-5-5";
+let simulator: Simulator;
+let broker: ReturnType<typeof createModelBroker>;
+beforeAll(async () => {
+  simulator = await createSimulator();
+  broker = createModelBroker({ baseUrl: simulator.url, credentials: { "x-api-key": "the real key" } });
+});
+afterAll(async () => {
+  await broker.close();
+  await simulator.close();
+});
+
+async function issue(rules: PassRules = {}): Promise<ModelPass> {
+  const pass = await broker.issue(rules);
+  onTestFinished(() => pass.close());
+  return pass;
+}
+
+interface Asked {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** A call as a sandboxed program makes it. */
+async function ask(
+  { socket, token }: ModelPass,
+  {
+    prompt = "Hello",
+    path = "/v1/messages?beta=true",
+    model = MODEL,
+    method = "POST",
+    stream = false,
+    key = token,
+  } = {},
+): Promise<Asked> {
+  const body = JSON.stringify({ model, max_tokens: 100, stream, messages: [{ role: "user", content: prompt }] });
+  const headers = { "x-api-key": key, "content-type": "application/json", "anthropic-version": "2023-06-01" };
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath: socket, path, method, headers }, (response) => {
+      text(response).then((read) => resolve({ status: response.statusCode ?? 0, body: read }), reject);
+    });
+    call.on("error", reject).end(body);
+  });
+}
+
+test.each([false, true])(
+  "a call goes to the model with the real key, and its usage is told (stream: %s)",
+  async (stream) => {
+    const told: [string, ReportedUsage][] = [];
+    const pass = await issue({ onUsage: (model, usage) => told.push([model, usage]) });
+    pass.open();
+    const { status, body } = await ask(pass, { stream, prompt: script([{ text: "a fine answer" }]) });
+    expect([status, body.includes("fine answer")]).toEqual([200, true]);
+    const usage = simulator.ledger.calls().at(-1)?.usage;
+    expect(told).toEqual([[MODEL, expect.objectContaining({ output_tokens: usage?.output_tokens }) as ReportedUsage]]);
+    expect(pass.token).not.toContain("real");
+  },
+);
+
+test.each([
+  ["a token of another session", { key: "skein-pass-other" }, 401, "not valid here"],
+  ["the real key", { key: "the real key" }, 401, "not valid here"],
+  ["another route", { path: "/v1/files" }, 404, "only call /v1/messages"],
+  ["a path that climbs", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
+  ["another method", { method: "DELETE" }, 404, "only call /v1/messages"],
+  ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
+])("%s is refused, and nothing is sent", async (_, change, status, message) => {
+  const pass = await issue({
+    refusal: (model) => (model === MODEL ? undefined : `This session may not call ${model}.`),
+  });
+  pass.open();
+  const before = simulator.ledger.calls().length;
+  const answer = await ask(pass, change);
+  expect([answer.status, answer.body]).toEqual([status, expect.stringContaining(message)]);
+  expect(simulator.ledger.calls().length).toBe(before);
+});
+
+test("a pass works only while it is open, and a call under way is cut off when it is shut", async () => {
+  const pass = await issue();
+  expect(await ask(pass)).toMatchObject({
+    status: 403,
+    body: expect.stringContaining("run of this session is over") as string,
+  });
+  pass.open();
+  expect((await ask(pass)).status).toBe(200);
+  const silent = ask(pass, { stream: true, prompt: script([{ text: "slow", hang: true }]) }).catch(() => "cut");
+  await expect.poll(() => simulator.ledger.calls({ outcome: "open" }).length, { timeout: 5000 }).toBe(1);
+  pass.shut();
+  expect(await Promise.race([silent, new Promise((resolve) => setTimeout(resolve, 5000, "still open"))])).not.toBe(
+    "still open",
+  );
+  expect((await ask(pass)).status).toBe(403);
+});
+
+test("a model that cannot be reached is an error that the client understands", async () => {
+  const closed = await createSimulator();
+  await closed.close();
+  const away = createModelBroker({ baseUrl: closed.url, credentials: {} });
+  onTestFinished(() => away.close());
+  const pass = await away.issue({});
+  pass.open();
+  expect(await ask(pass)).toMatchObject({
+    status: 502,
+    body: expect.stringContaining("cannot be reached: ECONNREFUSED") as string,
+  });
+});
+
+test("the socket is gone with its pass", async () => {
+  const pass = await broker.issue({});
+  expect(existsSync(pass.socket)).toBe(true);
+  await pass.close();
+  expect(existsSync(pass.socket)).toBe(false);
+});

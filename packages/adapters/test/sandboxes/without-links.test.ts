@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  namesWithoutLinks,
+  readWithoutLinks,
+  removeWithoutLinks,
+  writeWithoutLinks,
+} from "../../src/sandboxes/without-links.ts";
+
+let outside = "";
+let root = "";
+beforeEach(() => {
+  outside = mkdtempSync(join(tmpdir(), "skein-links-"));
+  root = join(outside, "root");
+  mkdirSync(join(root, "folder"), { recursive: true });
+  writeFileSync(join(outside, "secret"), "secret");
+  writeFileSync(join(root, "folder", "file"), "own");
+});
+afterEach(() => rmSync(outside, { recursive: true, force: true }));
+
+const read = (...path: string[]): string | undefined => {
+  const bytes = readWithoutLinks(root, path, 1000);
+  return bytes && new TextDecoder().decode(bytes);
+};
+
+test("plain files are read, listed, written and removed", () => {
+  expect(read("folder", "file")).toBe("own");
+  expect(namesWithoutLinks(root, ["folder"])).toEqual(["file"]);
+  expect(writeWithoutLinks(root, ["new", "deep", "file"], "written")).toBe(true);
+  expect(read("new", "deep", "file")).toBe("written");
+  removeWithoutLinks(root, ["new"]);
+  expect(existsSync(join(root, "new"))).toBe(false);
+});
+
+test("a link as the last component is not followed", () => {
+  symlinkSync(join(outside, "secret"), join(root, "link"));
+  expect(read("link")).toBeUndefined();
+  expect(writeWithoutLinks(root, ["link"], "changed")).toBe(false);
+  expect(readFileSync(join(outside, "secret"), "utf8")).toBe("secret");
+  removeWithoutLinks(root, ["link"]);
+  expect([existsSync(join(root, "link")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
+});
+
+test("a link as a folder on the way is not followed", () => {
+  symlinkSync(outside, join(root, "way"));
+  expect(read("way", "secret")).toBeUndefined();
+  expect(namesWithoutLinks(root, ["way"])).toEqual([]);
+  expect(writeWithoutLinks(root, ["way", "planted"], "x")).toBe(false);
+  removeWithoutLinks(root, ["way", "secret"]);
+  expect([existsSync(join(outside, "planted")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
+});
+
+test("names that climb, pipes and files that are too large are refused without waiting", () => {
+  expect([read("..", "secret"), read("folder", "../../secret"), read("")]).toEqual([undefined, undefined, undefined]);
+  spawnSync("mkfifo", [join(root, "pipe")]);
+  expect([read("pipe"), writeWithoutLinks(root, ["pipe"], "x")]).toEqual([undefined, false]);
+  writeFileSync(join(root, "large"), "x".repeat(1001));
+  expect(read("large")).toBeUndefined();
+});

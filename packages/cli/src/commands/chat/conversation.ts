@@ -1,0 +1,237 @@
+import { statusOf } from "@skein/core";
+import { type Await, type Message, isKnownError } from "@skein/protocol";
+import type { Answerer } from "../../sessions/session-calls.ts";
+import { counted } from "../../terminal/counts.ts";
+import { cost, tokens } from "../../terminal/amounts.ts";
+import { CommandError } from "../../terminal/exit-codes.ts";
+import { sessionIdOf } from "../../terminal/find-session.ts";
+import { messageText } from "../../terminal/message-text.ts";
+import { createRunPrinter, sessionOf, summaryOf } from "../../terminal/print-run.ts";
+import { asksFor, contentOf } from "../../terminal/questions.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { visible, visibleLine } from "../../terminal/visible-text.ts";
+import { editPreview } from "./edit-preview.ts";
+
+const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
+  /fork      Go on in a copy of this conversation
+  /cost      What it took so far
+  /session   The id of this session
+  /exit      Leave; a run that waits can be answered later
+A paste is one prompt. Alt-Enter or Ctrl-J begins a new line.
+Text that you type while the model works is read before its next step.
+`;
+
+/** How many messages of a session that is continued are shown. */
+const MOST_BEFORE = 20;
+
+interface ConversationDeps {
+  readonly screen: Screen;
+  readonly agent: Answerer;
+  /** Asks for the next line. */
+  showPrompt(text: string): void;
+  /** Where the files are that tools of this process edit. */
+  readonly folder: string;
+}
+
+/** What is typed means something else while the model works, while it waits for an answer, and while nothing happens. */
+export function createConversation({ screen, agent, showPrompt, folder }: ConversationDeps) {
+  const { note: paint } = screen.paint;
+  let sessionId: string | undefined;
+  let running: Promise<void> | undefined;
+  let stop = new AbortController();
+  let waits: readonly Await[] = [];
+  let answers: string[] = [];
+  /** Settled when the session of the run that was started is known. */
+  let named: Promise<void> = Promise.resolve();
+  /** Tools that may run without being asked about, for as long as this conversation lasts. */
+  const allowed = new Set<string>();
+  /** Prompts that steer and may not have been read yet. */
+  let steering: string[] = [];
+
+  const say = (line: string): void => screen.note(`${line}\n`);
+  const sessions = () => agent.sessions();
+
+  /** Shows a run until it is over or waits, then asks for what comes next. */
+  function watch(start: (signal: AbortSignal) => ReturnType<Answerer["stream"]>): void {
+    stop = new AbortController();
+    let knowsName = (): void => {};
+    named = new Promise((resolve) => (knowsName = resolve));
+    running = show(start(stop.signal), knowsName)
+      .catch((error: unknown) => {
+        if (!isKnownError(error) && !(error instanceof CommandError)) throw error;
+        say(paint.red(visible(error.message)));
+      })
+      .finally(() => {
+        knowsName();
+        running = undefined;
+        next();
+      });
+  }
+
+  async function show(items: ReturnType<Answerer["stream"]>, knowsName = (): void => {}): Promise<void> {
+    const printer = createRunPrinter(screen);
+    try {
+      for await (const item of items) {
+        sessionId ??= sessionOf(item);
+        knowsName();
+        printer.show(item);
+      }
+    } finally {
+      printer.end();
+    }
+    if (sessionId === undefined) return;
+    const state = await (await sessions()).state(sessionId);
+    // What was typed too late to be read by that run has one of its own. A run that waits will read it later.
+    if (state.queue.length > 0 && statusOf(state) !== "awaiting")
+      return show(agent.follow(sessionId, { signal: stop.signal }));
+    steering = [];
+    await settle(sessionId);
+  }
+
+  async function settle(id: string): Promise<void> {
+    const result = await agent.resume(id);
+    waits = result.awaiting;
+    answers = [];
+    const own = await sessions();
+    const isAllowed = ({ kind, name }: Await): boolean => kind === "approval" && allowed.has(name);
+    for (const { session_id, tool_use_id } of waits.filter(isAllowed))
+      await own.answer(session_id, tool_use_id, { content: "yes", isError: false });
+    const wasAllowed = waits.some(isAllowed);
+    waits = waits.filter((wait) => !isAllowed(wait));
+    if (wasAllowed && waits.length === 0) return show(agent.follow(id, { signal: stop.signal }));
+    const [run] = (await own.runs(id, { limit: 1 })).items;
+    if (waits.length === 0 && run) screen.note(summaryOf(screen, run, result.error));
+  }
+
+  function next(): void {
+    const [wait] = waits;
+    if (!wait) return showPrompt("> ");
+    const changes =
+      wait.kind === "approval" ? editPreview(wait, { folder, paint, columns: screen.noteColumns ?? 100 }) : "";
+    showPrompt(changes + (asksFor(screen, wait)[answers.length]?.text ?? ""));
+  }
+
+  /** One line of an answer; when it is the last one, the run goes on. */
+  async function answer(wait: Await, line: string): Promise<void> {
+    const asks = asksFor(screen, wait);
+    const read = asks[answers.length]?.read(line);
+    if (!read) return next();
+    answers.push(read.content);
+    if (read.isForAll) {
+      allowed.add(wait.name);
+      say(paint.dim(`${visibleLine(wait.name)} is allowed in this conversation from now on.`));
+    }
+    if (answers.length < asks.length) return next();
+    const content = contentOf(wait, answers);
+    const said = await (
+      await sessions()
+    ).answer(wait.session_id, wait.tool_use_id, { content, isError: read.isError ?? false });
+    if (said.disposition !== "accepted") say(paint.yellow(`${said.disposition}: ${visible(said.reason)}`));
+    waits = waits.slice(1);
+    answers = [];
+    const [following] = waits;
+    if (following?.kind === "approval" && allowed.has(following.name)) return answer(following, "yes");
+    if (waits.length > 0) return next();
+    watch((signal) => agent.follow(sessionId ?? "", { signal }));
+  }
+
+  async function steer(line: string): Promise<"leave" | void> {
+    // Typed so soon that the session is only being made.
+    await named;
+    // The run is over in the meantime, or waits for an answer: then that is what was typed.
+    if (!running || sessionId === undefined) return hear(line);
+    const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
+    steering.push(runId);
+    say(paint.dim("It is read before the next step."));
+  }
+
+  function cancel(): boolean {
+    if (running) void cancelRun().catch(() => undefined);
+    else if (waits.length > 0) void cancelWait().catch(() => undefined);
+    else return false;
+    return true;
+  }
+
+  /** What was typed to steer the run goes with it. */
+  async function cancelRun(): Promise<void> {
+    const own = await sessions();
+    for (const runId of steering) await own.cancel(sessionId ?? "", { runId }).catch(() => undefined);
+    stop.abort();
+  }
+
+  async function cancelWait(): Promise<void> {
+    say("");
+    await (await sessions()).cancel(sessionId ?? "");
+    waits = [];
+    watch((signal) => agent.follow(sessionId ?? "", { signal }));
+  }
+
+  async function obey(line: string): Promise<"leave" | void> {
+    const [word] = line.trim().split(/\s+/);
+    if (word === "/exit" || word === "/quit") return "leave";
+    if (word === "/help") screen.note(HELP);
+    else if (word === "/cancel") {
+      if (cancel()) return;
+      say("Nothing is under way.");
+    } else if (sessionId === undefined) say("Nothing was said yet.");
+    else if (word === "/session") say(sessionId);
+    else if (word === "/cost") {
+      const session = await (await sessions()).get(sessionId);
+      say(
+        `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${counted(session.total_runs, "run")}`,
+      );
+    } else if (word === "/fork" && running) {
+      say("A run is under way. Fork when it is over, or /cancel it first.");
+    } else if (word === "/fork") {
+      const made = await (await sessions()).fork(sessionId);
+      waits = [];
+      sessionId = made.id;
+      say(`Now in session ${made.id}, a copy. The other one stays as it is.`);
+    } else say(`There is no ${visible(word ?? "")}. /help lists what you can type.`);
+    if (!running) next();
+  }
+
+  async function hear(line: string): Promise<"leave" | void> {
+    // A path at the beginning of a pasted text is no command.
+    if (line.startsWith("/") && !line.includes("\n")) {
+      await named;
+      return obey(line);
+    }
+    if (running) return line.trim() === "" ? undefined : steer(line);
+    const [wait] = waits;
+    if (wait) return answer(wait, line);
+    if (line.trim() === "") return next();
+    watch((signal) => agent.stream(line, { signal, ...(sessionId !== undefined && { sessionId }) }));
+  }
+
+  function sayBefore(id: string, transcript: readonly Message[]): void {
+    const hidden = transcript.length - MOST_BEFORE;
+    if (hidden > 0) say(paint.dim(`${counted(hidden, "earlier message")}: skein sessions show ${id}`));
+    for (const message of transcript.slice(-MOST_BEFORE)) screen.note(messageText(paint, message));
+    if (transcript.length > 0) say("");
+  }
+
+  return {
+    cancel,
+    hear,
+    sessionId: (): string | undefined => sessionId,
+    /** What is still to be answered, by whoever comes later. */
+    waitsFor: (): readonly Await[] => waits,
+    /** Goes on with a session, whatever it is doing, or waits for the first line. */
+    async begin(word: string | undefined): Promise<void> {
+      if (word === undefined) return next();
+      const id = await sessionIdOf(await sessions(), word);
+      const session = await (await sessions()).get(id);
+      sessionId = id;
+      // A session that cannot be continued here is said before anybody has typed something.
+      if (session.status === "idle" && session.total_runs > 0) await agent.resume(id);
+      sayBefore(id, await (await sessions()).transcript(id));
+      if (session.status === "idle") return next();
+      watch((signal) => agent.follow(id, { signal }));
+    },
+    /** Resolves when nothing is under way any more. */
+    async idle(): Promise<void> {
+      await running;
+    },
+  };
+}

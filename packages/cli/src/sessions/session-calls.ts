@@ -1,0 +1,45 @@
+import { type Page, type SessionQuery, type Sessions, type Store, createSessions } from "@skein/core";
+import type { ApiSession, Await, Run, Session } from "@skein/protocol";
+import type { Agent, AgentResult, RunOptions } from "skein";
+
+/** A session as the commands show it. A server tells less than a store. */
+export type SeenSession = Pick<Session, keyof Session & keyof ApiSession>;
+
+type Own = Pick<Sessions, "messages" | "transcript" | "events" | "follow" | "state" | "answer" | "delete">;
+
+/** What the commands do with sessions: in a store of this machine, or on a server. */
+export interface SessionCalls extends Own {
+  get(sessionId: string): Promise<SeenSession>;
+  list(query?: Omit<SessionQuery, "tenant">): Promise<Page<SeenSession>>;
+  runs(sessionId: string, options?: { readonly limit?: number; readonly cursor?: string }): Promise<Page<Run>>;
+  prompt(
+    sessionId: string,
+    prompt: { readonly content: string; readonly mode?: RunOptions["mode"] },
+  ): Promise<{ readonly runId: string; readonly sequence: number }>;
+  cancel(
+    sessionId: string,
+    options?: { readonly runId?: string; readonly reason?: string },
+  ): Promise<{ readonly id: string; readonly sequence: number }>;
+  fork(sessionId: string, options?: { readonly messageId?: string; readonly title?: string }): Promise<SeenSession>;
+  import(events: readonly unknown[]): Promise<SeenSession>;
+}
+
+/** The same, and what sessions wait for. */
+export interface OpenedSessions extends SessionCalls {
+  awaits(sessionId: string): Promise<readonly Await[]>;
+}
+
+export function sessionsOfStore(store: Store): OpenedSessions {
+  return { ...createSessions({ store }), awaits: (sessionId) => store.awaits(sessionId) };
+}
+
+/** Who answers prompts: an agent of this process, or one of a server. */
+export interface Answerer {
+  stream(prompt: string, options: RunOptions): ReturnType<Agent["stream"]>;
+  text(prompt: string, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;
+  follow: Agent["follow"];
+  /** How the last run ended, or what it waits for. */
+  resume(sessionId: string): Promise<Pick<AgentResult, "runId" | "stopReason" | "error" | "awaiting">>;
+  sessions(): Promise<SessionCalls>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,143 @@
+/** What `skein chat` does with a terminal: pastes, Markdown, and edits that are seen before they are allowed. */
+import { spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { script } from "@skein/simulator";
+import { expect, onTestFinished, test } from "vitest";
+import { difference, editPreview } from "../src/commands/chat/edit-preview.ts";
+import { createPasteReader } from "../src/commands/chat/typed-input.ts";
+import { createMarkdownWriter } from "../src/terminal/markdown.ts";
+import { createTextPaint } from "../src/terminal/styled.ts";
+import { skeinHere } from "./in-process.ts";
+import { dataFolder } from "./skein.ts";
+
+const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+const paste = (text: string): string => `\u001B[200~${text}\u001B[201~`;
+
+test.each([
+  ["typed text is left alone", ["hello\r"], "hello\r", "hello\r"],
+  ["a paste of two lines is one line", [`${paste("one\rtwo\r")}\r`], "one␤two\r", "one\ntwo\r"],
+  ["a paste that arrives in pieces", ["a\u001B[20", "0~one\r", "two\u001B[201", "~b"], "aone␤twob", "aone\ntwob"],
+  ["Alt-Enter and Ctrl-J are new lines", ["a\u001B\rb\nc"], "a␤b␤c", "a\nb\nc"],
+  ["an arrow key stays a key", ["\u001B[A"], "\u001B[A", "\u001B[A"],
+  ["a long paste is a mark", [paste("1\n2\n3\n4\n5")], "[Pasted text 1: 5 lines]", "1\n2\n3\n4\n5"],
+  ["a paste cannot press keys", [paste("a\u0003b")], "[Pasted text 1: 1 lines]", "a\u0003b"],
+])("%s", (_, chunks, shown, meant) => {
+  const reader = createPasteReader();
+  const line = chunks.map((chunk) => reader.push(chunk)).join("");
+  expect(line).toBe(shown);
+  expect(reader.expand(line)).toBe(meant);
+});
+
+const paint = createTextPaint(true);
+const bold = (text: string): string => paint.bold(text);
+
+test.each([
+  ["a heading is bold", "# A title\nText", `${bold("A")} ${bold("title")}\nText`],
+  [
+    "emphasis and code",
+    "some **bold words**, `code`.",
+    `some ${bold("bold")} ${bold("words")}, ${paint.cyan("code")}.`,
+  ],
+  ["a star alone is a star", "2 * 3 *x", "2 * 3 *x"],
+  ["lists have bullets and hang", "- one two three four five six\n* b", "• one two three four\n  five six\n• b"],
+  ["numbers stay", "1. one\n2) two", "1. one\n2) two"],
+  [
+    "a fence is as it is, without its marks",
+    "```ts\nconst **a** =  1; // a line that is too wide\n```\nafter",
+    "const **a** =  1; // a line that is too wide\nafter",
+  ],
+  [
+    "words are not broken",
+    "seven words that do not fit beside eachother",
+    "seven words that do not\nfit beside eachother",
+  ],
+  [
+    "a word that is too long stays whole",
+    "see https://example.org/a/very/long/path now",
+    "see\nhttps://example.org/a/very/long/path\nnow",
+  ],
+  ["blank lines stay", "a\n\nb\n", "a\n\nb\n"],
+  ["a dash and a hash in the middle of a line", "a - b # c", "a - b # c"],
+])("Markdown on a terminal of 24 columns: %s", (_, text, expected) => {
+  const whole = createMarkdownWriter({ columns: 24, paint });
+  expect(whole.push(text) + whole.end()).toBe(expected);
+  const pieces = createMarkdownWriter({ columns: 24, paint });
+  expect(
+    text
+      .split("")
+      .map((char) => pieces.push(char))
+      .join("") + pieces.end(),
+  ).toBe(expected);
+});
+
+test("the difference of an edit shows what goes, what comes, and a little around it", () => {
+  expect(difference(["a", "b", "c", "d", "e"], ["a", "b", "X", "Y", "d", "e"])).toEqual([
+    [" ", "a"],
+    [" ", "b"],
+    ["-", "c"],
+    ["+", "X"],
+    ["+", "Y"],
+    [" ", "d"],
+    [" ", "e"],
+  ]);
+  const folder = dataFolder();
+  writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
+  const options = { folder, paint: createTextPaint(false), columns: 80 };
+  const edit = { name: "Edit", input: { file_path: "a.txt", old_string: "two", new_string: "2\u001B[2J" } };
+  expect(editPreview(edit, options)).toBe("a.txt\n- two\n+ 2\\x1b[2J\n");
+  const write = { name: "Write", input: { file_path: "a.txt", content: "one\n2\n" } };
+  expect(editPreview(write, options)).toBe("a.txt\n  one\n- two\n+ 2\n  \n");
+  expect(editPreview({ name: "Bash", input: { command: "ls" } }, options)).toBe("");
+});
+
+const hasScript = existsSync("/usr/bin/script");
+
+test.skipIf(!hasScript)(
+  "on a terminal a paste is one prompt, an edit is shown before it is allowed, always, and Markdown fits",
+  { timeout: 60_000 },
+  async () => {
+    const folder = dataFolder();
+    writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
+    const before = await skeinHere(folder, "run", `Earlier ${script([{ text: "What was said before." }])}`);
+    const id = /session ([0-9a-f-]{36})/.exec(before.err)?.[1] ?? "";
+    const command = `stty cols 60; exec '${process.execPath}' '${bin}' chat --tools '${folder}' --session ${id}`;
+    const child = spawn("script", ["-qec", command, "/dev/null"], {
+      env: { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data"), TERM: "xterm" },
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+    const says = async (what: string | RegExp): Promise<void> =>
+      expect.poll(() => text, { timeout: 30_000, interval: 20 }).toMatch(what);
+
+    await says("What was said before.");
+    await says(/\[\?2004h[^]*> /);
+    const edit = (from: string, to: string) => ({
+      name: "Edit",
+      input: { file_path: "a.txt", old_string: from, new_string: to },
+    });
+    const steps = script([
+      { tools: [edit("two", "three")] },
+      { tools: [edit("one", "four")] },
+      { text: "**Done** with `it`." },
+    ]);
+    child.stdin.write(`${paste(`first line\rsecond line ${steps}`)}\r`);
+    await says(/- two[^]*\+ three[^]*\[a\]lways Edit/);
+    text = "";
+    child.stdin.write("a\r");
+    await says(/Completed/);
+    expect(text).toContain(`${bold("Done")} with ${paint.cyan("it")}.`);
+    expect(text).not.toContain("May this run?");
+    child.stdin.write("/exit\r");
+    await new Promise((resolve) => child.once("close", resolve));
+    const { out } = await skeinHere(folder, "runs", "list", id, "--json");
+    const [run] = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(run?.["user_message"]).toMatch(/^first line\nsecond line/);
+    expect(run?.["number"]).toBe(2);
+  },
+);

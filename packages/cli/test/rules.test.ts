@@ -1,0 +1,156 @@
+/** Rules of single commands that need no process of their own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { writeCorpus } from "@skein/history/testing";
+import { script } from "@skein/simulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { skein as everything } from "../src/main.ts";
+import type { Command, Group } from "../src/terminal/command.ts";
+import { isConfirmed } from "../src/terminal/confirm.ts";
+import { helpOf } from "../src/terminal/help.ts";
+import { skeinHere } from "./in-process.ts";
+import { lines } from "./skein.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "skein-cli-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const call = (...args: readonly string[]) => skeinHere(folder, ...args);
+
+async function commandNamed(name: string): Promise<Command> {
+  let found: Command | Group = everything;
+  for (const word of name.split(" ")) {
+    const entry: Group["commands"][number] | undefined = (found as Group).commands.find(
+      (one) => one.name.split(" ").at(-1) === word,
+    );
+    if (!entry) throw new Error(`There is no command ${name}.`);
+    found = "load" in entry ? await entry.load() : entry;
+  }
+  return found as Command;
+}
+
+describe("options", () => {
+  test.each([
+    ["history undo", ["limit", "offset", "json"]],
+    ["history restore", ["root", "json"]],
+    ["history watch", ["root", "json"]],
+    ["history show", ["root", "project", "since", "until", "json", "archive", "cache", "pager"]],
+  ])("skein %s has only those of the common options that it uses", async (name, expected) => {
+    const { options = {} } = await commandNamed(name);
+    const common = Object.keys((await commandNamed("history list")).options ?? {});
+    expect(Object.keys(options).filter((option) => common.includes(option))).toEqual(
+      common.filter((option) => expected.includes(option)),
+    );
+  });
+
+  test("an option that a history command does not use is rejected, not ignored", async () => {
+    expect(await call("history", "undo", "--since", "7d")).toMatchObject({ code: 2 });
+    expect(await call("history", "show", "0", "--limit", "3")).toMatchObject({ code: 2 });
+  });
+
+  test("the help names every exit code", async () => {
+    const help = helpOf(await commandNamed("run"), 100).replaceAll("\n", " ");
+    for (const code of [0, 1, 2, 3, 4, 5, 130, 143]) expect(help).toMatch(new RegExp(`(codes: |, )${code} `));
+  });
+
+  test("--agent and --tools at once are rejected: the file has its own tools", async () => {
+    for (const command of [["run", "Hello"], ["chat"]])
+      expect(await call(...command, "--agent", "x.ts", "--tools", ".")).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("--agent and --tools at once"),
+      });
+  });
+
+  test("mcp says that a data directory that was named does not exist", async () => {
+    expect(await call("mcp", "--root", "/nope")).toMatchObject({ code: 3, err: expect.stringContaining("/nope") });
+  });
+});
+
+test.each([
+  ["y\n", true],
+  ["YES\n", true],
+  ["\n", false],
+  ["no\n", false],
+  ["\u0003", false],
+  ["\u0004", false],
+])("what cannot be undone is asked on a terminal: %j is %s", async (typed, isYes) => {
+  const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
+  const input = terminal();
+  const asked = isConfirmed("Delete it?", "unused", { input, output: terminal() });
+  input.write(typed);
+  expect(await asked).toBe(isYes);
+});
+
+describe("with a session in the store", () => {
+  let id = "";
+  beforeAll(async () => {
+    const { err } = await call("run", `What is a skein? ${script([{ text: "Yarn." }])}`);
+    id = /session ([0-9a-f-]{36})/.exec(err)?.[1] ?? "";
+    await call("run", `And a hank? ${script([{ text: "More yarn, wound." }])}`, "--session", id);
+  });
+  const found = async (...args: readonly string[]): Promise<readonly unknown[]> => {
+    const { code, out } = await call("sessions", "list", ...args, "--json");
+    expect(code).toBe(0);
+    return lines(out).map((session) => session["id"]);
+  };
+
+  test("a session without a title is listed by its first prompt", async () => {
+    expect((await call("sessions", "list")).out).toContain("What is a skein?");
+  });
+
+  test.each([
+    ["--status completed", ["completed"], [true]],
+    ["--status failed", ["failed"], [false]],
+    ["--status cancelled", ["cancelled"], [false]],
+    ["--status awaiting", ["awaiting"], [false]],
+  ])("%s takes the words of the table", async (_, [word = ""], [isFound]) => {
+    expect(await found("--status", word)).toEqual(isFound ? [id] : []);
+  });
+
+  test.each([
+    ["the first prompt, as the title", ["--title", "what is A SKEIN"], true],
+    ["another title", ["--title", "hank"], false],
+    ["text of a later answer", ["--text", "wound"], true],
+    ["text that nobody said", ["--text", "knitting"], false],
+    ["the name of its agent", ["--agent-name", "skein"], true],
+    ["another agent", ["--agent-name", "other"], false],
+  ])("sessions list finds it by %s: %j, %s", async (_, args, isFound) => {
+    expect(await found(...args)).toEqual(isFound ? [id] : []);
+  });
+
+  test("delete without a terminal deletes nothing and names --yes", async () => {
+    expect(await call("sessions", "delete", id)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/not deleted.*--yes/),
+    });
+    expect(await found()).toEqual([id]);
+  });
+});
+
+test("a session that was adopted from Claude Code cannot be continued here, and the sentence says where it can", async () => {
+  writeCorpus({ folder: join(folder, ".claude"), files: 1, bytes: 20_000 });
+  const adopted = (await call("adopt", "0")).out.trim();
+  for (const args of [["run", "Hello"], ["run"], ["chat"]])
+    expect(await call(...args, "--session", adopted)).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringContaining(`skein run --server http://127.0.0.1:7433 --session ${adopted}`),
+    });
+});
+
+test("keys are listed as a table, with times of this machine", async () => {
+  await call("keys", "make", "guest", "--scope", "run,sql", "--tenant", "acme");
+  const { out } = await call("keys", "list");
+  expect(out).toMatch(/^ID +NAME +TENANT +SCOPES +MADE +STATE\n/);
+  expect(out).toMatch(/ guest +acme +run,sql +\d{4}-\d\d-\d\d \d\d:\d\d +valid\n/);
+});
+
+test("two statements with --json are one document, with an element for each", async () => {
+  const { out } = await call("sql", "SET threads = 1; SELECT 1 AS a; SELECT 2 AS b UNION ALL SELECT 3", "--json");
+  expect(JSON.parse(out)).toEqual([[], [{ a: 1 }], [{ b: 2 }, { b: 3 }]]);
+  expect(JSON.parse((await call("sql", "SELECT 1 AS a", "--json")).out)).toEqual([{ a: 1 }]);
+});

@@ -1,0 +1,105 @@
+/** Every session command with --server: on the sessions of a server, which runs in this process. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineTool } from "skein";
+import { script } from "@skein/simulator";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { testServer } from "../../server/test/world.ts";
+import { skeinHere } from "./in-process.ts";
+import { type Ended, dataFolder, lines } from "./skein.ts";
+
+const deploy = defineTool({
+  name: "deploy",
+  description: "Deploys.",
+  input: z.object({ to: z.string() }),
+  needsApproval: true,
+  run: ({ to }) => `deployed to ${to}`,
+});
+
+test("run, sessions and runs work on a server as they do on a store", async () => {
+  const folder = dataFolder();
+  const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
+  const call = (...args: readonly string[]): Promise<Ended> => skeinHere(folder, "--server", url, ...args);
+  const json = async (...args: readonly string[]) => lines((await call(...args, "--json")).out);
+
+  const ran = await call("run", `Hello ${script([{ text: "Good day." }])}`);
+  expect(ran).toMatchObject({ code: 0, out: "Good day.\n" });
+  const id = /session ([0-9a-f-]{36})/.exec(ran.err)?.[1] ?? "";
+  const again = `And? ${script([{ text: "Good evening." }])}`;
+  expect(await call("run", again, "--session", id.slice(0, 13))).toMatchObject({ code: 0, out: "Good evening.\n" });
+  expect(
+    (await call("run", `Raw ${script([{ text: "As text." }])}`, "--format", "xml", "--session", id)).out,
+  ).toContain("As text.");
+
+  expect(await json("sessions", "list", "--text", "evening")).toMatchObject([{ id, status: "idle", total_runs: 3 }]);
+  expect(await json("sessions", "list", "--text", "nobody said this")).toEqual([]);
+  expect((await call("sessions", "list")).out).toMatch(new RegExp(`^${id} +completed +3 .* Hello`, "m"));
+  const shown = await call("sessions", "show", id);
+  expect(shown.out).toContain("Good day.");
+  const [run] = await json("runs", "list", id);
+  expect((await call("runs", "logs", String(run?.["id"]))).out).toContain("run_completed");
+
+  const exported = join(folder, "events.jsonl");
+  expect(await call("sessions", "export", id, "--output", exported)).toMatchObject({ code: 0 });
+  const events = lines(readFileSync(exported, "utf8"));
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
+  const imported = (await call("sessions", "import", exported)).out.trim();
+  const fork = (await call("sessions", "fork", id, "--title", "Another way")).out.trim();
+  expect(await json("sessions", "list", "--title", "another")).toMatchObject([{ id: fork, parent_session_id: id }]);
+  for (const made of [imported, fork])
+    expect(await call("sessions", "delete", made, "--yes")).toMatchObject({ code: 0 });
+  expect(await call("sessions", "show", fork)).toMatchObject({ code: 3 });
+  expect(await json("sessions", "list")).toMatchObject([{ id }]);
+});
+
+test("a run on a server that waits is answered from here, and the run goes on", async () => {
+  const folder = dataFolder();
+  const server = await testServer({
+    data: join(folder, "data"),
+    store: `sqlite:${join(folder, "skein.db")}`,
+    config: { tools: [deploy] },
+  });
+  for (const [name, tools] of [
+    ["Deployer", ["deploy"]],
+    ["Plain", []],
+  ])
+    await server.call("POST", "/v1/agents", { name, tools });
+  const call = (...args: readonly string[]): Promise<Ended> => skeinHere(folder, ...args, "--server", server.url);
+  const prompt = script([{ tools: [{ name: "deploy", input: { to: "prod" } }] }, { text: "It said: $LAST" }]);
+
+  expect(await call("run", prompt)).toMatchObject({ code: 2, err: expect.stringContaining("Deployer") });
+  expect(await call("run", prompt, "--agent-name", "Nobody")).toMatchObject({ code: 3 });
+  const waits = await call("run", prompt, "--agent-name", "Deployer");
+  expect(waits.code).toBe(5);
+  const [, id = "", use = ""] = /skein sessions answer (\S+) (\S+) yes --server http/.exec(waits.err) ?? [];
+  expect((await call("sessions", "show", id)).out).toContain("Waits for your approval of deploy");
+  expect(await call("sessions", "answer", id, use, "yes")).toMatchObject({ code: 0 });
+  expect(await call("run", "--session", id)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("It said: deployed to prod"),
+  });
+
+  const again = await call("run", prompt, "--session", id);
+  expect(again.code).toBe(5);
+  expect(await call("sessions", "cancel", id)).toMatchObject({ code: 0 });
+  expect(await call("run", "--session", id)).toMatchObject({ code: 130 });
+});
+
+test.each([
+  [["sessions", "list", "--server", "nowhere"], 2, /--server takes an address such as/],
+  [["sessions", "list", "--server", "http://127.0.0.1:9"], 4, /No server answers at http:\/\/127\.0\.0\.1:9 /],
+  [["sessions", "list", "--server", "http://127.0.0.1:9", "--store", "memory:"], 2, /--server and --store at once/],
+  [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--server and --agent at once/],
+  [["run", "Hi", "--agent-name", "x"], 2, /give --server URL too/],
+])("%j is a sentence", async (args, code, sentence) => {
+  expect(await skeinHere(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
+});
+
+test("a key that the server does not know is said, with where to put another", async () => {
+  const folder = dataFolder();
+  const { url } = await testServer({ store: `sqlite:${join(folder, "skein.db")}` });
+  const { code, err } = await skeinHere(folder, "sessions", "list", "--server", url);
+  expect(code).toBe(1);
+  expect(err).toContain("SKEIN_API_KEY");
+});

@@ -1,0 +1,111 @@
+import { KnownError, isKnownError } from "@skein/protocol";
+import type { Claimed, Runtime } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+
+/** A session that no worker could drive. It sleeps until somebody retries or discards it. */
+interface ParkedSession {
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly parkedAt: string;
+  /** How often it was tried. */
+  readonly attempts: number;
+  /** What went wrong at last. */
+  readonly problem: string;
+}
+
+/** Sessions that fail whatever drives them, set aside so that they are not in the way of others. */
+export interface Parking {
+  /** The runtime, with sessions set aside that it fails at again and again. */
+  guard(runtime: Runtime): Runtime;
+  list(
+    tenant: string,
+    page?: { readonly limit?: number; readonly cursor?: string },
+  ): Promise<{
+    readonly items: readonly ParkedSession[];
+    readonly cursor: string | null;
+  }>;
+  /** Drives the session again. Refuses with `not_found` if it is not parked. */
+  retry(tenant: string, sessionId: string): Promise<void>;
+  /** Leaves the session asleep, and no longer shows it. Its log stays; a new prompt wakes it. */
+  discard(tenant: string, sessionId: string): Promise<void>;
+}
+
+interface ParkingDeps {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly report: (error: unknown) => void;
+}
+
+const KIND = "parked-session";
+/** So often a session is tried before it is set aside. */
+const PATIENCE = 5;
+/** A session that failed is left alone for this time, then for twice as long, and so on. */
+const AGAIN_MS = 100;
+/** So many sessions that fail are remembered. */
+const REMEMBERED = 1000;
+
+export function createParking({ store, now, report }: ParkingDeps): Parking {
+  /** How often sessions failed here since their log last grew. */
+  const failures = new Map<string, { readonly sequence: number; readonly attempts: number }>();
+
+  function count({ lease, lastSequence }: Claimed): number {
+    const known = failures.get(lease.sessionId);
+    const attempts = (known?.sequence === lastSequence ? known.attempts : 0) + 1;
+    failures.delete(lease.sessionId);
+    failures.set(lease.sessionId, { sequence: lastSequence, attempts });
+    const [oldest] = failures.keys();
+    if (failures.size > REMEMBERED && oldest !== undefined) failures.delete(oldest);
+    return attempts;
+  }
+
+  async function failed(claimed: Claimed, error: unknown): Promise<void> {
+    const { lease, lastSequence: seen } = claimed;
+    const attempts = count(claimed);
+    if (attempts < PATIENCE) return store.release(lease, { seen, dueAt: now() + AGAIN_MS * 2 ** (attempts - 1) });
+    const tenant = (await store.get(lease.sessionId))?.tenant ?? "default";
+    const problem = error instanceof Error ? error.message : String(error);
+    const value = { parked_at: new Date(now()).toISOString(), attempts, problem: problem.slice(0, 2000) };
+    await store.records.put([{ tenant, kind: KIND, id: lease.sessionId, value }]);
+    failures.delete(lease.sessionId);
+    await store.release(lease, { seen, dueAt: null });
+  }
+
+  async function take(tenant: string, sessionId: string): Promise<void> {
+    if (await store.records.delete(tenant, KIND, sessionId)) return;
+    throw new KnownError("not_found", `Session ${sessionId} is not parked.`);
+  }
+
+  return {
+    guard: (runtime) => ({
+      ...runtime,
+      async drive(claimed, signal) {
+        try {
+          await runtime.drive(claimed, signal);
+          failures.delete(claimed.lease.sessionId);
+        } catch (error) {
+          // A store that is away, or a lease that is lost, is no fault of the session.
+          if (isKnownError(error, "lease_lost", "not_found", "closed", "store_unavailable", "disk_full")) return;
+          report(error);
+          // If not even that can be written, the lease runs out, and the session is tried again.
+          await failed(claimed, error).catch(() => undefined);
+        }
+      },
+    }),
+    async list(tenant, page = {}) {
+      const { items, cursor } = await store.records.list({ tenant, kind: KIND, ...page });
+      return { items: items.map(({ id, value }) => parkedOf(tenant, id, value)), cursor };
+    },
+    async retry(tenant, sessionId) {
+      await take(tenant, sessionId);
+      const claim = await store.claim({ owner: "retry", leaseMs: 1000, sessionId });
+      // A session that somebody has is driven anyway.
+      if (claim.kind === "leased") await store.release(claim.lease, { seen: claim.lastSequence, dueAt: now() });
+    },
+    discard: take,
+  };
+}
+
+function parkedOf(tenant: string, sessionId: string, value: unknown): ParkedSession {
+  const { parked_at, attempts, problem } = value as { parked_at: string; attempts: number; problem: string };
+  return { sessionId, tenant, parkedAt: parked_at, attempts, problem };
+}

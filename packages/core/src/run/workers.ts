@@ -1,0 +1,73 @@
+import type { AgentConfig } from "@skein/protocol";
+import type { Records } from "../ports/records.ts";
+
+/** A process on a store, and what it has for sessions. */
+export interface WorkerInfo {
+  /** What it does: `api` drives nothing, `worker` answers no requests. */
+  readonly role: "all" | "api" | "worker";
+  /** The name under which it holds leases. */
+  readonly owner: string;
+  readonly runtimes: readonly AgentConfig["runtime"][];
+  /** Agents that are made of code of this process. */
+  readonly agents: readonly string[];
+  /** Tools that stored agents may name. */
+  readonly tools: readonly string[];
+  /** Where its model calls go. */
+  readonly model: string;
+}
+
+/** A worker as the store shows it. */
+interface KnownWorker extends WorkerInfo {
+  /** Raised by each sign of life. Clocks of machines differ, so that liveness is told by this and not by a time. */
+  readonly beat: number;
+}
+
+/** The processes on a store: each says what it has, and that it is alive. */
+export interface Workers {
+  beat(worker: WorkerInfo): Promise<void>;
+  /** Every process, those that drive nothing included. */
+  all(): Promise<readonly KnownWorker[]>;
+  /** The processes that drive sessions. */
+  list(): Promise<readonly KnownWorker[]>;
+  /** The process has ended, or is known to be dead. */
+  leave(worker: Pick<WorkerInfo, "role" | "owner">): Promise<void>;
+}
+
+/** No tenant can have this name. */
+const TENANT = "$workers";
+const KIND = "worker";
+
+export function createWorkers(records: Records): Workers {
+  async function all(): Promise<readonly KnownWorker[]> {
+    const { items } = await records.list({ tenant: TENANT, kind: KIND, limit: 200 });
+    return items.map(({ value, version }) => ({ ...(value as WorkerInfo), beat: version }));
+  }
+
+  return {
+    async beat(worker) {
+      await records.put([{ tenant: TENANT, kind: KIND, id: idOf(worker), value: worker }]);
+    },
+    all,
+    list: async () => (await all()).filter(({ role }) => role !== "api"),
+    async leave(worker) {
+      await records.delete(TENANT, KIND, idOf(worker));
+    },
+  };
+}
+
+/** Servers of one process share its name. */
+function idOf({ role, owner }: Pick<WorkerInfo, "role" | "owner">): string {
+  return `${role}:${owner}`;
+}
+
+/** What a worker lacks for an agent, in words; nothing if it has everything. */
+export function lacking(worker: WorkerInfo, agent: AgentConfig): readonly string[] {
+  const lacks: string[] = [];
+  if (!worker.runtimes.includes(agent.runtime)) lacks.push(`runtime ${agent.runtime}`);
+  if (agent.runtime !== "loop" || worker.agents.includes(agent.name)) return lacks;
+  const { frontend_tools: frontend } = agent.extras;
+  for (const { name } of agent.tool_schemas)
+    if (!worker.tools.includes(name) && !(Array.isArray(frontend) && frontend.includes(name)))
+      lacks.push(`tool ${name}`);
+  return lacks;
+}

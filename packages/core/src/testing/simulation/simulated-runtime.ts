@@ -1,0 +1,48 @@
+import type { ContentBlock, Ids, Message, Usage } from "@skein/protocol";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+
+/**
+ * Makes the runtime that is simulated: the scripted one (the default) or the loop.
+ *
+ * The runtime may be killed at any await and called again by another worker. The worker prolongs the lease in
+ * `claimed.clock`.
+ */
+export type CreateRuntime = (deps: SimulatedRuntimeDeps) => Runtime;
+
+/** Everything a simulated runtime may touch. Each call of these is a place where its process can be killed, frozen or delayed. */
+export interface SimulatedRuntimeDeps {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly ids: Ids;
+  /** A number from 0 to 1, for choices that no rule makes. */
+  readonly random: () => number;
+  readonly model: Model;
+  readonly tools: Tools;
+  /** An error that nobody expects: the simulation reports it as a bug. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Answers a model call. A refusal that may be tried again is data, not an exception. */
+export type Model = (request: ModelRequest) => Promise<ModelReply | { readonly failed: string }>;
+
+export interface ModelRequest {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly messages: readonly Omit<Message, "id">[];
+  /** False: the run is at its last step and must answer now. */
+  readonly mayUseTools: boolean;
+}
+
+export interface ModelReply {
+  readonly content: ContentBlock[];
+  readonly usage: Usage;
+  readonly stopReason: "tool_use" | "end_turn";
+}
+
+export interface Tools {
+  policyOf(name: string): "once" | "repeatable";
+  run(call: { readonly sessionId: string; readonly toolUseId: string; readonly name: string }): Promise<string>;
+}

@@ -1,0 +1,38 @@
+import type { Ids } from "@skein/protocol";
+import type { Store } from "../ports/store.ts";
+import type { Script } from "./script.ts";
+
+/** A store that is opened for one test. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Closes the store and opens it again on the same data. */
+  readonly reopen?: () => Promise<Store>;
+  /** A second store on the same data, as another process would have it. The contract closes it. */
+  readonly another?: () => Promise<Store>;
+  /** Removes everything. The contract has closed the stores before. */
+  readonly cleanup?: () => Promise<void>;
+}
+
+/** What a store cannot do, and why. */
+export interface StoreExceptions {
+  readonly reopen?: string;
+  readonly another?: string;
+}
+
+/** What every test of the contract works with. */
+export interface StoreFixture {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly under: StoreUnderTest;
+  script(options?: { tenant?: string; owner?: string }): Script;
+  /** A session that exists and has nothing in it. */
+  created(options?: { tenant?: string }): Promise<Script>;
+  /** Opens a second store on the same data and closes it at the end of the test. */
+  another(): Promise<Store>;
+  reopen(): Promise<Store>;
+}
+
+/** The name of a test that a store or runtime may leave out, with the reason if it does. */
+export function withReason(name: string, reason: string | undefined): string {
+  return reason === undefined ? name : `${name} (cannot: ${reason})`;
+}

@@ -1,0 +1,39 @@
+import { type Content, type ContentBlock, type JsonObject, blocksOf } from "../../content.ts";
+import type { MessageEventData } from "./responses.ts";
+
+/**
+ * Content in the four types of blocks that the specification has. Claude Code and the Messages API have more: those are shown as
+ * the nearest of the four, with all that they say, and their own type as `block_type`.
+ */
+export function claudeBlocks(content: Content): MessageEventData["content"] {
+  return blocksOf(content).map(claudeBlock);
+}
+
+function claudeBlock(block: ContentBlock): MessageEventData["content"][number] {
+  const { type: block_type } = block;
+  switch (block_type) {
+    case "text":
+    case "thinking":
+    case "tool_use":
+    case "tool_result":
+      return { ...block, type: block_type };
+    case "redacted_thinking":
+      return { thinking: "", ...block, type: "thinking", block_type };
+    default:
+      if (block_type.endsWith("tool_use")) return { ...block, type: "tool_use", block_type };
+      if (block_type.endsWith("tool_result")) return { ...block, type: "tool_result", block_type };
+      return { text: `[${block_type}]`, ...block, type: "text", block_type };
+  }
+}
+
+const PIECES = new Set(["content_block_start", "content_block_delta", "content_block_stop"]);
+/** A signature is in the whole block, which follows; so is everything that came later. */
+const DELTAS = new Set(["text_delta", "thinking_delta", "input_json_delta"]);
+
+/** A piece of a message in the specification's types; undefined for what those do not have. */
+export function claudePiece(piece: JsonObject): JsonObject | undefined {
+  if (!PIECES.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
+  const { delta, content_block } = piece as { delta?: ContentBlock; content_block?: ContentBlock };
+  if (delta && !DELTAS.has(delta.type)) return undefined;
+  return content_block ? { ...piece, content_block: claudeBlock(content_block) } : piece;
+}

@@ -1,0 +1,110 @@
+import { z } from "zod";
+import type { Route } from "../platform/route.ts";
+import { Uuid } from "../../ids.ts";
+import { PermissionMode } from "./options.ts";
+import { McpServerStatus } from "./responses.ts";
+
+/** What a client may want to know before it prompts, and what a session did to its files. */
+
+const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(50)).optional();
+
+const Name = z.string().min(1).max(200);
+
+/** The options on which the answer depends, as a query would have them. */
+export const OfferQuery = z.strictObject({
+  cwd: z.string().max(500).optional(),
+  setting_sources: listOf(z.enum(["project", "user", "local"])),
+  /** Names of plugins and MCP servers that the operator has registered. */
+  plugins: listOf(Name),
+  mcp_servers: listOf(Name),
+});
+export type OfferQuery = z.output<typeof OfferQuery>;
+
+/** What a session with these options would have. */
+export const ClaudeOffer = z.object({
+  models: z.array(
+    z.object({
+      /** What a request says as its `model`. */
+      name: z.string(),
+      display_name: z.string(),
+      description: z.string(),
+      /** The model behind an alias, where it is known. */
+      resolved: z.string().nullable(),
+      efforts: z.array(z.string()),
+    }),
+  ),
+  /** The model of a session that names none. */
+  default_model: z.string(),
+  tools: z.array(z.string()),
+  commands: z.array(z.object({ name: z.string(), description: z.string(), argument_hint: z.string() })),
+  agents: z.array(z.object({ name: z.string(), description: z.string(), model: z.string().nullable() })),
+  skills: z.array(z.string()),
+  mcp_servers: z.array(McpServerStatus),
+  plugins: z.array(z.string()),
+  output_styles: z.array(z.string()),
+  claude_code_version: z.string().nullable(),
+});
+export type ClaudeOffer = z.infer<typeof ClaudeOffer>;
+
+/** What requests may name here because the operator has opened it. */
+export const OpenedNames = z.object({
+  folders: z.array(z.string()),
+  settings: z.array(z.string()),
+  plugins: z.array(z.string()),
+  mcp_servers: z.array(z.string()),
+  env: z.array(z.string()),
+  extra_args: z.array(z.string()),
+  permission_modes: z.array(PermissionMode),
+});
+export type OpenedNames = z.infer<typeof OpenedNames>;
+
+/** A file that the tools of a session have changed: what it was before the first change, against what it is after the last. */
+export const ChangedFile = z.object({
+  path: z.string(),
+  status: z.enum(["added", "modified"]),
+  /** Null where the file was too large for Claude Code to write down what it was. */
+  insertions: z.int().nonnegative().nullable(),
+  deletions: z.int().nonnegative().nullable(),
+  /** How often it was changed. */
+  changes: z.int().positive(),
+  last_changed_at: z.iso.datetime(),
+  last_tool_use_id: z.string().nullable(),
+  /** In the unified format; null as above. */
+  diff: z.string().nullable(),
+});
+export type ChangedFile = z.infer<typeof ChangedFile>;
+
+const session = { params: z.object({ session_id: Uuid }) } as const;
+
+export const offerRoutes = {
+  claudeOffer: {
+    method: "GET",
+    path: "/api/v1/offer",
+    scope: "run",
+    summary:
+      "Models, tools, commands, agents, skills and MCP servers that a session would have, and what requests may name",
+    query: OfferQuery,
+    status: 200,
+    response: ClaudeOffer.extend({ opened: OpenedNames }),
+  },
+  listChangedFiles: {
+    ...session,
+    method: "GET",
+    path: "/api/v1/sessions/{session_id}/files",
+    scope: "read",
+    summary: "Files that the tools of a session have changed, without their differences",
+    status: 200,
+    response: z.object({ files: z.array(ChangedFile.omit({ diff: true })) }),
+  },
+  getFileDiff: {
+    ...session,
+    method: "GET",
+    path: "/api/v1/sessions/{session_id}/files/diff",
+    scope: "read",
+    summary: "How the files differ that a session has changed, in the unified format; one of them with `path`",
+    query: z.strictObject({ path: z.string().min(1).max(4096).optional() }),
+    status: 200,
+    response: z.object({ files: z.array(ChangedFile) }),
+  },
+} as const satisfies Record<string, Route>;

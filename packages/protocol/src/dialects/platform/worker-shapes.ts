@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { Uuid } from "../../ids.ts";
+
+/** A process that drives sessions, and what it has for them. */
+export const ApiWorker = z.object({
+  id: z.string(),
+  runtimes: z.array(z.string()),
+  agents: z.array(z.string()),
+  tools: z.array(z.string()),
+  model: z.string(),
+});
+
+/** Where a session can be driven. It waits while there is no worker that has what its agent needs. */
+export const Placement = z.object({
+  session_id: Uuid,
+  waiting: z.boolean(),
+  /** The workers that have everything. */
+  workers: z.array(z.string()),
+  /** What each of the other workers lacks. */
+  lacking: z.array(z.object({ worker: z.string(), lacks: z.array(z.string()) })),
+  /** The same in one sentence. */
+  detail: z.string(),
+});
+
+/** A session that no worker could drive. It sleeps until somebody retries or discards it. */
+export const ApiParkedSession = z.object({
+  session_id: Uuid,
+  parked_at: z.string(),
+  attempts: z.int(),
+  problem: z.string(),
+});

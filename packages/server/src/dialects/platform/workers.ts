@@ -1,0 +1,71 @@
+import { createParking, createWorkers, lacking } from "@skein/core";
+import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
+import type { Handlers, ServerContext } from "../../request-context.ts";
+
+/** Who drives sessions, and the sessions that nobody can drive. */
+export const workerHandlers = {
+  async listWorkers(_, { shared }) {
+    const workers = await createWorkers(shared.deps.store.records).list();
+    return {
+      data: workers.map(({ owner, runtimes, agents, tools, model }) => ({
+        id: owner,
+        runtimes: [...runtimes],
+        agents: [...agents],
+        tools: [...tools],
+        model,
+      })),
+    };
+  },
+  async getPlacement({ params: { session_id } }, { shared, sessions }) {
+    const { agent } = await sessions.state(session_id);
+    const all = await createWorkers(shared.deps.store.records).list();
+    const others = agent
+      ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
+      : [];
+    const workers = all.map(({ owner }) => owner).filter((owner) => !others.some(({ worker }) => worker === owner));
+    return {
+      session_id,
+      waiting: workers.length === 0,
+      workers,
+      lacking: others,
+      detail: sentenceOf(workers.length, others),
+    };
+  },
+  async listParked({ query: { limit, cursor } }, { shared, principal }) {
+    const page = await parkingOf(shared).list(principal.tenant, {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.record) }),
+    });
+    const data = page.items.map(({ sessionId, parkedAt, attempts, problem }) => ({
+      session_id: sessionId,
+      parked_at: parkedAt,
+      attempts,
+      problem,
+    }));
+    return { data, next_cursor: cursorOf(page.cursor) };
+  },
+  async retryParked({ params: { session_id } }, { shared, principal }) {
+    await parkingOf(shared).retry(principal.tenant, session_id);
+    shared.deps.wake?.(session_id);
+    return undefined;
+  },
+  async discardParked({ params: { session_id } }, { shared, principal }) {
+    await parkingOf(shared).discard(principal.tenant, session_id);
+    return undefined;
+  },
+} satisfies Partial<Handlers>;
+
+function parkingOf({ deps: { store }, now }: ServerContext) {
+  return createParking({ store, now, report: () => {} });
+}
+
+function isLacking({ lacks }: { readonly lacks: readonly string[] }): boolean {
+  return lacks.length > 0;
+}
+
+function sentenceOf(fit: number, others: readonly { readonly lacks: readonly string[] }[]): string {
+  if (fit > 0) return `${fit} of ${fit + others.length} workers can drive this session.`;
+  if (others.length === 0) return "The session waits: no worker is running. Start one with skein serve --role worker.";
+  const lacks = [...new Set(others.flatMap((other) => other.lacks))];
+  return `The session waits: no worker has ${lacks.join(", ")}. Start one that does.`;
+}

@@ -1,0 +1,36 @@
+import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
+import type { Ids } from "@skein/protocol";
+import type { ServerDeps } from "./deps.ts";
+
+/** The data as one tenant sees it: no other tenant's sessions, agents or models exist here. */
+export interface TenantView {
+  readonly sessions: Sessions;
+  readonly agents: Agents;
+  readonly models: Models;
+}
+
+/** How many tenants' views are kept in memory. */
+const MOST_VIEWS = 1000;
+
+/** Makes the view of a tenant when it is first asked for. */
+export function createTenantViews({
+  store,
+  reserve,
+  ids,
+  now,
+}: Pick<ServerDeps, "store" | "reserve"> & { ids: Ids; now: () => number }): (tenant: string) => TenantView {
+  const views = new Map<string, TenantView>();
+  const { records } = store;
+  return (tenant) => {
+    const known = views.get(tenant);
+    if (known) return known;
+    const view = {
+      sessions: createSessions({ store, tenant, now, ids, reserve }),
+      agents: createAgents({ records, tenant, now, ids }),
+      models: createModels({ records, tenant, now, ids }),
+    };
+    if (views.size >= MOST_VIEWS) views.clear();
+    views.set(tenant, view);
+    return view;
+  };
+}

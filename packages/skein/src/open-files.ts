@@ -1,0 +1,109 @@
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { FileStore } from "@skein/core";
+import { KnownError, isKnownError } from "@skein/protocol";
+import { type S3Config, readConfig } from "./config.ts";
+import { placeOf } from "./open-store.ts";
+import { loadPart } from "./optional-parts.ts";
+
+/** The place of generated files, open. */
+export interface OpenFiles {
+  readonly files: FileStore;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the place of generated files by its address: a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. Keys, region and
+ * endpoint of S3 come from the variables that every tool for S3 reads.
+ */
+export async function openFiles(address: string, s3: S3Config = readConfig().s3): Promise<FileStore> {
+  checkFiles(address, s3);
+  if (!address.startsWith("s3://")) return folderOf(resolve(folderIn(address)));
+  const { createS3FileStore } = await import("@skein/adapters/files/s3");
+  const [bucket = "", ...prefix] = address.slice("s3://".length).replace(/\/+$/, "").split("/");
+  const { accessKeyId = "", secretAccessKey = "", sessionToken, region = "us-east-1" } = s3;
+  return createS3FileStore({
+    endpoint: s3.endpoint ?? `https://s3.${region}.amazonaws.com`,
+    bucket,
+    accessKeyId,
+    secretAccessKey,
+    region,
+    ...(sessionToken !== undefined && { sessionToken }),
+    ...(prefix.length > 0 && { prefix: prefix.join("/") }),
+  });
+}
+
+/** Refuses an address that names no place, before anything is opened. */
+export function checkFiles(address: string, s3: S3Config): void {
+  const scheme = /^([a-z][a-z0-9+.-]+):/.exec(address)?.[1];
+  if (scheme === "s3") {
+    if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(\/|$)/.test(address))
+      throw new KnownError("invalid", `"${address}" names no bucket. Expected s3://BUCKET or s3://BUCKET/PREFIX.`);
+    if (s3.accessKeyId === undefined || s3.secretAccessKey === undefined)
+      throw new KnownError("invalid", `${address} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`);
+    if (s3.endpoint !== undefined && !/^https?:$/.test(URL.parse(s3.endpoint)?.protocol ?? ""))
+      throw new KnownError("invalid", "AWS_ENDPOINT_URL_S3 is no http or https address.");
+    return;
+  }
+  if ((scheme !== undefined && scheme !== "file") || folderIn(address) === "")
+    throw new KnownError("invalid", `"${address}" is no place for files. Expected a folder or s3://BUCKET/PREFIX.`);
+}
+
+// Loaded when it is used: many agents make no files.
+async function folderOf(folder: string): Promise<FileStore> {
+  const { createFolderFileStore } = await import("@skein/adapters/files/folder");
+  return createFolderFileStore({ folder });
+}
+
+function folderIn(address: string): string {
+  return address.startsWith("file:") ? placeOf(address).place : address;
+}
+
+/**
+ * The place of generated files of a server: the one that its operator names, otherwise where the sessions are. Every
+ * server on the same store then reads the same files.
+ */
+export async function openServerFiles(options: {
+  readonly filesUrl?: string | undefined;
+  readonly storeUrl: string;
+  readonly dataDir: string;
+  readonly s3?: S3Config;
+}): Promise<OpenFiles> {
+  const { filesUrl, storeUrl, dataDir, s3 } = options;
+  const before = join(dataDir, "files");
+  const place = filesUrl ?? folderBeside(storeUrl, dataDir);
+  if (place !== undefined)
+    return { files: await withEarlier(await openFiles(place, s3), before, place), close: async () => {} };
+  const { createPostgresFileStore } = await loadPart.postgresFiles();
+  const files = createPostgresFileStore({ url: storeUrl });
+  return { files: await withEarlier(files, before, storeUrl), close: () => files.close() };
+}
+
+/** The folder of files beside a store that is itself in files. Undefined for PostgreSQL, which keeps them itself. */
+function folderBeside(storeUrl: string, dataDir: string): string | undefined {
+  const { scheme, place } = placeOf(storeUrl);
+  if (scheme === "sqlite") return join(dirname(resolve(place)), "files");
+  if (scheme === "file") return join(resolve(place), "files");
+  return scheme === "memory" ? join(dataDir, "files") : undefined;
+}
+
+/** Files that an earlier version kept in the data folder are read there, if they are not in the place of now. */
+async function withEarlier(files: FileStore, before: string, now: string): Promise<FileStore> {
+  if (!existsSync(before) || resolve(before) === resolve(folderIn(now))) return files;
+  const earlier = await folderOf(before);
+  return {
+    put: (file) => files.put(file),
+    async get(storagePath) {
+      try {
+        return await files.get(storagePath);
+      } catch (error) {
+        if (!isKnownError(error, "not_found", "invalid")) throw error;
+        return earlier.get(storagePath);
+      }
+    },
+    async deleteSession(sessionId) {
+      await earlier.deleteSession?.(sessionId);
+      await files.deleteSession?.(sessionId);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { KnownError } from "@skein/protocol";
+import type { Limits } from "@skein/server";
+
+/** Every limit of the HTTP server. The type refuses a list that is not complete. */
+const NAMES = Object.keys({
+  requestsPerSecond: 0,
+  requestBurst: 0,
+  streams: 0,
+  sessionsPerMinute: 0,
+  refusedLoginsPerMinute: 0,
+  bodyBytes: 0,
+  messageBytes: 0,
+  importBytes: 0,
+  requestMs: 0,
+  backlogBytes: 0,
+  backlogMs: 0,
+  heartbeatMs: 0,
+  answerMs: 0,
+  statements: 0,
+  statementMs: 0,
+  statementRows: 0,
+  statementBytes: 0,
+} satisfies Record<keyof Limits, 0>) as readonly (keyof Limits)[];
+
+/** Limits that can be served, or an `invalid` that says which is wrong. */
+export function checkedLimits(given: Partial<Limits>, whose: string): Partial<Limits> {
+  if (typeof given !== "object" || given === null)
+    throw new KnownError("invalid", `${whose} must be an object like { streams: 20 }.`);
+  for (const [name, value] of Object.entries(given)) {
+    if (!NAMES.includes(name as keyof Limits))
+      throw new KnownError("invalid", `${whose} has "${name}". The limits are ${NAMES.join(", ")}.`);
+    if (!Number.isFinite(value) || value < 0)
+      throw new KnownError("invalid", `${whose} sets ${name} to "${String(value)}". Expected 0 or more.`);
+  }
+  return given;
+}
+
+/** What is written in SKEIN_LIMITS: `streams=20,requestsPerSecond=50`. */
+export function limitsIn(written: readonly string[]): Partial<Limits> {
+  const pairs = written.map((one) => {
+    const [, name = "", value = ""] = /^([A-Za-z]+)=(\d+(?:\.\d+)?)$/.exec(one) ?? [];
+    if (name === "")
+      throw new KnownError("invalid", `SKEIN_LIMITS has "${one}". Expected streams=20,requestsPerSecond=50.`);
+    return [name, Number(value)] as const;
+  });
+  return checkedLimits(Object.fromEntries(pairs), "SKEIN_LIMITS");
+}

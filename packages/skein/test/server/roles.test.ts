@@ -1,0 +1,154 @@
+/** Processes with different roles on one PostgreSQL. */
+import { createWorkers } from "@skein/core";
+import { defineTool } from "@skein/core";
+import { createSimulator, script } from "@skein/simulator";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { type Database, createDatabase } from "../../../../scripts/postgres.ts";
+import { caller, folder, say, session, settled } from "../../../server/test/world.ts";
+import { readConfig } from "../../src/config.ts";
+import { openStore } from "../../src/open-store.ts";
+import { codeOf } from "../../src/serve/config-file.ts";
+import { engineSettings } from "../../src/serve/engine-settings.ts";
+import { startServer } from "../../src/serve/server.ts";
+
+const postgres = inject("postgres");
+const SOON = { timeout: 20_000, interval: 20 };
+const KEY = "an-admin-key-of-our-own";
+const SHARED = "postgres://db/skein";
+
+const configured = (env: NodeJS.ProcessEnv) => () => engineSettings(readConfig(env).engine, undefined, SHARED);
+const RESTATE = { SKEIN_ENGINE: "restate", SKEIN_RESTATE_URL: "http://restate:8080" };
+
+test.each([
+  ["a role that there is not", { SKEIN_ROLE: "boss" }, /The role is "boss". Expected all, api or worker/],
+  [
+    "an engine that there is not",
+    { SKEIN_ENGINE: "temporal" },
+    /SKEIN_ENGINE is "temporal". Expected "local" or "restate"/,
+  ],
+  ["Restate without an address", { SKEIN_ENGINE: "restate" }, /set SKEIN_RESTATE_URL/],
+  [
+    "an address of Restate that is none",
+    { ...RESTATE, SKEIN_RESTATE_URL: "restate:8080" },
+    /SKEIN_RESTATE_URL has "restate:8080"/,
+  ],
+  [
+    "an endpoint without a port",
+    { ...RESTATE, SKEIN_RESTATE_ENDPOINT: "0.0.0.0" },
+    /SKEIN_RESTATE_ENDPOINT is "0.0.0.0"/,
+  ],
+  [
+    "an open endpoint without a key of the cluster",
+    { ...RESTATE, SKEIN_RESTATE_ENDPOINT: "0.0.0.0:9080" },
+    /set SKEIN_RESTATE_IDENTITY_KEYS/,
+  ],
+  ["a key of the cluster that is none", { ...RESTATE, SKEIN_RESTATE_IDENTITY_KEYS: "secret" }, /publickeyv1_/],
+])("%s is refused with a sentence before anything is opened", (_, env, sentence) => {
+  expect(configured(env)).toThrow(sentence);
+});
+
+test("an api or worker process on a store that others cannot share is refused", () => {
+  expect(() => engineSettings(readConfig({ SKEIN_ROLE: "worker" }).engine, undefined, "sqlite:x.db")).toThrow(
+    /postgres:\/\//,
+  );
+});
+
+describe("on one PostgreSQL", { timeout: 60_000 }, () => {
+  let model: Awaited<ReturnType<typeof createSimulator>>;
+  let database: Database;
+  beforeAll(async () => {
+    model = await createSimulator();
+    database = await createDatabase(postgres.url, { template: postgres.template });
+  });
+  afterAll(async () => {
+    await model.close();
+    await database.drop();
+  });
+
+  async function process_(role: "api" | "worker", code = codeOf({})) {
+    const server = await startServer({
+      port: 0,
+      host: "127.0.0.1",
+      storeUrl: database.url,
+      engine: { role, restate: undefined },
+      dataDir: folder(),
+      apiKey: KEY,
+      allowedHosts: [],
+      allowedOrigins: [],
+      allowedWebhookAddresses: [],
+      anthropicApiKey: "sk-ant-simulated",
+      anthropicBaseUrl: model.url,
+      claudeCode: false,
+      code,
+      limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
+    });
+    let closed: Promise<void> | undefined;
+    const close = (): Promise<void> => (closed ??= server.close());
+    onTestFinished(close);
+    return { call: caller(server.url, KEY), close };
+  }
+
+  test("an api process takes a prompt, waits visibly for a worker, and a worker answers it", async () => {
+    const api = await process_("api");
+    const { path } = await session(api.call);
+    await say(api.call, path, `Please. ${script([{ text: "Here." }], "roles")}`);
+    expect((await api.call("GET", `${path}/placement`)).body).toMatchObject({
+      waiting: true,
+      workers: [],
+      detail: expect.stringContaining("no worker is running"),
+    });
+    const worker = await process_("worker");
+    await settled(api.call, path);
+    const { body } = await api.call("GET", `${path}/messages`);
+    expect(JSON.stringify(body)).toContain("Here.");
+    expect((await api.call("GET", "/v1/workers")).body["data"]).toHaveLength(1);
+    expect((await api.call("GET", `${path}/placement`)).body).toMatchObject({ waiting: false });
+    expect((await worker.call("GET", "/health")).status).toBe(200);
+    expect((await worker.call("GET", path)).status).toBe(404);
+    await worker.close();
+    expect((await api.call("GET", "/v1/workers")).body["data"]).toEqual([]);
+  });
+
+  test("a session whose tools no worker has waits and says which, until one has them", async () => {
+    const weigh = defineTool({ name: "weigh", description: "Weighs.", input: z.object({}), run: () => "12 kg" });
+    const api = await process_("api", codeOf({ tools: [weigh] }));
+    await process_("worker");
+    const made = await api.call("POST", "/v1/agents", { name: "Weigher", tools: ["weigh"] });
+    const { body } = await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {});
+    const path = `/v1/sessions/${body.id}`;
+    await say(api.call, path, `Please. ${script([{ tools: [{ name: "weigh" }] }, { text: "It is $LAST" }], "weigh")}`);
+    await expect
+      .poll(async () => (await api.call("GET", `${path}/placement`)).body, SOON)
+      .toMatchObject({ waiting: true, detail: expect.stringContaining("no worker has tool weigh") });
+    await process_("worker", codeOf({ tools: [weigh] }));
+    await settled(api.call, path);
+    expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("It is 12 kg");
+  });
+
+  test("what a worker held that is gone is freed by another one, and the dead one is forgotten", async () => {
+    const store = await openStore(database.url);
+    onTestFinished(() => store.close());
+    const { hostname } = await import("node:os");
+    const dead = `${hostname()}/999999/1`;
+    await createWorkers(store.records).beat({
+      role: "worker",
+      owner: dead,
+      runtimes: ["loop"],
+      agents: [],
+      tools: [],
+      model: "none",
+    });
+    const api = await process_("api");
+    const { path, id } = await session(api.call);
+    expect(await store.claim({ owner: dead, leaseMs: 60_000, sessionId: id })).toMatchObject({ kind: "leased" });
+    await say(api.call, path, `Please. ${script([{ text: "Taken over." }], "dead")}`);
+    const began = Date.now();
+    await process_("worker");
+    await settled(api.call, path);
+    expect(Date.now() - began).toBeLessThan(10_000);
+    await expect.poll(async () => (await store.owners()).includes(dead), SOON).toBe(false);
+    const known = async () => (await createWorkers(store.records).list()).map(({ owner }) => owner);
+    await expect.poll(known, SOON).not.toContain(dead);
+  });
+});

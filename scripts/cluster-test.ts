@@ -1,0 +1,39 @@
+/** `npm run cluster:test`: a whole cluster on this machine, while one part after the other breaks. Ends with what was violated. */
+import { parseArgs } from "node:util";
+import { runChaos } from "./cluster/chaos.ts";
+
+const { values } = parseArgs({
+  options: {
+    sessions: { type: "string", default: "200" },
+    prompts: { type: "string", default: "3" },
+    strikes: { type: "string", default: "30" },
+    seed: { type: "string", default: "1" },
+    only: { type: "string", multiple: true },
+    help: { type: "boolean", short: "h" },
+  },
+});
+if (values.help) {
+  console.log(`npm run cluster:test [-- --sessions 200 --prompts 3 --strikes 30 --seed 1 --only "kill -9 worker"]
+
+Starts the cluster of "npm run cluster", gives it sessions with tools whose effects are counted, and kills one process every
+few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts links. Then every invariant is checked.`);
+  process.exit(0);
+}
+const began = Date.now();
+const say = (line: string): void => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
+const outcome = await runChaos({
+  sessions: Number(values.sessions),
+  prompts: Number(values.prompts),
+  strikes: Number(values.strikes),
+  seed: Number(values.seed),
+  everyMs: [1500, 4000],
+  postgresDownMs: 10_000,
+  say,
+  ...(values.only && { only: values.only }),
+});
+for (const { invariant, sentence } of outcome.violations.slice(0, 20)) console.log(`${invariant}: ${sentence}`);
+console.log(
+  `${outcome.struck.length} faults, ${outcome.accepted} prompts accepted, ${outcome.answered} answered, ${outcome.effects} effects, ` +
+    `worst stall ${(outcome.worstStallMs / 1000).toFixed(1)} s, ${outcome.violations.length} violations`,
+);
+process.exit(outcome.violations.length === 0 ? 0 : 1);

@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
+import { type Operation, type Stream, type Violation, checkHistory } from "@skein/core/testing";
+import type { Event } from "@skein/protocol";
+import { startEffectsServer } from "../kill/effects-server.ts";
+import { createRandom } from "../kill/random.ts";
+import { type Client, createClusterClient } from "./cluster-client.ts";
+import { faultsOf } from "./faults.ts";
+import { longestStall } from "./stalls.ts";
+import { type Cluster, startCluster } from "./start-cluster.ts";
+
+export interface ChaosOptions {
+  readonly sessions: number;
+  /** Each session gets so many at least, and as many as fit into the time of the faults. */
+  readonly prompts: number;
+  readonly strikes: number;
+  /** Between the end of a fault and the next one. */
+  readonly everyMs: readonly [number, number];
+  readonly postgresDownMs: number;
+  readonly seed: number;
+  readonly restateNodes?: number;
+  readonly say?: (line: string) => void;
+  /** Which faults, by a part of their name; all unless told. */
+  readonly only?: readonly string[];
+}
+
+export interface ChaosOutcome {
+  readonly violations: readonly Violation[];
+  readonly answered: number;
+  readonly accepted: number;
+  readonly effects: number;
+  readonly struck: readonly string[];
+  /** The longest time without an event of a session that was being driven, without the store's own outages. */
+  readonly worstStallMs: number;
+}
+
+/** How long everything may still take when the faults are over. */
+const SETTLE_MS = 90_000;
+
+/** Sessions with tools on a whole cluster, while one part after the other breaks. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
+  const { say = () => {}, restateNodes } = options;
+  const effects = await startEffectsServer(() => 5);
+  const config = fileURLToPath(new URL("skein.config.ts", import.meta.url));
+  const cluster = await startCluster({
+    config,
+    ...(restateNodes !== undefined && { restate: restateNodes }),
+    env: {
+      CHAOS_EFFECTS_URL: effects.url,
+      SKEIN_CLAUDE_CODE: "off",
+      SKEIN_LIMITS: "requestsPerSecond=100000,requestBurst=100000,streams=1000,sessionsPerMinute=100000",
+    },
+  });
+  say(`The cluster is up in ${cluster.folder}.`);
+  try {
+    const client = await createClusterClient(cluster, options.seed);
+    const [calm, over] = [new AbortController(), new AbortController()];
+    const working = work(client, options, { calm: calm.signal, over: over.signal });
+    // Whatever goes wrong in it is thrown where it is waited for.
+    working.catch(() => undefined);
+    const { struck, outages } = await strike(cluster, options, say);
+    calm.abort();
+    say("The faults are over.");
+    await Promise.race([working, sleep(SETTLE_MS, undefined, { ref: false })]);
+    over.abort();
+    const { operations, streams } = await working;
+    const { violations, worstStallMs } = await judge(cluster, {
+      operations,
+      streams,
+      effects: effects.effects,
+      outages,
+    });
+    const prompts = operations.filter(({ kind }) => kind === "prompt");
+    return {
+      violations,
+      accepted: prompts.filter(({ outcome }) => outcome === "ok").length,
+      answered: streams.reduce((sum, { events }) => sum + events.filter(isEnd).length, 0),
+      effects: effects.effects.length,
+      struck,
+      worstStallMs,
+    };
+  } finally {
+    await cluster.stop();
+    await effects.close();
+  }
+}
+
+interface Work {
+  readonly operations: readonly Operation[];
+  readonly streams: readonly Stream[];
+}
+
+interface Pace {
+  /** The faults are over: no session gets another prompt. */
+  readonly calm: AbortSignal;
+  /** Nobody waits any longer. */
+  readonly over: AbortSignal;
+}
+
+/** Every session gets one prompt after the other as long as faults happen, and is followed all the while. */
+async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm, over }: Pace): Promise<Work> {
+  const operations: Operation[] = [];
+  const streams: Stream[] = [];
+  await Promise.all(
+    Array.from({ length: sessions }, async (_, n) => {
+      // Not all at the same moment.
+      await sleep(n * 20);
+      const sessionId = await client.create(operations, over);
+      if (sessionId === undefined) return;
+      const stream: Stream = { reader: `reader ${n}`, sessionId, after: 0, events: [], complete: false };
+      streams.push(stream);
+      const left = new AbortController();
+      let ended = Promise.withResolvers<void>();
+      const following = client.follow(stream, () => ended.resolve(), AbortSignal.any([over, left.signal]));
+      for (let i = 0; (i < prompts || !calm.aborted) && !over.aborted; i++) {
+        ended = Promise.withResolvers<void>();
+        await client.prompt(operations, { sessionId, label: `${n}-${i}` }, over);
+        await Promise.race([ended.promise, aborted(over)]);
+      }
+      stream.complete = !over.aborted;
+      left.abort();
+      await following;
+    }),
+  );
+  return { operations, streams };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+async function strike(cluster: Cluster, options: ChaosOptions, say: (line: string) => void) {
+  const random = createRandom(options.seed);
+  const all = faultsOf(cluster, options).filter(
+    ({ name }) => !options.only || options.only.some((part) => name.includes(part)),
+  );
+  const struck: string[] = [];
+  const outages: { readonly from: number; to: number }[] = [];
+  let order = [...all];
+  for (let n = 0; n < options.strikes; n++) {
+    await sleep(random.between(...options.everyMs));
+    if (order.length === 0) order = [...all];
+    const [fault] = order.splice(random.int(order.length), 1);
+    if (!fault) break;
+    say(fault.name);
+    struck.push(fault.name);
+    const from = Date.now();
+    await fault.strike();
+    if (fault.stopsStore) outages.push({ from, to: Date.now() });
+  }
+  return { struck, outages };
+}
+
+async function judge(
+  cluster: Cluster,
+  seen: Work &
+    Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly outages: Parameters<typeof longestStall>[1] },
+) {
+  const store = await createPostgresStore({ url: cluster.places.postgres });
+  try {
+    const ids = [...new Set(seen.operations.flatMap(({ sessionId }) => sessionId ?? []))];
+    const sessions = [];
+    for (const sessionId of ids) {
+      const session = await store.get(sessionId);
+      if (!session) continue;
+      const [events, runs, messages] = await Promise.all([
+        store.read(sessionId),
+        store.runs(sessionId, { limit: 100 }),
+        store.messages(sessionId, { limit: 1000 }),
+      ]);
+      sessions.push({ sessionId, events, session, runs: runs.items.toReversed(), messages: messages.items });
+    }
+    const violations = checkHistory({
+      operations: seen.operations,
+      sessions,
+      acts: [],
+      effects: seen.effects,
+      modelCalls: null,
+      streams: seen.streams,
+      errors: [],
+      mustFinish: true,
+    });
+    return {
+      violations,
+      worstStallMs: longestStall(
+        sessions.map(({ events }) => events),
+        seen.outages,
+      ),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+function isEnd({ event_type }: Event): boolean {
+  return event_type === "session.completed" || event_type === "session.failed";
+}

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Cluster } from "./start-cluster.ts";
+
+/** Something that goes wrong in a cluster, until it is whole again. */
+export interface Fault {
+  readonly name: string;
+  /** Breaks it and mends it. */
+  strike(): Promise<void>;
+  /** Whether sessions cannot move meanwhile, whatever the cluster does: the store is away. */
+  readonly stopsStore?: true;
+}
+
+/** A process that was killed is started again after this time, as its supervisor would. */
+const RESTART_MS = 700;
+
+/** Every fault of the chaos run: one process of each kind, links, and the parts beside Skein. */
+export function faultsOf(cluster: Cluster, { postgresDownMs }: { readonly postgresDownMs: number }): readonly Fault[] {
+  const { processes, restate, redis, postgres, s3, apis, workers } = cluster;
+  const killed = ({ name, kill, start }: Killable): Fault => ({
+    name: `kill -9 ${name}`,
+    async strike() {
+      await kill();
+      await sleep(RESTART_MS);
+      await start();
+    },
+  });
+  return [
+    ...processes.map(killed),
+    ...restate.nodes.map(killed),
+    killed({ name: "redis", kill: redis.kill, start: redis.start }),
+    killed({ name: "s3", kill: s3.kill, start: s3.start }),
+    { name: "redis FLUSHALL", strike: async () => void redis.ask("FLUSHALL") },
+    { name: "cut the links of the workers", strike: async () => workers.cut() },
+    { name: "cut the links of the api processes", strike: async () => apis.cut() },
+    { name: "restart PostgreSQL", stopsStore: true, strike: () => postgres.restart() },
+    {
+      name: `stop PostgreSQL for ${postgresDownMs / 1000} s`,
+      stopsStore: true,
+      async strike() {
+        await postgres.crash();
+        await sleep(postgresDownMs);
+        await postgres.start();
+      },
+    },
+  ];
+}
+
+interface Killable {
+  readonly name: string;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}

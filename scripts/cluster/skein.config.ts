@@ -1,0 +1,19 @@
+/** Tools of the chaos run: their effects are counted by a server outside of the cluster. */
+import { defineTool } from "skein";
+import { z } from "zod";
+
+function effect(name: string, policy: "once" | "repeatable") {
+  return defineTool({
+    name,
+    description: `Has an effect (${policy}).`,
+    input: z.object({ n: z.number() }),
+    policy,
+    async run(_input, { sessionId, toolUseId, signal }) {
+      const query = new URLSearchParams({ session: sessionId, call: toolUseId, policy, by: String(process.pid) });
+      const response = await fetch(`${process.env["CHAOS_EFFECTS_URL"] ?? ""}/?${query}`, { method: "POST", signal });
+      return response.text();
+    },
+  });
+}
+
+export default { tools: [effect("act_once", "once"), effect("act_again", "repeatable")] };

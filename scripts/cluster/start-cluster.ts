@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { registerDeployment } from "@skein/adapters/engines/restate/deployments";
+import { createSimulator } from "@skein/simulator";
+import { type Balancer, startBalancer } from "../balancer.ts";
+import { freePort } from "../free-port.ts";
+import { type Postgres, startPostgres } from "../postgres.ts";
+import { type Redis, startRedis } from "../redis.ts";
+import { type Restate, startRestate } from "../restate.ts";
+import { type S3Server, startS3 } from "./s3.ts";
+import { COUNTS, type Places, environmentOf } from "./topology.ts";
+
+/** A process of Skein in the cluster. */
+interface ClusterProcess {
+  readonly name: string;
+  readonly role: "api" | "worker";
+  readonly url: string;
+  readonly pid: () => number | undefined;
+  /** Kills it, as a crash would. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** The whole topology on this machine. */
+export interface Cluster {
+  readonly folder: string;
+  /** The balancer before the api processes. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly processes: readonly ClusterProcess[];
+  readonly restate: Restate;
+  readonly postgres: Postgres;
+  readonly redis: Redis;
+  readonly s3: S3Server;
+  readonly simulator: Awaited<ReturnType<typeof createSimulator>>;
+  readonly apis: Balancer;
+  readonly workers: Balancer;
+  readonly places: Places;
+  stop(): Promise<void>;
+}
+
+interface ClusterOptions {
+  readonly api?: number;
+  readonly worker?: number;
+  readonly restate?: number;
+  /** A `skein.config.ts` with agents and tools. */
+  readonly config?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const API_KEY = "sk-skein-cluster-on-this-machine";
+const READY_MS = 90_000;
+const COMMAND = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url));
+
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { api = COUNTS.api, worker = COUNTS.worker, restate: nodes = COUNTS.restate } = options;
+  const folder = mkdtempSync(join(tmpdir(), "skein-cluster-"));
+  const [postgres, redis, s3, simulator, apis, workers, restate] = await Promise.all([
+    startPostgres({ prefix: "skein-cluster-pg-" }),
+    startRedis(),
+    startS3(join(folder, "s3")),
+    createSimulator(),
+    startBalancer(),
+    startBalancer(),
+    startRestate({ nodes, folder: join(folder, "restate") }),
+  ]);
+  const places: Places = {
+    postgres: postgres.url,
+    redis: redis.url,
+    s3,
+    restate: restate.nodes.map(({ ingressUrl }) => ingressUrl),
+    restateAdmin: restate.nodes[0]?.adminUrl ?? "",
+    identityKey: restate.identityKey,
+    workers: `http://127.0.0.1:${workers.port}`,
+    model: { url: simulator.url, key: "sk-ant-simulated" },
+    apiKey: API_KEY,
+  };
+  const processes: ClusterProcess[] = [];
+  for (const [role, count] of [
+    ["api", api],
+    ["worker", worker],
+  ] as const)
+    for (let n = 1; n <= count; n++) {
+      const [port, endpointPort] = [await freePort(), await freePort()];
+      const dataDir = join(folder, `${role}-${n}`);
+      mkdirSync(dataDir, { recursive: true });
+      const env = { ...environmentOf({ role, port, endpointPort, dataDir }, places), ...options.env };
+      processes.push(createProcess({ name: `${role}-${n}`, role, port, env, folder, config: options.config }));
+      if (role === "api") apis.add(port);
+      else workers.add(endpointPort);
+    }
+  // The first one brings the schema up to date; the others find it so.
+  for (const process_ of processes.slice(0, 1)) await process_.start();
+  await Promise.all(processes.slice(1).map((process_) => process_.start()));
+  await registerDeployment({ url: places.restateAdmin }, places.workers);
+  return {
+    folder,
+    url: `http://127.0.0.1:${apis.port}`,
+    apiKey: API_KEY,
+    processes,
+    restate,
+    postgres,
+    redis,
+    s3,
+    simulator,
+    apis,
+    workers,
+    places,
+    async stop() {
+      await Promise.all(processes.map((process_) => process_.kill()));
+      await Promise.all([restate.stop(), postgres.stop(), redis.stop(), s3.stop(), apis.close(), workers.close()]);
+      await simulator.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface ProcessOptions extends Pick<ClusterProcess, "name" | "role"> {
+  readonly port: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly config: string | undefined;
+}
+
+function createProcess({ name, role, port, env, folder, config }: ProcessOptions): ClusterProcess {
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const log = openSync(join(folder, `${name}.log`), "a");
+    const node = [process.execPath, "--conditions=@skein/source", "--disable-warning=ExperimentalWarning"];
+    const command = [...node, COMMAND, "serve", ...(config === undefined ? [] : ["--config", config])];
+    const started = spawn("setpriv", ["--pdeathsig", "KILL", ...command], {
+      stdio: ["ignore", log, log],
+      cwd: folder,
+      env: { PATH: process.env["PATH"] ?? "", HOME: folder, ...env },
+    });
+    child = started;
+    const end = Date.now() + READY_MS;
+    while (!(await isReady(url))) {
+      if (started.exitCode !== null || started.signalCode !== null)
+        throw new Error(`${name} ended: see ${name}.log in ${folder}.`);
+      if (Date.now() > end) throw new Error(`${name} did not start in ${READY_MS / 1000} s.`);
+      await sleep(25);
+    }
+  }
+
+  return {
+    name,
+    role,
+    url,
+    pid: () => child?.pid,
+    start,
+    async kill() {
+      const ending = child;
+      child = undefined;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+      ending.kill("SIGKILL");
+      await once(ending, "exit");
+    },
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) })).ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,184 @@
+/** Restate for tests, benchmarks and the local cluster: npm's binary, on loopback, in a temporary folder. It ends with this process. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+
+/** One server of a Restate cluster. */
+export interface RestateNode {
+  readonly name: string;
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+  readonly pid: () => number | undefined;
+  /** Kills it, as a crash would. Its files stay. */
+  kill(): Promise<void>;
+  /** Starts it again on the same ports and files. */
+  start(): Promise<void>;
+}
+
+export interface Restate {
+  readonly nodes: readonly RestateNode[];
+  /** The public key of what the cluster signs its requests with, as an endpoint checks it. */
+  readonly identityKey: string;
+  stop(): Promise<void>;
+}
+
+const READY_MS = 60_000;
+
+/** Why there is no Restate for tests here, if there is none. */
+export const noRestate: string | undefined = binary() === undefined ? "the Restate server is not installed" : undefined;
+
+/** Starts a server, or a cluster of them in which every log is kept by two. */
+export async function startRestate({
+  nodes: count = 1,
+  folder: given = undefined as string | undefined,
+} = {}): Promise<Restate> {
+  const folder = given ?? mkdtempSync(join(tmpdir(), "skein-restate-"));
+  mkdirSync(folder, { recursive: true });
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const pem = join(folder, "identity.pem");
+  writeFileSync(pem, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+  const places: Place[] = [];
+  for (let n = 1; n <= count; n++) {
+    const [fabric, ingress, admin] = [await freePort(), await freePort(), await freePort()];
+    places.push({ name: `restate-${n}`, folder, fabric, ingress, admin });
+  }
+  const nodes = places.map((place) => createNode(place, { places, pem }));
+  await Promise.all(nodes.map((node) => node.start()));
+  // The raw key is the end of its DER form.
+  const raw = publicKey.export({ type: "spki", format: "der" }).subarray(-32);
+  return {
+    nodes,
+    identityKey: `publickeyv1_${base58(raw)}`,
+    async stop() {
+      await Promise.all(nodes.map((node) => node.kill()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Place {
+  readonly name: string;
+  readonly folder: string;
+  readonly fabric: number;
+  readonly ingress: number;
+  readonly admin: number;
+}
+
+function createNode(place: Place, cluster: { readonly places: readonly Place[]; readonly pem: string }): RestateNode {
+  const { name, folder, ingress, admin } = place;
+  const config = join(folder, `${name}.toml`);
+  writeFileSync(config, configOf(place, cluster));
+  let server: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const log = openSync(join(folder, `${name}.log`), "a");
+    // A test that is killed must not leave a server behind.
+    const command = ["--pdeathsig", "KILL", binary() ?? "restate-server", "--no-logo", "--config-file", config];
+    const child = spawn("setpriv", command, { stdio: ["ignore", log, log], env: { PATH: process.env["PATH"] ?? "" } });
+    server = child;
+    const end = Date.now() + READY_MS;
+    while (
+      !(await isHealthy(`http://127.0.0.1:${admin}/health`)) ||
+      !(await isHealthy(`http://127.0.0.1:${ingress}/restate/health`))
+    ) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`${name} ended: see ${name}.log in ${folder}.`);
+      if (Date.now() > end) throw new Error(`${name} did not start in ${READY_MS / 1000} s.`);
+      await sleep(20);
+    }
+  }
+
+  return {
+    name,
+    ingressUrl: `http://127.0.0.1:${ingress}`,
+    adminUrl: `http://127.0.0.1:${admin}`,
+    pid: () => server?.pid,
+    start,
+    async kill() {
+      const ending = server;
+      server = undefined;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+      ending.kill("SIGKILL");
+      await once(ending, "exit");
+    },
+  };
+}
+
+/** Small memory, quick detection of a worker that hangs, and no messages home. */
+function configOf(place: Place, { places, pem }: { readonly places: readonly Place[]; readonly pem: string }): string {
+  const isCluster = places.length > 1;
+  const addresses = places.map(({ fabric }) => `"http://127.0.0.1:${fabric}/"`).join(", ");
+  return `
+cluster-name = "skein"
+node-name = "${place.name}"
+base-dir = "${join(place.folder, place.name)}"
+auto-provision = ${place === places[0]}
+default-num-partitions = ${isCluster ? 6 : 4}
+default-replication = ${isCluster ? 2 : 1}
+bind-ip = "127.0.0.1"
+bind-port = ${place.fabric}
+advertised-address = "http://127.0.0.1:${place.fabric}/"
+listen-mode = "tcp"
+disable-telemetry = true
+log-filter = "warn"
+log-format = "compact"
+log-disable-ansi-codes = true
+rocksdb-total-memory-size = "256 MiB"
+shutdown-timeout = "1s"
+
+[metadata-client]
+addresses = [${addresses}]
+
+[worker.invoker]
+request-identity-private-key-pem-file = "${pem}"
+http2-keep-alive-interval = "1s"
+http2-keep-alive-timeout = "2s"
+connect-timeout = "1s"
+http2-streams-per-connection-limit = 8
+
+[admin]
+bind-ip = "127.0.0.1"
+bind-port = ${place.admin}
+advertised-address = "http://127.0.0.1:${place.admin}/"
+disable-web-ui = true
+
+[ingress]
+bind-ip = "127.0.0.1"
+bind-port = ${place.ingress}
+advertised-address = "http://127.0.0.1:${place.ingress}/"
+`;
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(1000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+function binary(): string | undefined {
+  try {
+    const name = `@restatedev/restate-server-${process.platform}-${process.arch}`;
+    return createRequire(import.meta.url).resolve(`${name}/bin/restate-server`);
+  } catch {
+    return undefined;
+  }
+}
+
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Bytes in the alphabet of Bitcoin, which Restate writes its keys in. */
+function base58(bytes: Uint8Array): string {
+  let number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+  let text = "";
+  for (; number > 0n; number /= 58n) text = `${ALPHABET[Number(number % 58n)]}${text}`;
+  const zeros = bytes.findIndex((byte) => byte !== 0);
+  return "1".repeat(zeros === -1 ? bytes.length : zeros) + text;
+}

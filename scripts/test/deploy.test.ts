@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { COUNTS, type Places, environmentOf, registrationOf } from "../cluster/topology.ts";
+
+const read = (path: string): string => readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      { readonly environment?: Readonly<Record<string, string>>; readonly deploy?: { readonly replicas?: number } }
+    >
+  >;
+}
+
+const compose = parse(read("compose.yaml"), { merge: true }) as Compose;
+
+const places: Places = {
+  postgres: "",
+  redis: "",
+  s3: { endpoint: "", bucket: "", keyId: "", secret: "" },
+  restate: [],
+  restateAdmin: "",
+  identityKey: "",
+  workers: "",
+  model: { url: "", key: "" },
+  apiKey: "",
+};
+const variablesOf = (role: "api" | "worker"): readonly string[] =>
+  Object.keys(environmentOf({ role, port: 0, endpointPort: 0, dataDir: "" }, places)).sort();
+
+test("the compose file has the processes of the local cluster, and as many of each", () => {
+  const counts = Object.fromEntries(Object.keys(COUNTS).map((name) => [name, 0]));
+  for (const [name, { deploy }] of Object.entries(compose.services)) {
+    const kind = name.replace(/-\d+$/, "");
+    if (kind === "register") continue;
+    expect(Object.keys(COUNTS)).toContain(kind);
+    counts[kind] = (counts[kind] ?? 0) + (deploy?.replicas ?? 1);
+  }
+  expect(counts).toEqual(COUNTS);
+});
+
+test.each(["api", "worker"] as const)("the compose file gives %s the variables of the local cluster", (role) => {
+  const { environment = {} } = compose.services[role] ?? {};
+  expect(Object.keys(environment).sort()).toEqual(variablesOf(role));
+  expect(environment["SKEIN_ROLE"]).toBe(role);
+  expect(environment["SKEIN_ENGINE"]).toBe("restate");
+});
+
+test("the compose file registers the workers as the local cluster does", () => {
+  const { environment = {} } = compose.services["register"] ?? {};
+  expect(Object.keys(environment).sort()).toEqual(Object.keys(registrationOf(places)).sort());
+});
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly stringData?: Readonly<Record<string, string>>;
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly template?: {
+      readonly spec: { readonly containers: readonly { readonly env: readonly { readonly name: string }[] }[] };
+    };
+  };
+}
+
+const manifests = parseAllDocuments(read("kubernetes/skein.yaml")).map((document) => document.toJS() as Manifest);
+const manifest = (kind: string, name: string): Manifest | undefined =>
+  manifests.find((one) => one.kind === kind && one.metadata.name === name);
+
+test.each(["api", "worker"] as const)("the Kubernetes manifests have %s as the local cluster has it", (role) => {
+  const deployment = manifest("Deployment", `skein-${role}`);
+  const own = deployment?.spec?.template?.spec.containers[0]?.env.map(({ name }) => name) ?? [];
+  const shared = { ...manifest("ConfigMap", "skein")?.data, ...manifest("Secret", "skein")?.stringData };
+  expect([...own, ...Object.keys(shared)].sort()).toEqual(variablesOf(role));
+  expect(deployment?.spec?.replicas).toBe(COUNTS[role]);
+});
+
+test("the Kubernetes manifests register the workers as the local cluster does", () => {
+  const container = manifest("Job", "skein-register")?.spec?.template?.spec.containers[0];
+  expect(container?.env.map(({ name }) => name).sort()).toEqual(Object.keys(registrationOf(places)).sort());
+});
+
+test("nginx buffers no stream", () => {
+  expect(read("nginx.conf")).toMatch(/proxy_buffering off/);
+});
