@@ -383,6 +383,6 @@ function withoutExactCost(...tables: readonly string[]): string {
   const columns = (table: string): readonly string[] =>
     table === "heads" ? [...added, "reserved_until"] : [...added, ...parts];
   return tables
-    .flatMap((table) => columns(table).map((column) => `alter table skein.${table} drop column ${column};`))
+    .flatMap((table) => columns(table).map((column) => `alter table skein.${table} drop column ${column} cascade;`))
     .join("\n");
 }
